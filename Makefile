@@ -1,0 +1,65 @@
+# The front door. Every target sets up what it needs in a folder of its own (.venv, .venv-bench) and works as the only
+# command after a fresh clone. PYTHON=python3.12 picks another interpreter.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+BENCH_VENV := .venv-bench
+DATA ?= examples/data/faithful.csv
+REPORT ?= report.html
+PIP := -m pip install --quiet --disable-pip-version-check
+
+.PHONY: help report test lint bench soak clean browser
+
+help:
+	@echo "make report   a report on the bundled data: $(REPORT) (DATA=your.csv for your own)"
+	@echo "make test     every check: lint, types, layers, tests"
+	@echo "make lint     the first three of them, and formatting"
+	@echo "make bench    unveil and its peers side by side, written to benchmarks/RESULTS.md"
+	@echo "make soak     memory on data larger than it should take"
+	@echo "make clean    remove what the others made"
+
+# Stamps: a target's environment is made again when pyproject.toml changes.
+$(VENV)/run.stamp: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python $(PIP) --editable .
+	@touch $@
+
+$(VENV)/test.stamp: $(VENV)/run.stamp
+	$(BIN)/python $(PIP) --editable ".[test]"
+	@touch $@
+
+$(BENCH_VENV)/bench.stamp: pyproject.toml benchmarks/requirements.txt
+	$(PYTHON) -m venv $(BENCH_VENV)
+	$(BENCH_VENV)/bin/python $(PIP) --editable . --requirement benchmarks/requirements.txt
+	@touch $@
+
+report: $(VENV)/run.stamp
+	$(BIN)/unveil report $(DATA) -o $(REPORT)
+
+lint: $(VENV)/test.stamp
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: lint browser
+	$(BIN)/pytest -n 2 --dist worksteal
+
+# The page is also looked at in a browser. As root it is installed when missing; otherwise that test reports itself as
+# skipped and says what to install.
+browser:
+	@if ! command -v chromium >/dev/null 2>&1 && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then \
+	  echo "installing chromium for the browser tests"; \
+	  (apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium) >/dev/null 2>&1 \
+	    || echo "chromium could not be installed; the browser tests will be skipped"; \
+	fi
+
+bench: $(BENCH_VENV)/bench.stamp
+	$(BENCH_VENV)/bin/python -m benchmarks
+
+soak: $(VENV)/test.stamp
+	$(BIN)/python -m benchmarks.soak
+
+clean:
+	rm -rf $(VENV) $(BENCH_VENV) $(REPORT) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,38 @@
+"""unveil finds the hidden structure in data: directions, groups, mixtures.
+
+Public names load on first use, so that ``import unveil`` is instant.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "PCA": "unveil.estimators.pca",
+    "KMeans": "unveil.estimators.kmeans",
+    "GaussianMixture": "unveil.estimators.gaussian_mixture",
+    "BernoulliMixture": "unveil.estimators.bernoulli_mixture",
+    "scan": "unveil.sources.scan",
+    "load": "unveil.estimators.persistence",
+    "select": "unveil.selection",
+}
+_MODULES = {"information": "unveil.core.information"} | {
+    name: f"unveil.{name}" for name in ("engines", "schedules", "expectations", "plot", "selection")
+}
+
+__all__ = [*_HOMES, *_MODULES, "__version__"]  # noqa: PLE0604
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(_MODULES[name])
+    if name in _HOMES:
+        return getattr(importlib.import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'unveil' has no attribute {name!r}; it has {', '.join(sorted(__all__))}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,5 @@
+"""What a fit is checked for, and how it is said."""
+
+from unveil.certificate.certificate import Certificate, Finding, FitWarning, examine
+
+__all__ = ["Certificate", "Finding", "FitWarning", "examine"]

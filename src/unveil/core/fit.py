@@ -1,0 +1,150 @@
+"""The only EM loop.
+
+Each turn asks the schedule for one sweep over the data, writes down the bound, shows it to the callbacks and asks the
+stopping rule. Everything else (which q, when the parameters move, where the work runs) is a part handed in, so a
+model written five minutes ago runs here with every one of them.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from unveil.core.protocols import Block, Engine, Expectation, Memo, Model, Params, Schedule, Source, Work
+from unveil.core.result import Fit, History, Record, State, Status, add_events
+from unveil.core.statistics import Statistics
+
+logger = logging.getLogger("unveil")
+
+Stop = Callable[[State, State], bool]
+Callback = Callable[[State], None]
+
+
+@dataclass(frozen=True)
+class BoundChange:
+    """Stop when the objective per unit of weight changes by less than `tol`."""
+
+    tol: float
+
+    def __call__(self, before: State, after: State) -> bool:
+        """Whether to stop."""
+        change = after.record.objective - before.record.objective
+        return bool(abs(change) < self.tol * float(after.statistics["weight"]))
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What a fit is assembled from, besides its start."""
+
+    model: Model
+    source: Source
+    expectation: Expectation
+    schedule: Schedule
+    engine: Engine
+    stop: Stop
+    max_iter: int = 100
+    seed: int = 0
+    callbacks: tuple[Callback, ...] = ()
+
+
+def stream(seed: int, number: int, partition: int) -> np.random.Generator:
+    """The random stream of one partition in one pass: the same whichever thread or machine draws from it."""
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number, partition)))
+
+
+@dataclass(frozen=True)
+class ExpectationStep:
+    """The E step of one block, as engines take it: picklable, and free of state."""
+
+    model: Model
+    plan: Any
+    expectation: Expectation
+    seed: int
+    number: int
+
+    def __call__(self, block: Block, memo: Memo) -> tuple[Statistics, Memo]:
+        """Statistics of `block`, and what it wants to remember."""
+        random = partial(stream, self.seed, self.number, block.index)
+        return self.model.expect(self.plan, block, self.expectation, memo, random)
+
+
+class _Passes:
+    """Runs E steps for a schedule, carrying the memos and counting the passes."""
+
+    def __init__(self, parts: Parts) -> None:
+        self.parts = parts
+        self.memos: Any = None
+        self.number = 0
+
+    def __call__(self, params: Params, partitions: Sequence[int] | None = None) -> Statistics:
+        parts = self.parts
+        step = ExpectationStep(parts.model, parts.model.prepare(params), parts.expectation, parts.seed, self.number)
+        statistics, self.memos = parts.engine.map_reduce(step, parts.source, self.memos, partitions)
+        self.number += 1
+        return statistics
+
+
+def fit(parts: Parts, start: Params) -> Fit:
+    """Climb the free energy from `start` until the stopping rule is met.
+
+    Ctrl-C ends the climb early and keeps what was reached.
+    """
+    work = Work(parts.model, parts.source, _Passes(parts))
+    began = perf_counter()
+    params, statistics, schedule_state = start, Statistics(), None
+    records: list[Record] = []
+    events: Counter[str] = Counter()
+    status = Status.MAX_ITER
+    before: State | None = None
+    try:
+        for iteration in range(1, parts.max_iter + 1):
+            prior = parts.model.log_prior(params)
+            params, statistics, schedule_state = parts.schedule.sweep(work, params, schedule_state)
+            records.append(_record(statistics, prior, perf_counter() - began))
+            add_events(events, parts.model.events(statistics, params))
+            state = State(iteration, params, statistics, records[-1])
+            for callback in parts.callbacks:
+                callback(state)
+            if before is not None and parts.stop(before, state):
+                status = Status.CONVERGED
+                break
+            before = state
+    except KeyboardInterrupt:
+        logger.warning("interrupted after %d iterations; keeping the best so far", len(records))
+        status = Status.INTERRUPTED
+    return Fit(params, statistics, History(tuple(records), dict(events), status, parts.schedule.monotone))
+
+
+def _record(statistics: Statistics, prior: float, seconds: float) -> Record:
+    free_energy = float(statistics["free_energy"])
+    return Record(float(statistics["log_likelihood"]), free_energy, free_energy + prior, seconds)
+
+
+def best_of(runs: Iterable[Callable[[], Fit]]) -> Fit:
+    """Run the restarts in turn and keep the one that climbed highest, the first of equals.
+
+    Ctrl-C ends the series; it goes on to the caller only if there is nothing to keep yet.
+    """
+    outcomes: list[Fit] = []
+    interrupted = False
+    try:
+        for run in runs:
+            outcomes.append(run())
+            if outcomes[-1].status is Status.INTERRUPTED:
+                break
+    except KeyboardInterrupt:
+        if not outcomes:
+            raise
+        interrupted = True
+    best = max(outcomes, key=lambda outcome: outcome.objective)
+    interrupted = interrupted or outcomes[-1].status is Status.INTERRUPTED
+    status = Status.INTERRUPTED if interrupted else best.status
+    restarts = tuple(outcome.objective for outcome in outcomes)
+    return replace(best, history=replace(best.history, status=status, restarts=restarts))

@@ -1,0 +1,145 @@
+"""The five parts that a fit is assembled from, and what each owes the others.
+
+For data x, hidden s, parameters and any distribution q over s, the free energy
+
+    F(q, parameters) = E_q[log p(x, s | parameters)] + H(q) = log p(x | parameters) - KL(q || p(s | x, parameters))
+
+is what every iterative model here climbs. A *model* says what is hidden and how it is scored, an *expectation*
+picks q, a *schedule* says when the parameters move, an *engine* says where the work runs, and a *source* where the
+rows are. No part knows which of the others it is working with.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.core.statistics import Statistics
+
+Params = Any  # a frozen dataclass that belongs to its model
+Memo = Any  # what a block remembers for itself between passes; only its model and expectation look inside
+Array = NDArray[Any]
+
+
+class Block(NamedTuple):
+    """The rows of one partition."""
+
+    index: int  # type: ignore[assignment]  # number of the partition
+    start: int  # number of its first row in the table
+    rows: Array  # (m, d), float32 or float64, not to be written to
+    weights: NDArray[np.float64] | None = None  # (m,), or None when every row counts once
+
+
+class Source(Protocol):
+    """Where the rows are. Partitions follow `unveil.core.partition`, whatever the storage."""
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns."""
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the cells: float32 or float64."""
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """Column names, where the storage has them."""
+
+    def read(self, partitions: Sequence[int] | None = None) -> Iterator[Block]:
+        """Blocks in increasing order of partition; all of them by default. May be called again and again."""
+
+
+class Bound(NamedTuple):
+    """What an expectation reports of a tile: sums over its rows, weights included."""
+
+    log_likelihood: float
+    free_energy: float
+
+
+class Expectation(Protocol):
+    """Picks q given the joint log-probabilities of a tile."""
+
+    def responsibilities(
+        self,
+        logits: NDArray[np.float64],
+        weights: NDArray[np.float64] | None,
+        random: Callable[[], np.random.Generator],
+    ) -> Bound:
+        """Overwrite `logits` (components, rows), log p(x, s), with q(s) times the row's weight."""
+
+
+class Model(ABC):
+    """What is hidden and how it is scored. Frozen and stateless; parameters travel beside it.
+
+    A model of your own needs `expect` and `maximise`; the statistics must hold the scalars ``weight`` (the sum of
+    row weights), ``log_likelihood`` and ``free_energy``, each summed over the block, at the parameters given.
+    """
+
+    def prepare(self, params: Params) -> Any:
+        """What the E step of every block needs, computed once a pass (Cholesky factors, say)."""
+        return params
+
+    @abstractmethod
+    def expect(
+        self, plan: Any, block: Block, expectation: Expectation, memo: Memo, random: Callable[[], np.random.Generator]
+    ) -> tuple[Statistics, Memo]:
+        """E step of one block."""
+
+    @abstractmethod
+    def maximise(self, statistics: Statistics, params: Params) -> Params:
+        """M step."""
+
+    def recentre(self, params: Params) -> Params:
+        """Move the points about which moments are taken. Schedules call it where no older statistics live on."""
+        return params
+
+    def log_prior(self, params: Params) -> float:
+        """Log-density of the prior, added to the free energy that is monitored."""
+        return 0.0
+
+    def events(self, statistics: Statistics, params: Params) -> Mapping[str, int]:
+        """What had to be mended in this M step: ``{"floored": 1}``. The certificate adds these up."""
+        return {}
+
+
+Step = Callable[[Block, Memo], tuple[Statistics, Memo]]
+
+
+class Engine(Protocol):
+    """Where the work runs."""
+
+    def map_reduce(
+        self, step: Step, source: Source, memos: Any, partitions: Sequence[int] | None = None
+    ) -> tuple[Statistics, Any]:
+        """Apply `step` to each block and add the statistics in tree order.
+
+        `memos` is None at first and then whatever the last call returned; only the engine looks inside.
+        """
+
+    def map(self, function: Callable[[Block], Any], source: Source) -> Iterable[Any]:
+        """`function` of each block, in order."""
+
+
+class Work(NamedTuple):
+    """What a schedule is handed: a model on a source, with the E step of some partitions as one call."""
+
+    model: Model
+    source: Source
+    expect: Callable[[Params, Sequence[int] | None], Statistics]
+
+
+class Schedule(Protocol):
+    """When and how far the parameters move."""
+
+    monotone: bool  # does theory promise that the free energy never falls?
+
+    def sweep(self, work: Work, params: Params, state: Any) -> tuple[Params, Statistics, Any]:
+        """One pass over the data: new parameters, the statistics of the pass, and the schedule's own state."""

@@ -1,0 +1,131 @@
+"""What a fit leaves behind: parameters, the path it took, how it ended, and what had to be mended on the way."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.core.statistics import Statistics
+
+
+class Status(Enum):
+    """How a fit ended."""
+
+    CONVERGED = "converged"
+    MAX_ITER = "stopped at the limit of iterations"
+    INTERRUPTED = "interrupted; the best so far is kept"
+    STREAMING = "fed batch by batch"
+
+
+class Record(NamedTuple):
+    """One pass over the data. Likelihoods are sums over rows, at the parameters that entered the pass."""
+
+    log_likelihood: float
+    free_energy: float
+    objective: float  # free energy plus log-prior: what the loop climbs
+    seconds: float  # since the fit began
+
+    @property
+    def gap(self) -> float:
+        """log-likelihood - free energy = KL(q || posterior): what the choice of q gives away."""
+        return self.log_likelihood - self.free_energy
+
+
+@dataclass(frozen=True)
+class History(Sequence[Record]):
+    """The path that a fit took: a record per pass, columns as arrays, and how it ended."""
+
+    records: tuple[Record, ...] = ()
+    events: Mapping[str, int] = field(default_factory=dict)  # what had to be mended, and how often
+    status: Status = Status.MAX_ITER
+    monotone: bool = True  # did the schedule promise that the objective never falls?
+    restarts: tuple[float, ...] = ()  # final objective of every start, the best among them
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.records[index]
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    def column(self, name: str) -> NDArray[np.float64]:
+        """One column, ``history.column("free_energy")``."""
+        return np.array([getattr(record, name) for record in self.records], dtype=np.float64)
+
+    @property
+    def log_likelihood(self) -> NDArray[np.float64]:
+        """Log-likelihood at each pass."""
+        return self.column("log_likelihood")
+
+    @property
+    def free_energy(self) -> NDArray[np.float64]:
+        """Free energy at each pass."""
+        return self.column("free_energy")
+
+    @property
+    def gap(self) -> NDArray[np.float64]:
+        """Log-likelihood minus free energy at each pass."""
+        return self.column("gap")
+
+    @property
+    def seconds(self) -> NDArray[np.float64]:
+        """Seconds since the fit began, at each pass."""
+        return self.column("seconds")
+
+    def largest_fall(self) -> float:
+        """The largest fall of the objective from one pass to the next; 0 where it never fell."""
+        steps = np.diff(self.column("objective"))
+        return float(max(-steps.min(initial=0.0), 0.0))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain lists and numbers, for a file."""
+        columns = {name: self.column(name).tolist() for name in Record._fields}
+        plain = {"events": dict(self.events), "status": self.status.name, "monotone": self.monotone}
+        return {"columns": columns, "restarts": list(self.restarts), **plain}
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> History:
+        """The history that `to_dict` wrote down."""
+        columns = [plain["columns"][name] for name in Record._fields]
+        records = tuple(Record(*map(float, row)) for row in zip(*columns, strict=True))
+        events = {str(name): int(count) for name, count in plain["events"].items()}
+        restarts = tuple(map(float, plain["restarts"]))
+        return cls(records, events, Status[plain["status"]], bool(plain["monotone"]), restarts)
+
+
+class State(NamedTuple):
+    """Where the loop stands after a pass; what stopping rules and callbacks are shown."""
+
+    iteration: int
+    params: Any  # after the M step of this pass
+    statistics: Statistics
+    record: Record
+
+
+@dataclass(frozen=True)
+class Fit:
+    """The outcome of one run of the loop, or of the best of several."""
+
+    params: Any
+    statistics: Statistics
+    history: History
+
+    @property
+    def objective(self) -> float:
+        """Objective of the last pass; minus infinity when no pass was completed."""
+        return self.history[-1].objective if self.history else -np.inf
+
+    @property
+    def status(self) -> Status:
+        """How it ended."""
+        return self.history.status
+
+
+def add_events(total: Counter[str], new: Mapping[str, int]) -> None:
+    """Add `new` to `total`, in place, leaving out what did not happen."""
+    total.update({name: count for name, count in new.items() if count})

@@ -1,0 +1,199 @@
+"""Mixture of Gaussians: scikit-learn's `GaussianMixture` with weights, streams, engines and a certificate."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_array
+
+from unveil.estimators.mixture import MixtureEstimator
+from unveil.estimators.registry import STRUCTURES, lookup
+from unveil.families.covariance import Structure
+from unveil.families.gaussian import Gaussian, GaussianParams
+from unveil.models.mixture import MixtureParams
+
+Floats = NDArray[np.float64]
+
+
+class GaussianMixture(MixtureEstimator):
+    """Mixture of Gaussians, fitted by EM.
+
+    Parameters and attributes are those of scikit-learn's class of the same name; what is listed here is new.
+
+    Parameters
+    ----------
+    n_components : int, default=1
+    covariance_type : {"full", "tied", "diag", "spherical"}, default="full"
+    tol, reg_covar, max_iter, n_init, weights_init, means_init, precisions_init, random_state, warm_start, \
+verbose, verbose_interval
+        As in scikit-learn.
+    init_params : {"kmeans", "k-means++", "random_from_data", "random"}, default="kmeans"
+        Where to start. The first three give each row to the nearest of some centres; "random" draws responsibilities.
+    engine : {"auto", "threads", "dask"} or engine, default="auto"
+        Where the work runs; it changes nothing but the time.
+    schedule : {"batch", "stepwise"} or schedule, default="batch"
+        When the parameters move.
+    expectation : {"exact", "hard"} or expectation, default="exact"
+        Which distribution over the components the E step picks.
+
+    Attributes
+    ----------
+    weights_, means_, covariances_, precisions_, precisions_cholesky_, converged_, n_iter_, lower_bound_, lower_bounds_
+        As in scikit-learn. Components come in order of falling weight, or as given by ``means_init`` and its kin.
+    history_ : History
+        Log-likelihood, free energy, their gap and the seconds, pass by pass.
+    certificate_ : Certificate
+        What the fit was checked for; ``print(model.certificate_)``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from unveil import GaussianMixture
+    >>> X = np.array([[1.0], [1.1], [0.9], [5.0], [5.2], [4.8]])
+    >>> model = GaussianMixture(2, random_state=0).fit(X)
+    >>> np.sort(model.means_.ravel()).round(2).tolist()
+    [1.0, 5.0]
+    >>> model.certificate_.ok
+    True
+    """
+
+    _parameter_constraints = MixtureEstimator._parameter_constraints | {
+        "covariance_type": [StrOptions(set(STRUCTURES))],
+        "reg_covar": [Interval(Real, 0.0, None, closed="left")],
+        "weights_init": ["array-like", None],
+        "means_init": ["array-like", None],
+        "precisions_init": ["array-like", None],
+    }
+
+    def __init__(
+        self,
+        n_components: int = 1,
+        *,
+        covariance_type: str = "full",
+        tol: float = 1e-3,
+        reg_covar: float = 1e-6,
+        max_iter: int = 100,
+        n_init: int = 1,
+        init_params: str = "kmeans",
+        weights_init: Any = None,
+        means_init: Any = None,
+        precisions_init: Any = None,
+        random_state: Any = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+        verbose_interval: int = 10,
+        engine: Any = "auto",
+        schedule: Any = "batch",
+        expectation: Any = "exact",
+    ) -> None:
+        self.n_components = n_components
+        self.covariance_type = covariance_type
+        self.tol = tol
+        self.reg_covar = reg_covar
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.init_params = init_params
+        self.weights_init = weights_init
+        self.means_init = means_init
+        self.precisions_init = precisions_init
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.verbose_interval = verbose_interval
+        self.engine = engine
+        self.schedule = schedule
+        self.expectation = expectation
+
+    @property
+    def precisions_(self) -> Floats:
+        """Inverses of the covariances, in the same shape."""
+        return self._structure().inverted(self.covariances_)
+
+    @property
+    def precisions_cholesky_(self) -> Floats:
+        """Upper factors U of the precisions P = U U'; square roots where the structure is diagonal."""
+        if self.covariances_.ndim < 2 or self.covariance_type == "diag":
+            return np.sqrt(self.precisions_)
+        lower = np.linalg.cholesky(self.covariances_)
+        inverse = np.linalg.solve(lower, np.broadcast_to(np.eye(lower.shape[-1]), lower.shape))
+        return np.swapaxes(inverse, -1, -2).copy()
+
+    def _structure(self) -> Structure:
+        structure: Structure = lookup(STRUCTURES[self.covariance_type])()
+        return structure
+
+    def _family(self) -> Gaussian:
+        return Gaussian(self._structure(), float(self.reg_covar))
+
+    def _is_given(self) -> bool:
+        return not all(given is None for given in (self.weights_init, self.means_init, self.precisions_init))
+
+    def _given(self, params: MixtureParams | None, shift: Floats) -> MixtureParams | None:
+        weights, means, precisions = self._checked_start(len(shift))
+        if params is None:
+            if weights is None or means is None or precisions is None:
+                return None
+            covariances = self._inverted_start(precisions)
+            return MixtureParams(weights, GaussianParams(means - shift, covariances, np.zeros_like(means)))
+        first = params.components
+        chosen_means = first.means if means is None else means - shift
+        chosen = first.covariances if precisions is None else self._inverted_start(precisions)
+        components = GaussianParams(chosen_means, chosen, np.zeros_like(chosen_means), first.floored)
+        return MixtureParams(params.weights if weights is None else weights, components)
+
+    def _checked_start(self, n_columns: int) -> tuple[Floats | None, Floats | None, Floats | None]:
+        k = self.n_components
+        weights = _checked("weights_init", self.weights_init, (k,))
+        if weights is not None and (np.any(weights < 0) or abs(weights.sum() - 1) > 1e-6):
+            raise ValueError(f"weights_init must be non-negative and sum to 1, got {weights.tolist()}")
+        precisions = _checked("precisions_init", self.precisions_init, self._structure().shape(k, n_columns))
+        return weights, _checked("means_init", self.means_init, (k, n_columns)), precisions
+
+    def _inverted_start(self, precisions: Floats) -> Floats:
+        if precisions.ndim < 2 or self.covariance_type == "diag":
+            if np.any(precisions <= 0):
+                raise ValueError("precisions_init must be positive, got a number that is not")
+            return 1.0 / precisions
+        try:
+            return self._structure().inverted(precisions)
+        except np.linalg.LinAlgError as error:
+            raise ValueError(f"precisions_init must be positive definite: {error}") from None
+
+    def _show(self, params: MixtureParams, shift: Floats, order: NDArray[np.intp]) -> None:
+        covariances = params.components.covariances
+        shared = covariances.shape == self._structure().shape(0, len(shift))[-2:] and self.covariance_type == "tied"
+        self.weights_ = params.weights[order]
+        self.means_ = (params.components.means + shift)[order]
+        self.covariances_ = covariances if shared else covariances[order]
+
+    def _recall(self, shift: Floats) -> MixtureParams:
+        means = np.asarray(self.means_, dtype=np.float64) - shift
+        covariances = np.asarray(self.covariances_, dtype=np.float64)
+        components = GaussianParams(means, covariances, np.zeros_like(means))
+        return MixtureParams(np.asarray(self.weights_, dtype=np.float64), components)
+
+    def _shift(self) -> Floats:
+        shift: Floats = np.average(self.means_, axis=0, weights=self.weights_)
+        return shift
+
+    def _n_parameters(self) -> int:
+        n_components, n_columns = self.means_.shape
+        return n_components - 1 + n_components * n_columns + self._structure().n_parameters(n_components, n_columns)
+
+    def _draw(self, component: int, count: int, random: np.random.RandomState) -> Floats:
+        covariance = self._structure().dense(self.covariances_, *self.means_.shape)[component]
+        return random.multivariate_normal(self.means_[component], covariance, count)
+
+
+def _checked(name: str, value: Any, shape: tuple[int, ...]) -> Floats | None:
+    """`value` as a float64 array of `shape`, or None."""
+    if value is None:
+        return None
+    array: Floats = check_array(value, dtype=np.float64, ensure_2d=False, allow_nd=True, input_name=name)
+    if array.shape != shape:
+        raise ValueError(f"{name} must have shape {shape}, got {array.shape}")
+    return array

@@ -1,0 +1,260 @@
+"""The face that all mixtures share: check the input, assemble the parts, run the loop, set attributes.
+
+What differs between mixtures is their family and how its parameters are shown; both are abstract here.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp, softmax
+from sklearn.base import BaseEstimator, DensityMixin
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from unveil.core.fit import BoundChange, Parts, best_of, fit
+from unveil.core.protocols import Block, Source
+from unveil.core.result import Fit
+from unveil.estimators.base import Iterative, engine_for, seed_of
+from unveil.estimators.persistence import Savable
+from unveil.estimators.registry import EXPECTATIONS, SCHEDULES, resolve
+from unveil.estimators.starts import STARTS, Sample, StartStep, starts
+from unveil.estimators.streaming import Stream, feed
+from unveil.estimators.table import as_source, frame_of, sample_of
+from unveil.families.base import Family
+from unveil.kernels.blas import single_threaded_blas
+from unveil.models.mixture import Mixture, MixtureParams, Plan
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class LogJoint:
+    """log p(x, s) of a block, as engines take it."""
+
+    model: Mixture
+    plan: Plan
+
+    def __call__(self, block: Block) -> Floats:
+        """(rows, components)."""
+        return self.model.log_joint(self.plan, block)
+
+
+class MixtureEstimator(Savable, Iterative, DensityMixin, BaseEstimator, ABC):
+    """Mixtures of any family."""
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012  scikit-learn's own convention
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0.0, None, closed="left")],
+        "max_iter": [Interval(Integral, 0, None, closed="left")],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "init_params": [StrOptions(set(STARTS))],
+        "random_state": ["random_state"],
+        "warm_start": ["boolean"],
+        "verbose": ["verbose"],
+        "verbose_interval": [Interval(Integral, 1, None, closed="left")],
+        "engine": [StrOptions({"auto", "threads", "dask"}), HasMethods("map_reduce")],
+        "schedule": [StrOptions(set(SCHEDULES)), HasMethods("sweep")],
+        "expectation": [StrOptions(set(EXPECTATIONS)), HasMethods("responsibilities")],
+    }
+
+    @abstractmethod
+    def _family(self) -> Family:
+        """The family of the components."""
+
+    @abstractmethod
+    def _show(self, params: MixtureParams, shift: Floats, order: NDArray[np.intp]) -> None:
+        """Set the fitted attributes, components in the given order."""
+
+    @abstractmethod
+    def _recall(self, shift: Floats) -> MixtureParams:
+        """Parameters in the frame, from the fitted attributes."""
+
+    @abstractmethod
+    def _shift(self) -> Floats:
+        """A frame that suits the fitted attributes."""
+
+    @abstractmethod
+    def _n_parameters(self) -> int:
+        """Free parameters, for AIC and BIC."""
+
+    @abstractmethod
+    def _draw(self, component: int, count: int, random: np.random.RandomState) -> Floats:
+        """`count` rows from one component."""
+
+    def _given(self, params: MixtureParams | None, shift: Floats) -> MixtureParams | None:
+        """`params` with what the user gave as a start in place; None while parts are missing."""
+        return params
+
+    def _is_given(self) -> bool:
+        """Whether any part of the start is given, so that components keep their order."""
+        return False
+
+    def _view(self, source: Source) -> Source:
+        """The rows as the family takes them."""
+        return source
+
+    # -- fitting -------------------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Fit by EM.
+
+        Parameters
+        ----------
+        X : array, frame, scan or Dask array of shape (n_samples, n_features)
+            The rows.
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            How often each row counts: weight 3 equals the row three times, weight 0 equals no row.
+
+        Returns
+        -------
+        self
+        """
+        self._validate_params()
+        with single_threaded_blas():
+            source = self._view(as_source(self, X, sample_weight, reset=True, min_rows=2))
+            self._check_size(source)
+            self._adopt(*self._climb(source))
+        return self
+
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> NDArray[np.intp]:
+        """Fit, then tell which component each row most likely comes from."""
+        return self.fit(X, sample_weight=sample_weight).predict(X)  # type: ignore[no-any-return]
+
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Learn from one more batch of a stream, by stepwise EM.
+
+        The first batch chooses the start and so needs at least `n_components` rows. Step sizes follow
+        ``schedule`` if it is a ``Stepwise``, or else its defaults.
+        """
+        self._validate_params()
+        fresh = not hasattr(self, "_stream")
+        with single_threaded_blas():
+            source = self._view(as_source(self, X, sample_weight, reset=fresh))
+            if fresh:
+                self._check_size(source)
+                self.random_seed_ = seed_of(self.random_state)
+                model = self._model(frame_of(source) if self._family().framed else np.zeros(source.n_columns))
+                start = next(self._start_params(model, source, engine_for(self.engine, source)))
+                self._stream = Stream(model.shift, start)
+            model = self._model(self._stream.shift)
+            parts = self._parts(model, source)
+            self._stream = feed(self._stream, parts)
+            self._adopt(self._stream.outcome, model.shift)
+        return self
+
+    def _check_size(self, source: Source) -> None:
+        if source.n_rows < self.n_components:
+            got = f"n_components = {self.n_components}, n_samples = {source.n_rows}"
+            raise ValueError(f"Expected n_samples >= n_components but got {got}")
+
+    def _model(self, shift: Floats) -> Mixture:
+        return Mixture(self._family(), self.n_components, shift)
+
+    def _parts(self, model: Mixture, source: Source) -> Parts:
+        return Parts(
+            model,
+            source,
+            resolve("expectation", self.expectation, EXPECTATIONS, "responsibilities"),
+            resolve("schedule", self.schedule, SCHEDULES, "sweep"),
+            engine_for(self.engine, source),
+            BoundChange(self.tol),
+            self.max_iter,
+            self.random_seed_,
+            self._callbacks_for(source, self.verbose_interval),
+        )
+
+    def _climb(self, source: Source) -> tuple[Fit, Floats]:
+        """All starts, each to its end; the best of them."""
+        recalled = self.warm_start and hasattr(self, "converged_")
+        self.random_seed_ = seed_of(self.random_state)
+        model = self._model(frame_of(source) if self._family().framed else np.zeros(source.n_columns))
+        parts = self._parts(model, source)
+        begin = iter([self._recall(model.shift)]) if recalled else self._start_params(model, source, parts.engine)
+        return best_of(partial(fit, parts, params) for params in begin), model.shift
+
+    def _start_params(self, model: Mixture, source: Source, engine: Any) -> Iterator[MixtureParams]:
+        """First parameters, one set per start, with the given parts in place."""
+        complete = self._given(None, model.shift)
+        if complete is not None:
+            yield complete
+            return
+        rows, weights = sample_of(source, self.random_seed_, self.n_components)
+        sample = Sample(rows - model.shift, weights, self.n_components)
+        for start in starts(self.init_params, sample, self.random_seed_, self.n_init):
+            statistics, _ = engine.map_reduce(StartStep(model, start), source, None)
+            params = self._given(model.first(statistics), model.shift)
+            if params is not None:
+                yield params
+
+    def _adopt(self, outcome: Fit, shift: Floats) -> None:
+        """Set the fitted attributes."""
+        weights = outcome.params.weights
+        order = np.arange(len(weights)) if self._is_given() else np.argsort(-weights, kind="stable")
+        self._show(outcome.params, shift, order)
+        total = float(outcome.statistics["weight"]) if outcome.history else np.nan
+        self.lower_bounds_ = [record.objective / total for record in outcome.history]
+        self.lower_bound_ = self.lower_bounds_[-1] if self.lower_bounds_ else -np.inf
+        self._report(outcome, weights * total if outcome.history else None)
+
+    # -- use -----------------------------------------------------------------------------------------------------------
+
+    def _map(self, X: Any, finish: Callable[[Floats], NDArray[Any]]) -> NDArray[Any]:
+        """`finish` of log p(x, s), block by block."""
+        check_is_fitted(self)
+        source = self._view(as_source(self, X, reset=False))
+        model = replace(self._model(self._shift()), n_components=len(self.weights_))
+        with single_threaded_blas():
+            recalled = model.recentre(self._recall(model.shift))
+            blocks = engine_for(self.engine, source).map(LogJoint(model, model.prepare(recalled)), source)
+            return np.concatenate([finish(block) for block in blocks])
+
+    def predict(self, X: Any) -> NDArray[np.intp]:
+        """The likeliest component of each row."""
+        return self._map(X, lambda joint: np.argmax(joint, axis=1))
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Probability of each component given the row, (n_samples, n_components)."""
+        return self._map(X, lambda joint: softmax(joint, axis=1))
+
+    def score_samples(self, X: Any) -> Floats:
+        """Log-density of each row."""
+        return self._map(X, lambda joint: logsumexp(joint, axis=1))
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Mean log-density of the rows."""
+        return float(np.average(self.score_samples(X), weights=sample_weight))
+
+    def _log_likelihood(self, X: Any, sample_weight: Any) -> tuple[float, float]:
+        """Sum over rows, and the sum of weights."""
+        scores = self.score_samples(X)
+        weights = np.ones(len(scores)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        return float(weights @ scores), float(weights.sum())
+
+    def bic(self, X: Any, sample_weight: Any = None) -> float:
+        """Bayesian information criterion, the lower the better: -2 log-likelihood + parameters * log n."""
+        log_likelihood, count = self._log_likelihood(X, sample_weight)
+        return -2.0 * log_likelihood + self._n_parameters() * float(np.log(count))
+
+    def aic(self, X: Any, sample_weight: Any = None) -> float:
+        """Akaike's information criterion, the lower the better: -2 log-likelihood + 2 * parameters."""
+        return -2.0 * self._log_likelihood(X, sample_weight)[0] + 2.0 * self._n_parameters()
+
+    def sample(self, n_samples: int = 1) -> tuple[Floats, NDArray[np.intp]]:
+        """Rows drawn from the fitted mixture, and the components they came from."""
+        check_is_fitted(self)
+        if not isinstance(n_samples, Integral) or n_samples < 1:
+            raise ValueError(f"n_samples must be a positive integer, got {n_samples!r}")
+        random = check_random_state(self.random_state)
+        counts = random.multinomial(n_samples, self.weights_ / self.weights_.sum())
+        rows = [self._draw(component, int(count), random) for component, count in enumerate(counts)]
+        return np.concatenate(rows), np.repeat(np.arange(len(counts)), counts)

@@ -1,0 +1,50 @@
+"""Words into objects: the one place where a string names a part.
+
+Inside there are objects only. Each table maps a word to "module:Class", imported when it is asked for, so that a fit
+on threads never loads Dask.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from typing import Any
+
+ESTIMATORS = {
+    "PCA": "unveil.estimators.pca:PCA",
+    "KMeans": "unveil.estimators.kmeans:KMeans",
+    "GaussianMixture": "unveil.estimators.gaussian_mixture:GaussianMixture",
+    "BernoulliMixture": "unveil.estimators.bernoulli_mixture:BernoulliMixture",
+}
+ENGINES = {"threads": "unveil.engines.threads:Threads", "dask": "unveil.engines.dask:Dask"}
+SCHEDULES = {"batch": "unveil.schedules.batch:Batch", "stepwise": "unveil.schedules.stepwise:Stepwise"}
+EXPECTATIONS = {"exact": "unveil.expectations.exact:Exact", "hard": "unveil.expectations.hard:Hard"}
+STRUCTURES = {
+    "full": "unveil.families.covariance:Full",
+    "tied": "unveil.families.covariance:Tied",
+    "diag": "unveil.families.covariance:Diagonal",
+    "spherical": "unveil.families.covariance:Spherical",
+}
+SEEDINGS = {
+    "random": "unveil.seeding.random:RandomRows",
+    "k-means++": "unveil.seeding.plusplus:PlusPlus",
+}
+PARTS = {path.split(":")[1]: path for table in (ENGINES, SCHEDULES, EXPECTATIONS) for path in table.values()}
+"""Parts that may stand in a parameter of an estimator, by class name: what a model file may mention."""
+
+
+def lookup(path: str) -> Any:
+    """The object at "module:name"."""
+    module, name = path.split(":")
+    return getattr(importlib.import_module(module), name)
+
+
+def resolve(argument: str, value: Any, table: Mapping[str, str], method: str) -> Any:
+    """`value` itself if it is an object with `method`, or a new object of the class that the word names."""
+    if isinstance(value, str):
+        if value not in table:
+            raise ValueError(f"{argument} must be one of {', '.join(map(repr, table))} or an object, got {value!r}")
+        return lookup(table[value])()
+    if not callable(getattr(value, method, None)):
+        raise ValueError(f"{argument} must be one of {', '.join(map(repr, table))} or an object, got {value!r}")
+    return value

@@ -1,0 +1,49 @@
+"""`partial_fit`: one mini-batch of a stream at a time, by stepwise EM on the loop's own parts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.core.fit import ExpectationStep, Parts
+from unveil.core.result import Fit, History, Record, State, Status
+from unveil.core.statistics import Statistics
+from unveil.schedules.stepwise import Running, Stepwise
+
+
+@dataclass(frozen=True)
+class Stream:
+    """What lives on from batch to batch: the frame, the parameters, and the running statistics per unit of weight."""
+
+    shift: NDArray[np.float64]
+    params: Any
+    running: Running | None = None
+    history: History = field(default_factory=lambda: History(status=Status.STREAMING, monotone=False))
+    latest: Statistics = field(default_factory=lambda: Statistics(weight=0.0))
+
+    @property
+    def outcome(self) -> Fit:
+        """As if a fit had just ended."""
+        return Fit(self.params, self.latest, self.history)
+
+
+def feed(stream: Stream, parts: Parts) -> Stream:
+    """The stream after one more batch: its E step, folded into the running statistics, and an M step."""
+    began = perf_counter()
+    model, number = parts.model, 0 if stream.running is None else stream.running.updates
+    params = model.recentre(stream.params) if stream.running is None else stream.params
+    step = ExpectationStep(model, model.prepare(params), parts.expectation, parts.seed, number)
+    fresh, _ = parts.engine.map_reduce(step, parts.source, None)
+    schedule = parts.schedule if isinstance(parts.schedule, Stepwise) else Stepwise()
+    running = schedule.blend(stream.running, fresh, 1.0 / float(fresh["weight"]))
+    params = model.maximise(running.statistics, params)
+    seconds = perf_counter() - began + (stream.history[-1].seconds if stream.history else 0.0)
+    record = Record(float(fresh["log_likelihood"]), float(fresh["free_energy"]), float(fresh["free_energy"]), seconds)
+    for callback in parts.callbacks:
+        callback(State(number + 1, params, fresh, record))
+    history = replace(stream.history, records=(*stream.history.records, record))
+    return replace(stream, params=params, running=running, history=history, latest=fresh)

@@ -1,0 +1,108 @@
+"""From what users hand in (arrays, frames, scans, Dask collections, weights) to a source, and the errors they expect."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import validate_data
+
+from unveil.core.protocols import Source
+from unveil.core.result import State
+from unveil.sources.array import ArraySource
+from unveil.sources.dask import DaskSource, is_dask
+from unveil.sources.rows import sample_rows
+from unveil.sources.weighted import with_weights
+
+SAMPLE_CELLS = 1 << 22  # cells of the sample that starts are drawn from: 32 megabytes
+SAMPLE_ROWS = 1 << 16
+
+
+def as_source(estimator: Any, X: Any, sample_weight: Any = None, *, reset: bool, min_rows: int = 1) -> Source:
+    """A source over `X`, checked; sets or checks `n_features_in_` and `feature_names_in_` of the estimator."""
+    if callable(getattr(X, "read", None)) and hasattr(X, "n_columns"):
+        source: Source = X
+        _check_names(estimator, source, reset)
+    elif is_dask(X):
+        source = DaskSource(X)
+        _check_names(estimator, source, reset)
+    else:
+        rows = validate_data(estimator, X, dtype=[np.float64, np.float32], reset=reset, ensure_min_samples=min_rows)
+        source = ArraySource(rows)
+    if reset and source.n_rows < min_rows:
+        raise ValueError(f"X has {source.n_rows} rows; {type(estimator).__name__} needs at least {min_rows}")
+    if sample_weight is None:
+        return source
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    weighted = with_weights(source, np.full(source.n_rows, weights) if weights.ndim == 0 else weights)
+    if not np.any(weights):
+        raise ValueError("sample_weight must have a positive entry, got zeros only: no row would count")
+    return weighted
+
+
+def _check_names(estimator: Any, source: Source, reset: bool) -> None:
+    """What scikit-learn's `validate_data` does for frames, for sources."""
+    name = type(estimator).__name__
+    if reset:
+        estimator.n_features_in_ = source.n_columns
+        if source.names is not None:
+            estimator.feature_names_in_ = np.array(source.names, dtype=object)
+        elif hasattr(estimator, "feature_names_in_"):
+            del estimator.feature_names_in_
+        return
+    if source.n_columns != estimator.n_features_in_:
+        taken = f"is expecting {estimator.n_features_in_} features as input"
+        raise ValueError(f"X has {source.n_columns} features, but {name} {taken}")
+    fitted = getattr(estimator, "feature_names_in_", None)
+    if fitted is not None and source.names is not None and list(fitted) != list(source.names):
+        raise ValueError(f"X has columns {list(source.names)}, but {name} was fitted on {list(fitted)}, in this order")
+
+
+def frame_of(source: Source) -> NDArray[np.float64]:
+    """The shift of the frame: the mean of the first partition, which is near enough to all of the data."""
+    block = next(iter(source.read([0])))
+    shift: NDArray[np.float64] = np.mean(block.rows, axis=0, dtype=np.float64)
+    if not np.all(np.isfinite(shift)):
+        refuse_nonfinite(source)
+    return shift
+
+
+def sample_of(source: Source, seed: int, least: int) -> tuple[NDArray[Any], NDArray[np.float64] | None]:
+    """Rows that starts are drawn from, and their weights: all of them, or a fixed sample of a large table."""
+    size = min(source.n_rows, max(64 * least, min(SAMPLE_ROWS, SAMPLE_CELLS // source.n_columns)))
+    chosen = sample_rows(source.n_rows, size, seed)
+    rows, weights = [], []
+    for block in source.read():
+        first, last = np.searchsorted(chosen, (block.start, block.start + len(block.rows)))
+        here = chosen[first:last] - block.start
+        rows.append(block.rows[here])
+        if block.weights is not None:
+            weights.append(block.weights[here])
+    sample = np.concatenate(rows)
+    if not np.all(np.isfinite(sample)):
+        refuse_nonfinite(source)
+    return sample, np.concatenate(weights) if weights else None
+
+
+def refuse_nonfinite(source: Source) -> None:
+    """Raise a ValueError that names the first cell of `source` that is not finite; return if there is none."""
+    for block in source.read():
+        bad = np.argwhere(~np.isfinite(block.rows))
+        if len(bad):
+            row, column = map(int, bad[0])
+            kind = "NaN" if np.isnan(block.rows[row, column]) else "infinity"
+            where = f"column {column}" if source.names is None else f"column {source.names[column]!r}"
+            raise ValueError(f"Input X contains {kind}: row {block.start + row}, {where}; finite numbers are taken")
+
+
+class FiniteGuard:
+    """A callback that looks for the cell to blame as soon as a bound is not finite."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+
+    def __call__(self, state: State) -> None:
+        """Raise where the data is to blame."""
+        if not np.isfinite(state.record.free_energy):
+            refuse_nonfinite(self.source)

@@ -1,0 +1,33 @@
+"""The exact expectation: q is the posterior, so the free energy equals the log-likelihood."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.core.protocols import Bound
+from unveil.kernels.softmax import soft_assign
+
+
+@dataclass(frozen=True)
+class Exact:
+    """q(s) = p(s | x): EM proper.
+
+    Examples
+    --------
+    >>> from unveil import GaussianMixture, expectations
+    >>> model = GaussianMixture(2, expectation=expectations.Exact())
+    """
+
+    def responsibilities(
+        self,
+        logits: NDArray[np.float64],
+        weights: NDArray[np.float64] | None,
+        random: Callable[[], np.random.Generator],
+    ) -> Bound:
+        """Posterior probabilities, in place."""
+        log_likelihood = soft_assign(logits, np.empty(0) if weights is None else weights)
+        return Bound(log_likelihood, log_likelihood)

@@ -1,0 +1,1 @@
+"""Families of distributions: what a component may look like."""

@@ -1,0 +1,275 @@
+"""Structures of covariance: full, tied, diagonal, spherical, each an object.
+
+A structure knows which second moments it reads (all products, squares, or the squared norm), how its covariances turn
+into natural parameters, and how moments turn into covariances. Shapes are scikit-learn's: full (k, d, d), tied (d, d),
+diagonal (k, d), spherical (k,).
+
+log N(x; m, C) = -1/2 x'Px + (Pm)'x - 1/2 (m'Pm - log|P| + d log 2 pi),  P = inverse of C.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import lapack
+
+from unveil.kernels.tiles import products
+
+Floats = NDArray[np.float64]
+LOG_TWO_PI = float(np.log(2 * np.pi))
+
+
+class Structure(ABC):
+    """One way for covariances to be shared or restricted."""
+
+    @abstractmethod
+    def n_second(self, n_columns: int) -> int:
+        """How many second moments are read."""
+
+    @abstractmethod
+    def second(self, x: Floats, out: Floats) -> None:
+        """Write the second-order statistics of a tile."""
+
+    @abstractmethod
+    def natural(self, means: Floats, covariances: Floats) -> Floats:
+        """Natural parameters (k, 1 + d + n_second)."""
+
+    @abstractmethod
+    def estimate(self, counts: Floats, centred: Floats, floor: float, reg_covar: float) -> tuple[Floats, int]:
+        """Covariances from mean second moments about the mean (k, n_second), and how many had to be floored."""
+
+    @abstractmethod
+    def centre(self, second: Floats, offset: Floats) -> Floats:
+        """Second moments about the mean, from mean second moments about a point and the mean's offset from it."""
+
+    @abstractmethod
+    def mean_variance(self, centred: Floats, n_columns: int) -> float:
+        """Mean variance over columns, from one row of second moments about the mean."""
+
+    def merged(self, previous: Floats, fresh: Floats, alive: NDArray[np.bool_]) -> Floats:
+        """`previous` with the covariances of the components that are alive replaced."""
+        merged = previous.copy()
+        merged[alive] = fresh
+        return merged
+
+    @abstractmethod
+    def n_parameters(self, n_components: int, n_columns: int) -> int:
+        """Free parameters of the covariances."""
+
+    @abstractmethod
+    def dense(self, covariances: Floats, n_components: int, n_columns: int) -> Floats:
+        """Covariance matrices (k, d, d), as views where possible."""
+
+    @abstractmethod
+    def inverted(self, matrices: Floats) -> Floats:
+        """Inverse of covariances or precisions, in the structure's own shape."""
+
+    @abstractmethod
+    def shape(self, n_components: int, n_columns: int) -> tuple[int, ...]:
+        """Shape of the covariances."""
+
+
+def floored_matrices(matrices: Floats, floor: float) -> tuple[Floats, int]:
+    """Symmetric matrices with eigenvalues raised to `floor` where they fall below, and how many were touched."""
+    low = np.array([_nearly_singular(matrix, floor) for matrix in matrices])
+    if not low.any():
+        return matrices, 0
+    values, vectors = np.linalg.eigh(matrices[low])
+    raised = matrices.copy()
+    raised[low] = np.einsum("kij,kj,klj->kil", vectors, np.maximum(values, floor), vectors)
+    return raised, int(np.count_nonzero(values[:, 0] < floor))
+
+
+def _nearly_singular(matrix: Floats, floor: float) -> bool:
+    """A cheap first look: the squared pivots of Cholesky's factor bound the smallest eigenvalue from above."""
+    factor, failed = lapack.dpotrf(matrix, lower=1)
+    return bool(failed != 0 or np.min(np.diagonal(factor)) ** 2 < 4 * len(matrix) * floor)
+
+
+def invert_positive(matrices: Floats) -> tuple[Floats, Floats]:
+    """Inverses of positive definite matrices (k, d, d) and log-determinants of the inverses, by Cholesky."""
+    inverses, log_determinants = np.empty_like(matrices), np.empty(len(matrices))
+    for k, matrix in enumerate(matrices):
+        factor, failed = lapack.dpotrf(matrix, lower=1)
+        if failed:
+            raise np.linalg.LinAlgError(f"matrix {k} is not positive definite")
+        log_determinants[k] = -2.0 * np.sum(np.log(np.diagonal(factor)))
+        lower = np.tril(lapack.dpotri(factor, lower=1)[0])
+        inverses[k] = lower + np.tril(lower, -1).T
+    return inverses, log_determinants
+
+
+def _pack_precisions(precisions: Floats, log_determinants: Floats, means: Floats) -> Floats:
+    """Natural parameters of full matrices: off-diagonal products occur once in T, so their weight doubles."""
+    n_columns = means.shape[1]
+    rows, columns = np.triu_indices(n_columns)
+    quadratic = -np.where(rows == columns, 0.5, 1.0) * precisions[:, rows, columns]
+    linear = np.einsum("kij,kj->ki", precisions, means)
+    constant = -0.5 * (np.einsum("ki,ki->k", linear, means) - log_determinants + n_columns * LOG_TWO_PI)
+    return np.concatenate([constant[:, None], linear, quadratic], axis=1)
+
+
+def _unpack(second: Floats, n_columns: int) -> Floats:
+    """Symmetric matrices (k, d, d) from rows of upper triangles."""
+    rows, columns = np.triu_indices(n_columns)
+    out = np.empty((second.shape[0], n_columns, n_columns))
+    out[:, rows, columns] = second
+    out[:, columns, rows] = second
+    return out
+
+
+def _width(n_second: int) -> int:
+    """Number of columns whose products are `n_second` many."""
+    return int((np.sqrt(8 * n_second + 1) - 1) / 2 + 0.5)
+
+
+@dataclass(frozen=True)
+class _Products(Structure):
+    """Structures that read all products x_i x_j."""
+
+    def n_second(self, n_columns: int) -> int:
+        return n_columns * (n_columns + 1) // 2
+
+    def second(self, x: Floats, out: Floats) -> None:
+        products(x, out)
+
+    def centre(self, second: Floats, offset: Floats) -> Floats:
+        rows, columns = np.triu_indices(offset.shape[1])
+        return second - offset[:, rows] * offset[:, columns]
+
+    def mean_variance(self, centred: Floats, n_columns: int) -> float:
+        rows, columns = np.triu_indices(n_columns)
+        return float(np.mean(centred[rows == columns]))
+
+    def inverted(self, matrices: Floats) -> Floats:
+        stack = matrices.reshape(-1, *matrices.shape[-2:])
+        return invert_positive(stack)[0].reshape(matrices.shape)
+
+
+@dataclass(frozen=True)
+class Full(_Products):
+    """A covariance matrix per component."""
+
+    def natural(self, means: Floats, covariances: Floats) -> Floats:
+        return _pack_precisions(*invert_positive(covariances), means)
+
+    def estimate(self, counts: Floats, centred: Floats, floor: float, reg_covar: float) -> tuple[Floats, int]:
+        n_columns = _width(centred.shape[1])
+        return floored_matrices(_unpack(centred, n_columns) + reg_covar * np.eye(n_columns), floor)
+
+    def n_parameters(self, n_components: int, n_columns: int) -> int:
+        return n_components * n_columns * (n_columns + 1) // 2
+
+    def dense(self, covariances: Floats, n_components: int, n_columns: int) -> Floats:
+        return covariances
+
+    def shape(self, n_components: int, n_columns: int) -> tuple[int, ...]:
+        return n_components, n_columns, n_columns
+
+
+@dataclass(frozen=True)
+class Tied(_Products):
+    """One covariance matrix for all components."""
+
+    def natural(self, means: Floats, covariances: Floats) -> Floats:
+        (precision,), (log_determinant,) = invert_positive(covariances[None])
+        shared = np.broadcast_to(precision, (len(means), *precision.shape))
+        return _pack_precisions(shared, np.full(len(means), log_determinant), means)
+
+    def estimate(self, counts: Floats, centred: Floats, floor: float, reg_covar: float) -> tuple[Floats, int]:
+        pooled = (counts @ centred / counts.sum())[None]
+        n_columns = _width(centred.shape[1])
+        matrices, floored = floored_matrices(_unpack(pooled, n_columns) + reg_covar * np.eye(n_columns), floor)
+        return matrices[0], floored
+
+    def merged(self, previous: Floats, fresh: Floats, alive: NDArray[np.bool_]) -> Floats:
+        return fresh
+
+    def n_parameters(self, n_components: int, n_columns: int) -> int:
+        return n_columns * (n_columns + 1) // 2
+
+    def dense(self, covariances: Floats, n_components: int, n_columns: int) -> Floats:
+        return np.broadcast_to(covariances, (n_components, n_columns, n_columns))
+
+    def shape(self, n_components: int, n_columns: int) -> tuple[int, ...]:
+        return n_columns, n_columns
+
+
+@dataclass(frozen=True)
+class Diagonal(Structure):
+    """A variance per component and column."""
+
+    def n_second(self, n_columns: int) -> int:
+        return n_columns
+
+    def second(self, x: Floats, out: Floats) -> None:
+        np.multiply(x, x, out=out)
+
+    def centre(self, second: Floats, offset: Floats) -> Floats:
+        return second - offset**2
+
+    def mean_variance(self, centred: Floats, n_columns: int) -> float:
+        return float(np.mean(centred))
+
+    def natural(self, means: Floats, covariances: Floats) -> Floats:
+        linear = means / covariances
+        constant = -0.5 * np.sum(linear * means + np.log(covariances) + LOG_TWO_PI, axis=1)
+        return np.concatenate([constant[:, None], linear, -0.5 / covariances], axis=1)
+
+    def estimate(self, counts: Floats, centred: Floats, floor: float, reg_covar: float) -> tuple[Floats, int]:
+        variances = centred + reg_covar
+        return np.maximum(variances, floor), int(np.count_nonzero(np.any(variances < floor, axis=1)))
+
+    def n_parameters(self, n_components: int, n_columns: int) -> int:
+        return n_components * n_columns
+
+    def dense(self, covariances: Floats, n_components: int, n_columns: int) -> Floats:
+        return covariances[:, :, None] * np.eye(n_columns)
+
+    def inverted(self, matrices: Floats) -> Floats:
+        return 1.0 / matrices
+
+    def shape(self, n_components: int, n_columns: int) -> tuple[int, ...]:
+        return n_components, n_columns
+
+
+@dataclass(frozen=True)
+class Spherical(Structure):
+    """One variance per component."""
+
+    def n_second(self, n_columns: int) -> int:
+        return 1
+
+    def second(self, x: Floats, out: Floats) -> None:
+        np.einsum("ir,ir->r", x, x, out=out[0])
+
+    def centre(self, second: Floats, offset: Floats) -> Floats:
+        return (second - np.sum(offset**2, axis=1, keepdims=True)) / offset.shape[1]
+
+    def mean_variance(self, centred: Floats, n_columns: int) -> float:
+        return float(centred[0])
+
+    def natural(self, means: Floats, covariances: Floats) -> Floats:
+        linear = means / covariances[:, None]
+        n_columns = means.shape[1]
+        constant = -0.5 * (np.sum(linear * means, axis=1) + n_columns * (np.log(covariances) + LOG_TWO_PI))
+        return np.concatenate([constant[:, None], linear, -0.5 / covariances[:, None]], axis=1)
+
+    def estimate(self, counts: Floats, centred: Floats, floor: float, reg_covar: float) -> tuple[Floats, int]:
+        variances = centred[:, 0] + reg_covar
+        return np.maximum(variances, floor), int(np.count_nonzero(variances < floor))
+
+    def n_parameters(self, n_components: int, n_columns: int) -> int:
+        return n_components
+
+    def dense(self, covariances: Floats, n_components: int, n_columns: int) -> Floats:
+        return covariances[:, None, None] * np.eye(n_columns)
+
+    def inverted(self, matrices: Floats) -> Floats:
+        return 1.0 / matrices
+
+    def shape(self, n_components: int, n_columns: int) -> tuple[int, ...]:
+        return (n_components,)

@@ -1,0 +1,72 @@
+"""Counts, sums and scatter of clusters within one partition: functions of the labels alone.
+
+Each cluster is taken about an anchor a, its first row in the partition: with T = Σ w (x - a) and Q = Σ w ‖x - a‖²,
+the sum is n a + T and the scatter about the partition's own mean is Q - ‖T‖² / n. Since a lies in the cluster, little
+cancels, however far the cluster is from the origin. Given the scatter, the cost at any centres is
+
+    Σ w ‖x - c‖² = scatter + n ‖mean - c‖²,
+
+a sum of terms that are not negative: nothing cancels, and no row is read.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from unveil.kernels._jit import kernel
+
+
+@kernel
+def gather(rows: Any, shift: Any, weights: Any, labels: Any, fresh: Any, counts: Any, sums: Any, scatter: Any) -> None:
+    """Compute afresh, in row order, the clusters marked in `fresh`; leave the others as they are."""
+    k, d = sums.shape
+    anchors, squares, seen = np.empty((k, d)), np.zeros((k, d)), np.zeros(k, np.bool_)
+    for c in range(k):
+        if fresh[c]:
+            counts[c], sums[c, :], scatter[c] = 0.0, 0.0, 0.0
+    for i in range(len(labels)):
+        c, weight = labels[i], weights[i]
+        if fresh[c] and weight > 0:
+            anchor, total, square = anchors[c], sums[c], squares[c]
+            if not seen[c]:
+                seen[c] = True
+                for j in range(d):
+                    anchor[j] = rows[i, j] - shift[j]
+            counts[c] += weight
+            for j in range(d):
+                gap = (rows[i, j] - shift[j]) - anchor[j]
+                total[j] += weight * gap
+                square[j] += weight * gap * gap
+    for c in range(k):
+        if seen[c]:
+            for j in range(d):
+                scatter[c] += max(squares[c, j] - sums[c, j] * (sums[c, j] / counts[c]), 0.0)
+                sums[c, j] += counts[c] * anchors[c, j]
+
+
+@kernel
+def cost(counts: Any, sums: Any, scatter: Any, centres: Any) -> float:
+    """Weighted sum of squared distances to the own centre."""
+    total = 0.0
+    for c in range(len(counts)):
+        if counts[c] > 0:
+            away = 0.0
+            for j in range(centres.shape[1]):
+                gap = sums[c, j] / counts[c] - centres[c, j]
+                away += gap * gap
+            total += scatter[c] + counts[c] * away
+    return total
+
+
+@kernel
+def compare(before: Any, after: Any, fresh: Any) -> int:
+    """Number of labels that differ; the clusters they left or joined are marked in `fresh`."""
+    changed = 0
+    for i in range(len(after)):
+        if before[i] != after[i]:
+            fresh[before[i]] = True
+            fresh[after[i]] = True
+            changed += 1
+    return changed

@@ -1,0 +1,222 @@
+"""K-means: the hidden thing is which of K centres a row belongs to, and a row is scored by its squared distance.
+
+It is the limit of a mixture of round Gaussians whose shared variance goes to zero: responsibilities become
+assignments, and the free energy, times the variance, becomes minus the cost
+
+    cost = Σ w ‖x - c(x)‖²        (c(x): the nearest centre)
+
+The E step assigns (MacQueen 1967; Lloyd 1982), the M step moves each centre to the weighted mean of its rows; neither
+can raise the cost. Everything is in the *frame*: coordinates from which `shift` has been subtracted.
+
+What a partition remembers between passes only spares work. Counts, sums and scatter of its clusters are functions of
+its labels, computed in row order and only where membership changed, so a lost memo changes no bit of the answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from unveil.core.protocols import Array, Block, Expectation, Model
+from unveil.core.statistics import Statistics
+from unveil.kernels.assign import Filter
+from unveil.kernels.distances import to_all, to_own
+from unveil.kernels.gather import compare, cost, gather
+from unveil.models.assignment import Assignment, Known, Plain, Pruned, label, make_filter, readable
+
+BUDGET = 1 << 28  # bytes that bounds may take before they are no longer kept
+
+
+@dataclass(frozen=True)
+class Centres:
+    """Parameters of K-means."""
+
+    centres: NDArray[np.float64]  # (k, d), in the frame
+
+
+class Empty(Protocol):
+    """What becomes of a centre to which no row belongs."""
+
+    def mend(self, means: NDArray[np.float64], counts: NDArray[np.float64], before: Centres) -> NDArray[np.float64]:
+        """Centres, given the means (anything where the count is zero)."""
+
+
+@dataclass(frozen=True)
+class Keep:
+    """An empty cluster stays where it is; rows may come back to it."""
+
+    def mend(self, means: NDArray[np.float64], counts: NDArray[np.float64], before: Centres) -> NDArray[np.float64]:
+        """The old centre where there is no new one."""
+        return np.where((counts > 0)[:, None], means, before.centres)
+
+
+class Memo(NamedTuple):
+    """What a partition remembers."""
+
+    known: Known
+    counts: NDArray[np.float64]  # (k,), weights of the clusters in this partition
+    sums: NDArray[np.float64]  # (k, d)
+    scatter: NDArray[np.float64]  # (k,), about the clusters' means in this partition
+
+
+@dataclass(frozen=True)
+class KMeans(Model):
+    """The model; see the top of the file.
+
+    Parameters
+    ----------
+    n_clusters : int
+        Number of centres.
+    shift : array of shape (d,)
+        Origin of the frame, near the middle of the data. A large offset common to all rows then costs no digits.
+    assignment : Plain or Pruned
+        How nearest centres are found. The answer does not depend on it.
+    empty : Keep
+        What becomes of empty clusters.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from unveil.core.protocols import Block
+    >>> from unveil.models.kmeans import KMeans
+    >>> rows = np.array([[0.0], [1.0], [10.0], [12.0]])
+    >>> model = KMeans(2, shift=rows.mean(axis=0))
+    >>> params = model.start([[0.0], [10.0]])
+    >>> statistics, memo = model.expect(model.prepare(params), Block(0, 0, rows))
+    >>> model.locate(model.maximise(statistics, params)).ravel().tolist(), float(statistics["inertia"])
+    ([0.5, 11.0], 5.0)
+    """
+
+    n_clusters: int
+    shift: NDArray[np.float64]
+    assignment: Assignment = field(default_factory=Pruned)
+    empty: Empty = field(default_factory=Keep)
+
+    def start(self, centres: ArrayLike) -> Centres:
+        """Parameters from centres in the coordinates of the data."""
+        return Centres(np.ascontiguousarray(np.asarray(centres, dtype=np.float64) - self.shift))
+
+    def locate(self, params: Centres) -> NDArray[np.float64]:
+        """Centres in the coordinates of the data."""
+        return params.centres + self.shift
+
+    def prepare(self, params: Centres) -> Filter:
+        """The centres as the kernels want them."""
+        return make_filter(params.centres, self.shift, self.assignment.group_size(self.n_clusters))
+
+    def expect(
+        self,
+        plan: Filter,
+        block: Block,
+        expectation: Expectation | None = None,
+        memo: Memo | None = None,
+        random: Callable[[], np.random.Generator] | None = None,
+    ) -> tuple[Statistics, Memo]:
+        """Assign the rows of a block. Assignment is hard by nature, so `expectation` and `random` go unused."""
+        rows = readable(block.rows)
+        known = self.assignment.assign(rows, plan, None if memo is None else memo.known)
+        fresh, changed = _changes(memo, known, self.n_clusters)
+        memo = self._gathered(rows, block.weights, memo, known, fresh)
+        inertia = cost(memo.counts, memo.sums, memo.scatter, plan.centres)
+        weight = float(len(rows) if block.weights is None else block.weights.sum())
+        statistics = Statistics(
+            weight=weight,
+            log_likelihood=-inertia,
+            free_energy=-inertia,
+            counts=memo.counts,
+            sums=memo.sums,
+            inertia=inertia,
+            changed=changed,
+        )
+        return statistics, memo
+
+    def maximise(self, statistics: Statistics, params: Centres) -> Centres:
+        """Weighted means."""
+        counts = statistics["counts"]
+        means = statistics["sums"] / np.where(counts > 0, counts, 1.0)[:, None]
+        return Centres(self.empty.mend(means, counts, params))
+
+    def events(self, statistics: Statistics, params: Centres) -> Mapping[str, int]:
+        """Clusters that no row belongs to."""
+        empty = int(np.count_nonzero(statistics["counts"] <= 0))
+        return {"empty": empty} if empty else {}
+
+    def _gathered(
+        self, rows: Array, weights: NDArray[np.float64] | None, memo: Memo | None, known: Known, fresh: NDArray[np.bool_]
+    ) -> Memo:
+        """Counts, sums and scatter, computed where membership changed and carried over where it did not."""
+        k, d = self.n_clusters, rows.shape[1]
+        if memo is None:
+            memo = Memo(known, np.zeros(k), np.zeros((k, d)), np.zeros(k))
+        if not fresh.any():
+            return memo._replace(known=known)
+        # new arrays: a pass that is run again after a failure must find the old memo untouched
+        counts, sums, scatter = memo.counts.copy(), memo.sums.copy(), memo.scatter.copy()
+        each = readable(np.ones(len(rows)) if weights is None else weights)
+        gather(rows, self.shift, each, known.bounds.labels, fresh, counts, sums, scatter)
+        return Memo(known, counts, sums, scatter)
+
+
+@dataclass(frozen=True)
+class AssignmentsFixed:
+    """Stop when no row changed its cluster, or the centres hardly moved.
+
+    Parameters
+    ----------
+    tol : float
+        Largest sum of squared shifts of the centres at which to stop, in squared units of the data.
+    """
+
+    tol: float = 0.0
+
+    def __call__(self, before: Any, after: Any) -> bool:
+        """Compare two states, each with `params` and `statistics`."""
+        if after.statistics["changed"] == 0:
+            return True
+        gap = after.params.centres - before.params.centres
+        return bool(np.vdot(gap, gap) <= self.tol)
+
+
+def choose(n_rows: int, n_columns: int, n_clusters: int) -> Assignment:
+    """The policy for a table: pruned, unless centres are few or the bounds would take more than 256 MB.
+
+    >>> from unveil.models.kmeans import choose
+    >>> choose(200_000, 32, 100), choose(1000, 2, 3), choose(10**9, 2, 100)
+    (Pruned(groups=12), Plain(), Plain())
+    """
+    pruned = Pruned()
+    groups = -(-n_clusters // pruned.group_size(n_clusters))
+    fits = 4 * n_rows * (groups + 2) <= BUDGET
+    return pruned if fits and n_clusters * n_columns >= 256 else Plain()
+
+
+def nearest(plan: Filter, rows: Array) -> NDArray[np.int32]:
+    """Label of each row."""
+    return np.asarray(label(readable(rows), plan).labels)
+
+
+def squared_distances(plan: Filter, rows: Array) -> NDArray[np.float64]:
+    """Squared distance of each row to each centre, (m, k)."""
+    out = np.empty((len(rows), len(plan.centres)))
+    to_all(readable(rows), plan.shift, np.ascontiguousarray(plan.centres.T), out)
+    return out
+
+
+def squared_distances_to(plan: Filter, rows: Array, labels: NDArray[np.int32]) -> NDArray[np.float64]:
+    """Squared distance of each row to the centre that its label names."""
+    out = np.empty(len(rows))
+    to_own(readable(rows), plan.shift, plan.centres, labels, out)
+    return out
+
+
+def _changes(memo: Memo | None, known: Known, n_clusters: int) -> tuple[NDArray[np.bool_], int]:
+    """Clusters whose membership differs from what the memo holds, and how many rows moved."""
+    labels = known.bounds.labels
+    if memo is None:
+        return np.ones(n_clusters, np.bool_), len(labels)
+    fresh = np.zeros(n_clusters, np.bool_)
+    return fresh, compare(memo.known.bounds.labels, labels, fresh)

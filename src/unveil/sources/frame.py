@@ -1,0 +1,80 @@
+"""Frames of pandas and polars, recognised by their looks: neither library is imported here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from unveil.core.protocols import Array
+from unveil.sources.array import ArraySource
+from unveil.sources.errors import DataError
+
+
+def is_frame(X: Any) -> bool:
+    """Is `X` a frame of pandas or polars, held in memory?"""
+    library = type(X).__module__.partition(".")[0]
+    return library in ("pandas", "polars") and all(hasattr(X, name) for name in ("to_numpy", "columns"))
+
+
+def from_frame(X: Any) -> ArraySource:
+    """A frame of pandas or polars as a source: float32 where every column is, else float64; missing cells are NaN.
+
+    Examples
+    --------
+    >>> import pandas
+    >>> from unveil.sources import from_frame
+    >>> source = from_frame(pandas.DataFrame({"height": [1.5, 1.8], "age": [30, None]}))
+    >>> source.names, source.n_rows
+    (('height', 'age'), 2)
+    """
+    columns = _columns(X)
+    _reject_words(X, columns)
+    if not columns:
+        raise DataError("X must have at least one column, got a frame without any")
+    names = tuple(X.columns) if all(isinstance(name, str) for name in X.columns) else None
+    return ArraySource(_table(X, columns), names=names)
+
+
+def _columns(X: Any) -> list[Any]:
+    """The columns one by one, by position: names may repeat."""
+    by_position = X.to_series if hasattr(X, "to_series") else lambda j: X.iloc[:, j]  # polars, else pandas
+    return [by_position(j) for j in range(X.shape[1])]
+
+
+def _reject_words(X: Any, columns: list[Any]) -> None:
+    """An error that names the columns that hold no numbers."""
+    wrong = [str(name) for name, column in zip(X.columns, columns, strict=True) if not _is_numeric(column.dtype)]
+    if wrong:
+        raise DataError(f"X must hold numbers only; these columns do not: {', '.join(map(repr, wrong))}")
+
+
+def _is_numeric(dtype: Any) -> bool:
+    """Numbers and truth values, by what each library's type says of itself."""
+    if hasattr(dtype, "is_numeric"):  # polars
+        return bool(dtype.is_numeric()) or str(dtype) == "Boolean"
+    return getattr(dtype, "kind", "O") in "biuf"
+
+
+def _table(X: Any, columns: list[Any]) -> Array:
+    """The cells, without a copy where the frame keeps them as one array."""
+    kinds = {column.dtype for column in columns}
+    if all(isinstance(kind, np.dtype) for kind in kinds) and len(kinds) == 1 and _kept(kinds):
+        return np.asarray(X.to_numpy())
+    single = all(str(kind).lower() in ("float32", "float[pyarrow]") for kind in kinds)
+    table = np.empty(X.shape, dtype=np.float32 if single else np.float64, order="F")
+    for j, column in enumerate(columns):
+        table[:, j] = _cells(column, table.dtype)
+    return table
+
+
+def _kept(kinds: set[Any]) -> bool:
+    """Are these NumPy's own float32 or float64?"""
+    return kinds <= {np.dtype(np.float32), np.dtype(np.float64)}
+
+
+def _cells(column: Any, dtype: np.dtype[Any]) -> Array:
+    """One column as floats, its missing cells as NaN."""
+    if hasattr(column.dtype, "is_numeric"):  # polars marks the missing cells of truth values by None, which NumPy reads
+        return np.asarray(column.to_numpy()).astype(dtype)
+    return np.asarray(column.to_numpy(dtype=dtype, na_value=np.nan))

@@ -1,0 +1,89 @@
+import dask.array as da
+import dask.dataframe as dd
+import hypothesis.strategies as st
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+
+from unveil.core.partition import partition_count
+from unveil.sources import ArraySource
+from unveil.sources.dask import DaskSource, is_dask
+
+ROWS = np.random.default_rng(5).normal(size=(30_000, 3))
+
+
+def equal(one: DaskSource, other: ArraySource, partitions: list[int] | None = None) -> bool:
+    pairs = zip(one.read(partitions), other.read(partitions), strict=True)
+    return all(a[:2] == b[:2] and a.rows.tobytes() == b.rows.tobytes() and a.rows.flags.c_contiguous for a, b in pairs)
+
+
+@pytest.mark.parametrize("chunks", [(30_000, 3), (7_001, 2), ((1, 8_192, 21_807), (1, 2)), (8_192, 1)])
+def test_blocks_are_those_of_the_array(chunks: tuple) -> None:
+    source = DaskSource(da.from_array(ROWS, chunks=chunks))
+    assert (source.n_rows, source.n_columns, source.dtype, source.names) == (30_000, 3, np.dtype(np.float64), None)
+    assert equal(source, ArraySource(ROWS))
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.lists(st.integers(0, 3), min_size=1, unique=True))
+def test_a_subset_of_the_partitions(partitions: list[int]) -> None:
+    assert equal(DaskSource(da.from_array(ROWS, chunks=(9_999, 2))), ArraySource(ROWS), partitions)
+
+
+def test_partitions_that_are_not_there_are_an_error() -> None:
+    with pytest.raises(IndexError, match="from 0 to 3"):
+        list(DaskSource(da.from_array(ROWS)).read([4]))
+
+
+@pytest.mark.parametrize("length", [1, 2, 4, 8])
+@pytest.mark.parametrize("keep", [False, True])
+def test_runs_hold_their_partitions(length: int, keep: bool) -> None:
+    source = DaskSource(da.from_array(ROWS, chunks=(6_789, 2)), keep=keep)
+    expected = list(ArraySource(ROWS).read())
+    count = partition_count(source.n_rows, source.n_columns)
+    for run in range(-(-count // length)):
+        read, rows = source.ship(run, length)
+        members = range(run * length, min((run + 1) * length, count))
+        blocks = list(read(rows.compute(), members))
+        assert [block.index for block in blocks] == list(members)
+        assert all(block.rows.tobytes() == expected[block.index].rows.tobytes() for block in blocks)
+        assert all(block.start == expected[block.index].start for block in blocks)
+
+
+def test_single_precision_stays_and_whole_numbers_become_double() -> None:
+    single, whole = ROWS.astype(np.float32), (ROWS * 10).astype(np.int16)
+    assert equal(DaskSource(da.from_array(single, chunks=5_000)), ArraySource(single))
+    assert equal(DaskSource(da.from_array(whole, chunks=5_000)), ArraySource(whole.astype(np.float64)))
+
+
+def test_fortran_order_is_undone() -> None:
+    assert equal(DaskSource(da.from_array(np.asfortranarray(ROWS), chunks=(10_000, 3))), ArraySource(ROWS))
+
+
+def test_chunks_of_unknown_size_are_counted() -> None:
+    array = da.from_array(ROWS, chunks=(7_000, 3))
+    source = DaskSource(array[array[:, 0] > 0])
+    assert source.n_rows == (ROWS[:, 0] > 0).sum()
+    assert equal(source, ArraySource(ROWS[ROWS[:, 0] > 0]))
+
+
+def test_a_frame_brings_its_names() -> None:
+    frame = dd.from_pandas(pd.DataFrame(ROWS, columns=["a", "b", "c"]), npartitions=4)
+    source = DaskSource(frame)
+    assert source.names == ("a", "b", "c")
+    assert equal(source, ArraySource(ROWS))
+
+
+@pytest.mark.parametrize(
+    ("array", "said"), [(da.ones(5), "2 dimensions"), (da.from_array(np.array([["a"]])), "must hold numbers")]
+)
+def test_what_is_no_table_of_numbers_is_an_error(array: da.Array, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        DaskSource(array)
+
+
+def test_dask_is_known_by_its_looks() -> None:
+    assert is_dask(da.ones((2, 2)))
+    assert not is_dask(ROWS)
+    assert not is_dask(pd.DataFrame(ROWS))
