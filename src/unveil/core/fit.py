@@ -107,7 +107,7 @@ def fit(parts: Parts, start: Params) -> Fit:
         for iteration in range(1, parts.max_iter + 1):
             prior = parts.model.log_prior(params)
             params, statistics, schedule_state = parts.schedule.sweep(work, params, schedule_state)
-            records.append(_record(statistics, prior, perf_counter() - began))
+            records.append(record_of(statistics, prior, perf_counter() - began))
             add_events(events, parts.model.events(statistics, params))
             state = State(iteration, params, statistics, records[-1])
             for callback in parts.callbacks:
@@ -122,9 +122,10 @@ def fit(parts: Parts, start: Params) -> Fit:
     return Fit(params, statistics, History(tuple(records), dict(events), status, parts.schedule.monotone))
 
 
-def _record(statistics: Statistics, prior: float, seconds: float) -> Record:
-    free_energy = float(statistics["free_energy"])
-    return Record(float(statistics["log_likelihood"]), free_energy, free_energy + prior, seconds)
+def record_of(statistics: Statistics, prior: float, seconds: float) -> Record:
+    """What the statistics of a pass say of its bound."""
+    log_likelihood, free_energy, weight = (float(statistics[n]) for n in ("log_likelihood", "free_energy", "weight"))
+    return Record(log_likelihood, free_energy, free_energy + prior, weight, seconds)
 
 
 def best_of(runs: Iterable[Callable[[], Fit]]) -> Fit:

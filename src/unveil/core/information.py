@@ -82,8 +82,8 @@ def entropy(p: ArrayLike, *, base: float | None = None) -> Any:
     if base is not None and not (0 < base < math.inf and base != 1):
         raise ValueError(f"base must be positive, finite and other than 1, or None for nats; got {base!r}")
     array = _distributions("p", p)
-    nats = np.maximum(-np.sum(array * _safe_log(array), axis=-1), 0.0)
-    totals = nats / (1.0 if base is None else math.log(base)) + 0.0  # + 0.0 turns -0.0 into 0.0
+    nats = np.abs(np.sum(array * _safe_log(array), axis=-1))  # never above 0 but for rounding; abs spares us -0.0
+    totals = nats if base is None else nats / math.log(base)
     return float(totals) if totals.ndim == 0 else totals
 
 

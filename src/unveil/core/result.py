@@ -29,6 +29,7 @@ class Record(NamedTuple):
     log_likelihood: float
     free_energy: float
     objective: float  # free energy plus log-prior: what the loop climbs
+    weight: float  # sum of the weights of the rows
     seconds: float  # since the fit began
 
     @property

@@ -17,11 +17,10 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from unveil.core.fit import Parts, best_of, fit
 from unveil.core.protocols import Block, Source
-from unveil.core.result import Fit
 from unveil.estimators.base import Iterative, engine_for, seed_of
 from unveil.estimators.persistence import Savable
 from unveil.estimators.registry import EXPECTATIONS, SCHEDULES, SEEDINGS, lookup, resolve
-from unveil.estimators.streaming import Stream, feed
+from unveil.estimators.streaming import Stream, feed, resumable
 from unveil.estimators.table import as_source, frame_of, sample_of
 from unveil.expectations import Hard
 from unveil.kernels.blas import single_threaded_blas
@@ -165,7 +164,11 @@ class KMeans(Savable, Iterative, ClassNamePrefixFeaturesOutMixin, TransformerMix
             parts = self._parts(shift, source, self.tol * float(np.mean(np.var(sample, axis=0, dtype=np.float64))))
             begin = self._starts(sample, weights, shift)
             outcome = best_of(partial(fit, parts, model.Centres(centres)) for centres in begin)
-            self._adopt(outcome, shift)
+            counts = outcome.statistics["counts"] if outcome.history else np.zeros(self.n_clusters)
+            named = isinstance(self.init, str)
+            self._adopt(
+                resumable(outcome, shift, np.argsort(-counts, kind="stable") if named else np.arange(len(counts)))
+            )
             self.labels_, self.inertia_ = self._assign(source)
         return self
 
@@ -183,9 +186,9 @@ class KMeans(Savable, Iterative, ClassNamePrefixFeaturesOutMixin, TransformerMix
                 self.random_seed_ = seed_of(self.random_state)
                 shift = frame_of(source)
                 sample, weights = sample_of(source, self.random_seed_, self.n_clusters)
-                self._stream = Stream(shift, model.Centres(next(self._starts(sample, weights, shift))))
-            self._stream = feed(self._stream, self._parts(self._stream.shift, source, 0.0))
-            self._adopt(self._stream.outcome, self._stream.shift)
+                start = model.Centres(next(self._starts(sample, weights, shift)))
+                self._stream = Stream(shift, start, np.arange(self.n_clusters))
+            self._adopt(feed(self._stream, self._parts(self._stream.shift, source, 0.0)))
             self.labels_, self.inertia_ = self._assign(source)
         return self
 
@@ -241,12 +244,11 @@ class KMeans(Savable, Iterative, ClassNamePrefixFeaturesOutMixin, TransformerMix
             raise ValueError(f"init must have shape (n_clusters, n_features) = {wanted}, got {centres.shape}")
         return np.ascontiguousarray(centres - shift)
 
-    def _adopt(self, outcome: Fit, shift: Floats) -> None:
-        counts = outcome.statistics["counts"] if outcome.history else np.zeros(self.n_clusters)
-        given = not isinstance(self.init, str) or len(outcome.history) == 0 or hasattr(self, "_stream")
-        order = np.arange(len(counts)) if given else np.argsort(-counts, kind="stable")
-        self.cluster_centers_ = (outcome.params.centres + shift)[order]
-        self._report(outcome, None)
+    def _adopt(self, stream: Stream) -> None:
+        """Set the fitted attributes, but for those that take a look at every row."""
+        self._stream = stream
+        self.cluster_centers_ = (stream.params.centres + stream.shift)[stream.order]
+        self._report(stream.outcome, None)
 
     # -- use -----------------------------------------------------------------------------------------------------------
 

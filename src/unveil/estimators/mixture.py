@@ -22,12 +22,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from unveil.core.fit import BoundChange, Parts, best_of, fit
 from unveil.core.protocols import Block, Source
-from unveil.core.result import Fit
 from unveil.estimators.base import Iterative, engine_for, seed_of
 from unveil.estimators.persistence import Savable
 from unveil.estimators.registry import EXPECTATIONS, SCHEDULES, resolve
 from unveil.estimators.starts import STARTS, Sample, StartStep, starts
-from unveil.estimators.streaming import Stream, feed
+from unveil.estimators.streaming import Stream, feed, resumable
 from unveil.estimators.table import as_source, frame_of, sample_of
 from unveil.families.base import Family
 from unveil.kernels.blas import single_threaded_blas
@@ -123,7 +122,7 @@ class MixtureEstimator(Savable, Iterative, DensityMixin, BaseEstimator, ABC):
         with single_threaded_blas():
             source = self._view(as_source(self, X, sample_weight, reset=True, min_rows=2))
             self._check_size(source)
-            self._adopt(*self._climb(source))
+            self._adopt(self._climb(source))
         return self
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> NDArray[np.intp]:
@@ -145,11 +144,9 @@ class MixtureEstimator(Savable, Iterative, DensityMixin, BaseEstimator, ABC):
                 self.random_seed_ = seed_of(self.random_state)
                 model = self._model(frame_of(source) if self._family().framed else np.zeros(source.n_columns))
                 start = next(self._start_params(model, source, engine_for(self.engine, source)))
-                self._stream = Stream(model.shift, start)
-            model = self._model(self._stream.shift)
-            parts = self._parts(model, source)
-            self._stream = feed(self._stream, parts)
-            self._adopt(self._stream.outcome, model.shift)
+                self._stream = Stream(model.shift, start, np.arange(self.n_components))
+            parts = self._parts(self._model(self._stream.shift), source)
+            self._adopt(feed(self._stream, parts))
         return self
 
     def _check_size(self, source: Source) -> None:
@@ -173,14 +170,18 @@ class MixtureEstimator(Savable, Iterative, DensityMixin, BaseEstimator, ABC):
             self._callbacks_for(source, self.verbose_interval),
         )
 
-    def _climb(self, source: Source) -> tuple[Fit, Floats]:
-        """All starts, each to its end; the best of them."""
+    def _climb(self, source: Source) -> Stream:
+        """All starts, each to its end; the best of them, with its components in canonical order."""
         recalled = self.warm_start and hasattr(self, "converged_")
         self.random_seed_ = seed_of(self.random_state)
         model = self._model(frame_of(source) if self._family().framed else np.zeros(source.n_columns))
         parts = self._parts(model, source)
         begin = iter([self._recall(model.shift)]) if recalled else self._start_params(model, source, parts.engine)
-        return best_of(partial(fit, parts, params) for params in begin), model.shift
+        outcome = best_of(partial(fit, parts, params) for params in begin)
+        weights = outcome.params.weights
+        kept = recalled or self._is_given()
+        order = np.arange(len(weights)) if kept else np.argsort(-weights, kind="stable")
+        return resumable(outcome, model.shift, order)
 
     def _start_params(self, model: Mixture, source: Source, engine: Any) -> Iterator[MixtureParams]:
         """First parameters, one set per start, with the given parts in place."""
@@ -196,15 +197,14 @@ class MixtureEstimator(Savable, Iterative, DensityMixin, BaseEstimator, ABC):
             if params is not None:
                 yield params
 
-    def _adopt(self, outcome: Fit, shift: Floats) -> None:
+    def _adopt(self, stream: Stream) -> None:
         """Set the fitted attributes."""
-        weights = outcome.params.weights
-        order = np.arange(len(weights)) if self._is_given() else np.argsort(-weights, kind="stable")
-        self._show(outcome.params, shift, order)
-        total = float(outcome.statistics["weight"]) if outcome.history else np.nan
-        self.lower_bounds_ = [record.objective / total for record in outcome.history]
+        self._stream = stream
+        outcome, weights = stream.outcome, stream.params.weights
+        self._show(stream.params, stream.shift, stream.order)
+        self.lower_bounds_ = [record.objective / record.weight for record in outcome.history]
         self.lower_bound_ = self.lower_bounds_[-1] if self.lower_bounds_ else -np.inf
-        self._report(outcome, weights * total if outcome.history else None)
+        self._report(outcome, weights * outcome.history[-1].weight if outcome.history else None)
 
     # -- use -----------------------------------------------------------------------------------------------------------
 

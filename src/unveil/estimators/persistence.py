@@ -1,30 +1,47 @@
 """Estimators to model files and back.
 
-A file names its class, its parts and nothing else that could be imported: names are looked up in the closed tables of
-the registry, so a file can ask for an estimator of unveil and for no other object in the world. Parameters that are
-tied to a process (a client of a cluster, a generator, a function) are stored as their default, and that is said.
+A file names its class, its parts and nothing else that could be imported: names are looked up in closed tables, so a
+file can ask for an estimator of unveil and for no other object in the world. Parameters that are tied to a process (a
+client of a cluster, a generator, a function) are stored as their default, and that is said.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 import logging
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, ClassVar
 
 from unveil.storage.atomic import PathLike
 from unveil.storage.file import ModelFileError, read, write
-from unveil.storage.values import Arrays, decode, encode
+from unveil.storage.parts import Parts
+from unveil.storage.values import Arrays
 
 logger = logging.getLogger("unveil")
 
-OBJECTS = {"history_": "unveil.core.result:History", "certificate_": "unveil.certificate:Certificate"}
+RECORDS = Parts(
+    {
+        "History": "unveil.core.result:History",
+        "Certificate": "unveil.certificate:Certificate",
+        "Stream": "unveil.estimators.streaming:Stream",
+        "Running": "unveil.schedules.stepwise:Running",
+        "Statistics": "unveil.core.statistics:Statistics",
+        "Centres": "unveil.models.kmeans:Centres",
+        "MixtureParams": "unveil.models.mixture:MixtureParams",
+        "GaussianParams": "unveil.families.gaussian:GaussianParams",
+        "BernoulliParams": "unveil.families.bernoulli:BernoulliParams",
+    }
+)
+"""Classes that fitted attributes may be of, besides numbers, words and arrays."""
+
 MISTAKES = (ValueError, TypeError, KeyError, AttributeError, IndexError, RecursionError, OverflowError)
 
 
 class Savable:
     """Mixin of the estimators that can be saved."""
+
+    _resumed_from: ClassVar[tuple[str, ...]] = ("_stream",)
+    """Private attributes that are saved too, where they are there, since ``partial_fit`` goes on from them."""
 
     def save(self, path: PathLike) -> None:
         """Write the fitted estimator to a file that `unveil.load` reads.
@@ -42,22 +59,11 @@ class Savable:
         arrays: Arrays = {}
         header = _described(self)
         header["parameters"], header["not_kept"] = _stored_parameters(self, arrays)
-        header["attributes"] = {
-            name: _stored_attribute(name, value, arrays) for name, value in vars(self).items() if _is_fitted_name(name)
-        }
-        header["state"] = encode(self._extra_state(), "state", arrays)
+        fitted = {name: value for name, value in vars(self).items() if _is_kept(type(self), name)}
+        header["attributes"] = {name: RECORDS.encode(value, name, arrays) for name, value in fitted.items()}
         write(path, header, arrays)
         for name, value in header["not_kept"].items():
             logger.warning("%s: %s=%s was not kept; a loaded model has the default", path, name, value)
-
-    def _extra_state(self) -> dict[str, Any]:
-        """What `partial_fit` needs to go on, beyond the public attributes: numbers, words, arrays."""
-        return {}
-
-    def _set_extra_state(self, state: dict[str, Any]) -> None:
-        """Take back what `_extra_state` gave."""
-        if state:
-            raise ValueError(f"{type(self).__name__} takes no extra state, got {', '.join(map(repr, state))}")
 
 
 def load(path: PathLike) -> Any:
@@ -80,8 +86,8 @@ def load(path: PathLike) -> Any:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "model.unveil")
     ...     model.save(path)
-    ...     unveil.load(path).cluster_centers_.tolist()
-    [[0.5], [9.5]]
+    ...     sorted(unveil.load(path).cluster_centers_.ravel().tolist())
+    [0.5, 9.5]
     """
     header, arrays = read(path)
     try:
@@ -96,7 +102,7 @@ def _described(estimator: Any) -> dict[str, Any]:
     return {
         "class": type(estimator).__name__,
         "feature_names": [str(name) for name in getattr(estimator, "feature_names_in_", ())] or None,
-        "seed": int(seed) if isinstance(seed, int) else None,
+        "seed": seed if isinstance(seed, int) else None,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
     }
 
@@ -105,17 +111,18 @@ def _rebuilt(header: dict[str, Any], arrays: Arrays) -> Any:
     """The estimator that a header and its arrays describe."""
     from sklearn.utils.validation import check_is_fitted
 
+    from unveil.estimators.registry import PARTS
+
     cls = _known_class(header.get("class"))
-    parameters = _section(header, "parameters")
+    parameters, attributes = _section(header, "parameters"), _section(header, "attributes")
     unknown = sorted(parameters.keys() - inspect.signature(cls).parameters.keys())
     if unknown:
         raise ValueError(f"{cls.__name__} has no parameter {unknown[0]!r}")
-    estimator = cls(**{name: _parameter(value, arrays) for name, value in parameters.items()})
-    for name, stored in _section(header, "attributes").items():
-        if not _is_fitted_name(name) or hasattr(cls, name):
+    estimator = cls(**{name: Parts(PARTS).decode(value, arrays) for name, value in parameters.items()})
+    for name, stored in attributes.items():
+        if not _is_kept(cls, name):
             raise ValueError(f"{name!r} cannot be an attribute of a fitted {cls.__name__}")
-        setattr(estimator, name, _attribute(name, stored, arrays))
-    estimator._set_extra_state(decode(header.get("state", {"dict": {}}), arrays))
+        setattr(estimator, name, RECORDS.decode(stored, arrays))
     check_is_fitted(estimator)
     return estimator
 
@@ -125,8 +132,7 @@ def _known_class(name: Any) -> Any:
     from unveil.estimators import registry
 
     if not isinstance(name, str) or name not in registry.ESTIMATORS:
-        known = ", ".join(registry.ESTIMATORS)
-        raise ValueError(f"class {name!r:.60} is not known; unveil has {known}")
+        raise ValueError(f"class {name!r:.60} is not known; unveil has {', '.join(registry.ESTIMATORS)}")
     return registry.lookup(registry.ESTIMATORS[name])
 
 
@@ -140,58 +146,24 @@ def _section(header: dict[str, Any], name: str) -> dict[str, Any]:
 
 def _stored_parameters(estimator: Any, arrays: Arrays) -> tuple[dict[str, Any], dict[str, str]]:
     """Parameters as they are stored, and those that could not be, with how they looked."""
-    stored: dict[str, Any] = {}
-    not_kept: dict[str, str] = {}
+    from unveil.estimators.registry import PARTS
+
+    parts, stored, not_kept = Parts(PARTS), {}, {}
     signature = inspect.signature(type(estimator)).parameters
     for name, value in estimator.get_params(deep=False).items():
         try:
-            stored[name] = _stored_parameter(value, f"parameter {name}", arrays)
+            stored[name] = parts.encode(value, f"parameter {name}", arrays)
         except TypeError:
-            stored[name] = _stored_parameter(signature[name].default, f"parameter {name}", arrays)
+            stored[name] = parts.encode(signature[name].default, f"parameter {name}", arrays)
             not_kept[name] = f"{value!r:.80}"
     return stored, not_kept
 
 
-def _stored_parameter(value: Any, name: str, arrays: Arrays) -> Any:
-    """A part by the name of its class and its fields; all else as the value it is."""
-    from unveil.estimators import registry
-
-    kind = type(value)
-    if kind.__name__ in registry.PARTS and kind is registry.lookup(registry.PARTS[kind.__name__]):
-        fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value) if field.init}
-        stored = {key: _stored_parameter(item, f"{name}.{key}", arrays) for key, item in fields.items()}
-        return {"part": kind.__name__, "fields": stored}
-    return encode(value, name, arrays)
-
-
-def _parameter(stored: Any, arrays: Arrays) -> Any:
-    """The value of a parameter, or of a field of a part."""
-    from unveil.estimators import registry
-
-    if not (isinstance(stored, dict) and "part" in stored):
-        return decode(stored, arrays)
-    name = stored["part"]
-    if not isinstance(name, str) or name not in registry.PARTS:
-        raise ValueError(f"part {name!r:.60} is not known; unveil has {', '.join(registry.PARTS)}")
-    fields = _section(stored, "fields")
-    return registry.lookup(registry.PARTS[name])(**{key: _parameter(item, arrays) for key, item in fields.items()})
-
-
-def _is_fitted_name(name: str) -> bool:
-    """Is it the name of what a fit leaves behind: one that ends, and does not begin, with an underscore?"""
-    return name.endswith("_") and not name.startswith("_") and name.isidentifier()
-
-
-def _stored_attribute(name: str, value: Any, arrays: Arrays) -> Any:
-    return encode(value.to_dict() if name in OBJECTS else value, name, arrays)
-
-
-def _attribute(name: str, stored: Any, arrays: Arrays) -> Any:
-    """The value of a fitted attribute."""
-    from unveil.estimators import registry
-
-    value = decode(stored, arrays)
-    return registry.lookup(OBJECTS[name]).from_dict(value) if name in OBJECTS else value
+def _is_kept(cls: Any, name: str) -> bool:
+    """Is `name` what a fit leaves behind? It ends, and does not begin, with an underscore, and the class has none."""
+    if name in cls._resumed_from:
+        return True
+    return name.endswith("_") and not name.startswith("_") and name.isidentifier() and not hasattr(cls, name)
 
 
 def _said(error: BaseException) -> str:

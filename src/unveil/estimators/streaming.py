@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.core.fit import ExpectationStep, Parts
-from unveil.core.result import Fit, History, Record, State, Status
+from unveil.core.fit import ExpectationStep, Parts, record_of
+from unveil.core.result import Fit, History, State, Status
 from unveil.core.statistics import Statistics
 from unveil.schedules.stepwise import Running, Stepwise
 
@@ -21,6 +21,7 @@ class Stream:
 
     shift: NDArray[np.float64]
     params: Any
+    order: NDArray[np.intp]  # of the components, as they are shown: fixed, so that labels keep their meaning
     running: Running | None = None
     history: History = field(default_factory=lambda: History(status=Status.STREAMING, monotone=False))
     latest: Statistics = field(default_factory=lambda: Statistics(weight=0.0))
@@ -29,6 +30,16 @@ class Stream:
     def outcome(self) -> Fit:
         """As if a fit had just ended."""
         return Fit(self.params, self.latest, self.history)
+
+
+def resumable(outcome: Fit, shift: NDArray[np.float64], order: NDArray[np.intp]) -> Stream:
+    """A stream that goes on from a fit, which counts for as many batches as its rows would have made."""
+    stream = Stream(shift, outcome.params, order, None, outcome.history, outcome.statistics)
+    if not outcome.history:
+        return stream
+    weight = float(outcome.statistics["weight"])
+    batches = 1 + int(weight) // Stepwise().batch_rows
+    return replace(stream, running=Running(batches, outcome.statistics.scaled(1.0 / weight)))
 
 
 def feed(stream: Stream, parts: Parts) -> Stream:
@@ -42,8 +53,9 @@ def feed(stream: Stream, parts: Parts) -> Stream:
     running = schedule.blend(stream.running, fresh, 1.0 / float(fresh["weight"]))
     params = model.maximise(running.statistics, params)
     seconds = perf_counter() - began + (stream.history[-1].seconds if stream.history else 0.0)
-    record = Record(float(fresh["log_likelihood"]), float(fresh["free_energy"]), float(fresh["free_energy"]), seconds)
+    record = record_of(fresh, model.log_prior(stream.params), seconds)
     for callback in parts.callbacks:
         callback(State(number + 1, params, fresh, record))
-    history = replace(stream.history, records=(*stream.history.records, record))
+    records = (*stream.history.records, record)
+    history = replace(stream.history, records=records, status=Status.STREAMING, monotone=False)
     return replace(stream, params=params, running=running, history=history, latest=fresh)

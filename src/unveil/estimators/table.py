@@ -1,4 +1,4 @@
-"""From what users hand in (arrays, frames, scans, Dask collections, weights) to a source, and the errors they expect."""
+"""From what users hand in (arrays, frames, scans, Dask collections, weights) to a source, with the right errors."""
 
 from __future__ import annotations
 
