@@ -1,8 +1,7 @@
-"""Principal component analysis: one streamed pass of moments and an eigenproblem, or an SVD in memory.
+"""Principal component analysis: the directions of greatest variance, the way there and the way back.
 
-The components are the eigenvectors u of the covariance, S u = lambda u, by falling lambda (the variance along u). The
-covariance is built on the engine from any source; the SVD route needs the rows in memory and in return resolves
-directions whose variance is below the rounding of the largest.
+The components are the eigenvectors u of the covariance, S u = lambda u, by falling lambda, the variance along u;
+`spectrum.py` has the routes to them.
 """
 
 from __future__ import annotations
@@ -16,19 +15,17 @@ from numpy.typing import NDArray
 from scipy import linalg
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.extmath import svd_flip
 from sklearn.utils.validation import check_is_fitted
 
 from unveil.core.protocols import Block, Source
 from unveil.estimators.base import engine_for
 from unveil.estimators.dimension import minka_dimension
 from unveil.estimators.persistence import Savable
-from unveil.estimators.table import as_source, frame_of, refuse_nonfinite
+from unveil.estimators.spectrum import Spectrum, by_covariance, by_lanczos, by_random_projection, by_svd
+from unveil.estimators.table import as_source
 from unveil.kernels.blas import single_threaded_blas
-from unveil.models.moments import MomentsStep, moments
 
 Floats = NDArray[np.float64]
-ROUNDING = 8 * float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True)
@@ -55,10 +52,12 @@ class PCA(Savable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         Kept for scikit-learn's sake: rows are never written to, so both values mean the same.
     whiten : bool, default=False
         Give scores unit variance.
-    svd_solver : {"auto", "full", "covariance_eigh"}, default="auto"
-        "covariance_eigh" streams moments and solves an eigenproblem; "full" is an SVD of the rows in memory, for few
-        rows, many columns or nearly dependent columns; "auto" takes the SVD for arrays with more than 1,000 columns
-        or fewer than ten rows a column.
+    svd_solver : {"auto", "full", "covariance_eigh", "arpack", "randomized"}, default="auto"
+        "covariance_eigh" streams moments and solves an eigenproblem, for any source. The others decompose rows in
+        memory: "full" for few rows, many columns or nearly dependent columns, "arpack" and "randomized" for few
+        components of a wide table. "auto" takes, for arrays, what scikit-learn takes.
+    tol, iterated_power, n_oversamples, power_iteration_normalizer, random_state
+        For "arpack" and "randomized", as in scikit-learn.
     engine : {"auto", "threads", "dask"} or engine, default="auto"
         Where the pass runs.
 
@@ -86,7 +85,12 @@ noise_variance_
         ],
         "copy": ["boolean"],
         "whiten": ["boolean"],
-        "svd_solver": [StrOptions({"auto", "full", "covariance_eigh"})],
+        "svd_solver": [StrOptions({"auto", "full", "covariance_eigh", "arpack", "randomized"})],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "iterated_power": [StrOptions({"auto"}), Interval(Integral, 0, None, closed="left")],
+        "n_oversamples": [Interval(Integral, 1, None, closed="left")],
+        "power_iteration_normalizer": [StrOptions({"auto", "QR", "LU", "none"})],
+        "random_state": ["random_state"],
         "engine": [StrOptions({"auto", "threads", "dask"}), HasMethods("map_reduce")],
     }
 
@@ -97,12 +101,22 @@ noise_variance_
         copy: bool = True,
         whiten: bool = False,
         svd_solver: str = "auto",
+        tol: float = 0.0,
+        iterated_power: Any = "auto",
+        n_oversamples: int = 10,
+        power_iteration_normalizer: str = "auto",
+        random_state: Any = None,
         engine: Any = "auto",
     ) -> None:
         self.n_components = n_components
         self.copy = copy
         self.whiten = whiten
         self.svd_solver = svd_solver
+        self.tol = tol
+        self.iterated_power = iterated_power
+        self.n_oversamples = n_oversamples
+        self.power_iteration_normalizer = power_iteration_normalizer
+        self.random_state = random_state
         self.engine = engine
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> PCA:
@@ -119,69 +133,74 @@ noise_variance_
         with single_threaded_blas():
             source = as_source(self, X, sample_weight, reset=True)
             self.n_samples_ = source.n_rows
-            values, self.components_, weight = self._solve(source)
-            self._keep(values, weight)
+            self._keep(self._solve(source))
         return self
 
-    def _solve(self, source: Source) -> tuple[Floats, Floats, float]:
-        """All variances and components, and the weight of the data; sets the mean."""
-        rows = getattr(source, "rows", None)
-        wide = source.n_columns > 1000 or source.n_rows < 10 * source.n_columns
-        if rows is not None and (self.svd_solver == "full" or (self.svd_solver == "auto" and wide)):
-            return self._by_svd(rows)
-        if self.svd_solver == "full":
-            kind = type(source).__name__
-            taken = "plain rows in memory, without weights"
-            raise ValueError(f"svd_solver='full' needs {taken}, got {kind}; take 'covariance_eigh' or 'auto'")
-        return self._by_covariance(source)
+    def _solve(self, source: Source) -> Spectrum:
+        """The spectrum, by the route that suits the data and `svd_solver`."""
+        rows, solver = getattr(source, "rows", None), self.svd_solver
+        if solver == "auto":
+            solver = "covariance_eigh" if rows is None else self._suited(*rows.shape)
+        if solver == "covariance_eigh":
+            return by_covariance(engine_for(self.engine, source), source)
+        if rows is None:
+            got = type(source).__name__
+            taken = "rows in memory, without weights"
+            raise ValueError(f"svd_solver={solver!r} needs {taken}, got {got}; 'covariance_eigh' takes any source")
+        return self._in_memory(solver, rows)
 
-    def _by_covariance(self, source: Source) -> tuple[Floats, Floats, float]:
-        shift = frame_of(source)
-        statistics, _ = engine_for(self.engine, source).map_reduce(MomentsStep(shift), source, None)
-        if not np.all(np.isfinite(statistics["products"])):
-            refuse_nonfinite(source)
-        weight, self.mean_, scatter = moments(statistics, shift)
-        values, vectors = linalg.eigh(scatter / _degrees(weight))
-        limit = min(max(source.n_rows, int(weight)), source.n_columns)
-        values, components = np.maximum(values[::-1], 0.0)[:limit], _signed(vectors.T[::-1])
-        return values, _completed(components[:limit], values, ROUNDING * source.n_columns), weight
+    def _suited(self, n_rows: int, n_columns: int) -> str:
+        """scikit-learn's choice for an array."""
+        few = isinstance(self.n_components, Integral) and 1 <= int(self.n_components) < 0.8 * min(n_rows, n_columns)
+        if n_columns <= 1000 and n_rows >= 10 * n_columns:
+            return "covariance_eigh"
+        return "randomized" if few and max(n_rows, n_columns) > 500 else "full"
 
-    def _by_svd(self, rows: NDArray[Any]) -> tuple[Floats, Floats, float]:
-        weight = float(len(rows))
-        self.mean_ = np.mean(rows, axis=0, dtype=np.float64)
-        _, singular, components = linalg.svd(rows - self.mean_, full_matrices=False, check_finite=False)
-        components = _completed(_signed(components), singular, ROUNDING * max(rows.shape))
-        return singular**2 / _degrees(weight), components, weight
+    def _in_memory(self, solver: str, rows: NDArray[Any]) -> Spectrum:
+        if solver == "full":
+            return by_svd(rows)
+        limit = min(rows.shape) - (solver == "arpack")
+        count = limit if self.n_components is None else self.n_components
+        if not isinstance(count, Integral) or not 1 <= int(count) <= limit:
+            raise ValueError(f"n_components={count!r} must be an integer from 1 to {limit} with svd_solver={solver!r}")
+        if solver == "arpack":
+            return by_lanczos(rows, int(count), self.tol, self.random_state)
+        return by_random_projection(
+            rows,
+            int(count),
+            self.random_state,
+            n_oversamples=self.n_oversamples,
+            n_iter=self.iterated_power,
+            power_iteration_normalizer=self.power_iteration_normalizer,
+        )
 
-    def _keep(self, values: Floats, weight: float) -> None:
+    def _keep(self, spectrum: Spectrum) -> None:
         """Choose how many components to keep, and set the attributes that depend on it."""
-        total = float(values.sum())
-        kept = self.n_components_ = self._count(values, weight)
-        self.components_ = np.ascontiguousarray(self.components_[:kept])
-        self.explained_variance_ = values[:kept]
-        self.explained_variance_ratio_ = values[:kept] / total if total > 0 else np.zeros(kept)
-        self.singular_values_ = np.sqrt(values[:kept] * _degrees(weight))
-        rank = len(values)
-        self.noise_variance_ = float(values[kept:].mean()) if kept < min(rank, self.n_features_in_) else 0.0
+        kept = self.n_components_ = self._count(spectrum)
+        values, total = spectrum.values[:kept], spectrum.total
+        self.mean_ = spectrum.mean
+        self.components_ = np.ascontiguousarray(spectrum.components[:kept])
+        self.explained_variance_ = values
+        self.explained_variance_ratio_ = values / total if total > 0 else np.zeros(kept)
+        self.singular_values_ = np.sqrt(values * spectrum.degrees)
+        left = spectrum.limit - kept
+        self.noise_variance_ = max(total - float(values.sum()), 0.0) / left if left > 0 else 0.0
 
-    def _count(self, values: Floats, weight: float) -> int:
-        wanted, limit = self.n_components, len(values)
+    def _count(self, spectrum: Spectrum) -> int:
+        wanted, values = self.n_components, spectrum.values
         if wanted is None:
-            return limit
+            return len(values)
         if wanted == "mle":
             if self.n_samples_ < self.n_features_in_:
                 raise ValueError("n_components='mle' is only supported if n_samples >= n_features")
-            return minka_dimension(values, weight)
+            return minka_dimension(values, spectrum.weight)
         if isinstance(wanted, Integral):
-            wanted = int(wanted)
-            if wanted > limit:
-                sizes = f"min(n_samples, n_features)={limit}"
-                raise ValueError(
-                    f"n_components={wanted} must be between 0 and {sizes} with svd_solver={self.svd_solver!r}"
-                )
-            return wanted
+            if int(wanted) > len(values):
+                sizes = f"min(n_samples, n_features)={len(values)}"
+                raise ValueError(f"n_components={wanted} must be from 0 to {sizes} with svd_solver={self.svd_solver!r}")
+            return int(wanted)
         shares = np.cumsum(values) / values.sum()
-        return int(np.searchsorted(shares, wanted, side="right")) + 1
+        return min(int(np.searchsorted(shares, wanted, side="right")) + 1, len(values))
 
     def transform(self, X: Any) -> NDArray[Any]:
         """Scores: coordinates of the rows along the components."""
@@ -243,31 +262,3 @@ noise_variance_
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def _degrees(weight: float) -> float:
-    """Divisor of the scatter: one less than the number of rows, but never nothing."""
-    return max(weight - 1.0, 1.0) if weight > 1.0 else weight
-
-
-def _signed(components: Floats) -> Floats:
-    """Components with the largest entry of each positive, so that signs do not depend on the route."""
-    return np.asarray(svd_flip(None, components, u_based_decision=False)[1])
-
-
-def _completed(components: Floats, sizes: Floats, tolerance: float) -> Floats:
-    """Components whose size is mere rounding replaced by directions that depend on the others alone.
-
-    Any basis of the directions without variance would do; this one is the same by every route: the axis that is
-    furthest from what is there already, made orthogonal to it, again and again.
-    """
-    rank = int(np.count_nonzero(sizes > tolerance * sizes.max(initial=0.0)))
-    basis = components.copy()
-    for place in range(rank, len(basis)):
-        known = basis[:place]
-        axis = int(np.argmax(np.round(1.0 - np.sum(known**2, axis=0), 9)))
-        direction = np.eye(1, basis.shape[1], axis)[0]
-        for _ in range(2):  # once more: the first time leaves rounding of the size of what was taken off
-            direction -= (known @ direction) @ known
-        basis[place] = direction / np.linalg.norm(direction)
-    return basis

@@ -19,8 +19,9 @@ CHUNK = 256
 def _maxima(logits, first, last, peak):  # type: ignore[no-untyped-def]
     """Largest entry of each column; 0 where all are minus infinity, so that differences stay defined."""
     n_rows = last - first
-    peak[:n_rows] = logits[0, first:last]
-    for c in range(1, logits.shape[0]):
+    for j in range(n_rows):  # loops, not slices: assigning a slice costs seconds of compilation
+        peak[j] = -np.inf
+    for c in range(logits.shape[0]):
         line = logits[c, first:last]
         for j in range(n_rows):
             peak[j] = line[j] if line[j] > peak[j] else peak[j]
@@ -41,7 +42,8 @@ def soft_assign(logits: NDArray[np.float64], weights: NDArray[np.float64]) -> fl
         last = min(first + CHUNK, logits.shape[1])
         n_rows = last - first
         _maxima(logits, first, last, peak)
-        total[:] = 0.0
+        for j in range(n_rows):
+            total[j] = 0.0
         for c in range(n_components):
             line = logits[c, first:last]
             for j in range(n_rows):
@@ -75,8 +77,9 @@ def hard_assign(logits: NDArray[np.float64], weights: NDArray[np.float64]) -> tu
         last = min(first + CHUNK, logits.shape[1])
         n_rows = last - first
         _maxima(logits, first, last, peak)
-        total[:] = 0.0
-        best[:] = np.inf
+        for j in range(n_rows):
+            total[j] = 0.0
+            best[j] = np.inf
         for c in range(n_components):
             line = logits[c, first:last]
             for j in range(n_rows):
