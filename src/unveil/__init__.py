@@ -19,16 +19,14 @@ _HOMES = {
     "load": "unveil.estimators.persistence",
     "select": "unveil.selection",
 }
-_MODULES = {"information": "unveil.core.information"} | {
-    name: f"unveil.{name}" for name in ("engines", "schedules", "expectations", "plot", "selection")
-}
+_MODULES = ("engines", "expectations", "information", "plot", "schedules", "selection")
 
-__all__ = [*_HOMES, *_MODULES, "__version__"]  # noqa: PLE0604
+__all__ = [*_HOMES, *_MODULES, "__version__"]
 
 
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
-        return importlib.import_module(_MODULES[name])
+        return importlib.import_module(f"unveil.{name}")
     if name in _HOMES:
         return getattr(importlib.import_module(_HOMES[name]), name)
     raise AttributeError(f"module 'unveil' has no attribute {name!r}; it has {', '.join(sorted(__all__))}")
