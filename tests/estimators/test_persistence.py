@@ -18,7 +18,7 @@ from unveil.estimators import registry
 from unveil.storage.file import ModelFileError, read, write
 
 TABLE = np.random.default_rng(7).normal(size=(60, 3)) + 4.0 * np.repeat(np.eye(3), 20, axis=0)
-BITS = (TABLE > np.median(TABLE, axis=0)).astype(np.float64)
+BITS = np.greater(TABLE, np.median(TABLE, axis=0)).astype(np.float64)
 
 FITTED = {
     "PCA": lambda: unveil.PCA(2, whiten=True).fit(TABLE),
@@ -222,7 +222,7 @@ def test_unknown_part_is_refused(saved, part):
         ("parameters", {"self": 3}, "KMeans has no parameter 'self'"),
         ("parameters", {"engine": {"part": "Threads", "fields": {"shell": True}}}, "shell"),
         ("parameters", {"engine": {"part": "Threads", "fields": {"workers": -3}}}, "workers must be"),
-        ("parameters", {"engine": {"part": "Threads"}}, "no fields"),
+        ("parameters", {"engine": {"part": "Threads"}}, "has no fields"),
         ("parameters", {"n_clusters": {"pickle": "gASV"}}, "is no stored value"),
         ("parameters", None, "has no parameters"),
         ("attributes", [], "has no attributes"),
@@ -233,12 +233,12 @@ def test_unknown_part_is_refused(saved, part):
         ("attributes", {"predict": 1}, "cannot be an attribute"),
         ("attributes", {"n_clusters": 1}, "cannot be an attribute"),
         ("attributes", {"a.b_": 1}, "cannot be an attribute"),
-        ("attributes", {"history_": 1}, "malformed"),
-        ("attributes", {"history_": {"dict": {}}}, "malformed"),
-        ("attributes", {"certificate_": {"dict": {"findings": [1]}}}, "malformed"),
+        ("attributes", {"history_": {"part": "History", "fields": {}}}, "'columns' is missing"),
+        ("attributes", {"certificate_": {"part": "Certificate", "fields": {"findings": [1]}}}, "malformed"),
         ("attributes", {}, "not fitted"),
-        ("state", {"dict": {"anything": 1}}, "malformed"),
-        ("state", 3, "malformed"),
+        ("attributes", {"_callbacks": [1]}, "cannot be an attribute"),
+        ("attributes", {"history_": {"part": "Popen", "fields": {}}}, "part 'Popen' is not known"),
+        ("attributes", {"_stream": {"part": "Threads", "fields": {}}}, "part 'Threads' is not known"),
     ],
 )
 def test_header_that_no_save_wrote_is_refused(saved, section, content, match):
@@ -256,7 +256,9 @@ def test_deep_nesting_is_refused(saved):
 
 
 def test_malicious_file_imports_nothing_and_runs_nothing(saved, tmp_path):
-    changed(saved, parameters={"engine": {"part": "antigravity:Popen", "fields": {"x": ["touch", str(tmp_path / "x")]}}})
+    changed(
+        saved, parameters={"engine": {"part": "antigravity:Popen", "fields": {"x": ["touch", str(tmp_path / "x")]}}}
+    )
     script = (
         "import sys, unveil, unveil.estimators.kmeans\n"
         "before = set(sys.modules)\n"

@@ -117,7 +117,7 @@ def fit(parts: Parts, start: Params) -> Fit:
                 break
             before = state
     except KeyboardInterrupt:
-        logger.warning("interrupted after %d iterations; keeping the best so far", len(records))
+        logger.warning("interrupted after %d passes; keeping the best so far", len(records))
         status = Status.INTERRUPTED
     return Fit(params, statistics, History(tuple(records), dict(events), status, parts.schedule.monotone))
 

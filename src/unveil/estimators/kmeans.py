@@ -21,7 +21,7 @@ from unveil.estimators.base import Iterative, engine_for, seed_of
 from unveil.estimators.persistence import Savable
 from unveil.estimators.registry import EXPECTATIONS, SCHEDULES, SEEDINGS, lookup, resolve
 from unveil.estimators.streaming import Stream, feed, resumable
-from unveil.estimators.table import as_source, frame_of, sample_of
+from unveil.estimators.table import as_source, finite_rows, frame_of, sample_of
 from unveil.expectations import Hard
 from unveil.kernels.blas import single_threaded_blas
 from unveil.models import kmeans as model
@@ -39,7 +39,7 @@ class Labels:
 
     def __call__(self, block: Block) -> tuple[NDArray[np.int32], Floats]:
         """Labels and squared distances."""
-        labels = model.nearest(self.plan, block.rows)
+        labels = model.nearest(self.plan, finite_rows(block))
         return labels, model.squared_distances_to(self.plan, block.rows, labels)
 
 
@@ -51,7 +51,7 @@ class Distances:
 
     def __call__(self, block: Block) -> NDArray[Any]:
         """(rows, clusters), in the precision of the rows."""
-        distances = np.sqrt(model.squared_distances(self.plan, block.rows))
+        distances = np.sqrt(model.squared_distances(self.plan, finite_rows(block)))
         return distances.astype(block.rows.dtype, copy=False)
 
 

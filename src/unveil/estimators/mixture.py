@@ -27,7 +27,7 @@ from unveil.estimators.persistence import Savable
 from unveil.estimators.registry import EXPECTATIONS, SCHEDULES, resolve
 from unveil.estimators.starts import STARTS, Sample, StartStep, starts
 from unveil.estimators.streaming import Stream, feed, resumable
-from unveil.estimators.table import as_source, frame_of, sample_of
+from unveil.estimators.table import as_source, finite_rows, frame_of, sample_of
 from unveil.families.base import Family
 from unveil.kernels.blas import single_threaded_blas
 from unveil.models.mixture import Mixture, MixtureParams, Plan
@@ -44,6 +44,7 @@ class LogJoint:
 
     def __call__(self, block: Block) -> Floats:
         """(rows, components)."""
+        finite_rows(block)
         return self.model.log_joint(self.plan, block)
 
 

@@ -22,7 +22,7 @@ from unveil.estimators.base import engine_for
 from unveil.estimators.dimension import minka_dimension
 from unveil.estimators.persistence import Savable
 from unveil.estimators.spectrum import Spectrum, by_covariance, by_lanczos, by_random_projection, by_svd
-from unveil.estimators.table import as_source
+from unveil.estimators.table import as_source, finite_rows
 from unveil.kernels.blas import single_threaded_blas
 
 Floats = NDArray[np.float64]
@@ -37,7 +37,7 @@ class Project:
 
     def __call__(self, block: Block) -> NDArray[Any]:
         """Scores of one block, in the precision of its rows."""
-        scores: NDArray[Any] = ((block.rows - self.mean) @ self.basis).astype(block.rows.dtype, copy=False)
+        scores: NDArray[Any] = ((finite_rows(block) - self.mean) @ self.basis).astype(block.rows.dtype, copy=False)
         return scores
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
-from unveil.core.protocols import Source
+from unveil.core.protocols import Block, Source
 from unveil.core.result import State
 from unveil.sources.array import ArraySource
 from unveil.sources.dask import DaskSource, is_dask
@@ -88,12 +89,21 @@ def sample_of(source: Source, seed: int, least: int) -> tuple[NDArray[Any], NDAr
 def refuse_nonfinite(source: Source) -> None:
     """Raise a ValueError that names the first cell of `source` that is not finite; return if there is none."""
     for block in source.read():
-        bad = np.argwhere(~np.isfinite(block.rows))
-        if len(bad):
-            row, column = map(int, bad[0])
-            kind = "NaN" if np.isnan(block.rows[row, column]) else "infinity"
-            where = f"column {column}" if source.names is None else f"column {source.names[column]!r}"
-            raise ValueError(f"Input X contains {kind}: row {block.start + row}, {where}; finite numbers are taken")
+        finite_rows(block, source.names)
+
+
+def finite_rows(block: Block, names: Sequence[str] | None = None) -> NDArray[Any]:
+    """The rows of `block`, or a ValueError that names the first cell that is not finite."""
+    rows = block.rows
+    if np.isfinite(np.sum(rows, dtype=np.float64)):  # one number tells, unless the sum itself overflows
+        return rows
+    bad = np.argwhere(~np.isfinite(rows))
+    if len(bad):
+        row, column = map(int, bad[0])
+        kind = "NaN" if np.isnan(rows[row, column]) else "infinity"
+        where = f"column {column}" if names is None else f"column {names[column]!r}"
+        raise ValueError(f"Input X contains {kind}: row {block.start + row}, {where}; finite numbers are taken")
+    return rows
 
 
 class FiniteGuard:

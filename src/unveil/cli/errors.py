@@ -1,0 +1,81 @@
+"""How the command line says what went wrong: one line on stderr, exit code 2, a traceback only for who asks for it."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+FAILED = 2
+INTERRUPTED = 130  # 128 + SIGINT, as shells have it
+LONGEST = 600
+EXPECTED = (ValueError, OSError, ImportError, MemoryError, OverflowError)
+
+
+def say(message: str) -> None:
+    """One printable line on stderr."""
+    sys.stderr.write(f"unveil: {printable(message)}\n")
+    sys.stderr.flush()
+
+
+def printable(text: str) -> str:
+    """`text` on one line of bearable length, without what could steer a terminal."""
+    line = " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
+    return line if len(line) <= LONGEST else line[: LONGEST - 3] + "..."
+
+
+@contextmanager
+def on_one_line() -> Iterator[None]:
+    """Turn errors into a line and an exit code, warnings and the log into lines."""
+    handler = _Lines(logging.WARNING)
+    logger = logging.getLogger("unveil")
+    logger.addHandler(handler)
+    try:
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_warning
+            yield
+    except Exception as error:
+        if os.environ.get("UNVEIL_TRACEBACK"):
+            raise
+        if isinstance(error, OSError) and error.errno == errno.EPIPE:
+            _leave_the_pipe()
+        say(f"error: {explain(error)}")
+        sys.exit(FAILED)
+    finally:
+        logger.removeHandler(handler)
+
+
+def explain(error: Exception) -> str:
+    """What `error` says, for someone who has not written this program."""
+    if hasattr(error, "format_message"):  # a mistake in the arguments, found by typer
+        return str(error.format_message())
+    if isinstance(error, MemoryError):
+        return f"not enough memory. {error}"
+    if isinstance(error, OSError) and error.strerror and error.filename:
+        return f"{error.filename}: {error.strerror}"
+    if isinstance(error, EXPECTED):
+        return str(error) or type(error).__name__
+    return f"unexpected {type(error).__name__}: {error} (UNVEIL_TRACEBACK=1 shows where)"
+
+
+class _Lines(logging.Handler):
+    """The log, as lines."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Say one record."""
+        say(record.getMessage())
+
+
+def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+    say(f"warning: {message}")
+
+
+def _leave_the_pipe() -> None:
+    """Whoever read our output has seen enough: leave without a word, and without one from the interpreter."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(1)

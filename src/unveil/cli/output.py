@@ -1,0 +1,76 @@
+"""Tables written as they come: CSV to a file or to stdout, Parquet to a file."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from unveil.storage.atomic import replacing
+
+Columns = Mapping[str, Any]  # name to array, all of one length
+STDOUT = "-"
+
+
+@contextmanager
+def table(output: str) -> Iterator[Callable[[Columns], None]]:
+    """A function that appends rows to the table in `output`, which appears when all of them are there."""
+    make = _writer_class(output)
+    if output == STDOUT:
+        with _open(make, sys.stdout.buffer) as write:
+            yield write
+        sys.stdout.buffer.flush()
+        return
+    with replacing(output) as temporary, temporary.open("wb") as file, _open(make, file) as write:
+        yield write
+
+
+def check_ending(output: str) -> None:
+    """An error for a kind of table that is not written."""
+    _writer_class(output)
+
+
+@contextmanager
+def _open(make: Callable[[Any, Any], Any], file: Any) -> Iterator[Callable[[Columns], None]]:
+    """Make the writer when the first rows say which columns there are, and close it at the end."""
+    import pyarrow as pa
+
+    writer: Any = None
+
+    def write(columns: Columns) -> None:
+        nonlocal writer
+        rows = pa.table({name: pa.array(values) for name, values in columns.items()})
+        writer = make(file, rows.schema) if writer is None else writer
+        writer.write_table(rows)
+
+    try:
+        yield write
+    finally:
+        if writer is not None:
+            writer.close()
+
+
+def _csv(file: Any, schema: Any) -> Any:
+    from pyarrow.csv import CSVWriter
+
+    return CSVWriter(file, schema)
+
+
+def _parquet(file: Any, schema: Any) -> Any:
+    from pyarrow.parquet import ParquetWriter
+
+    return ParquetWriter(file, schema)
+
+
+_WRITERS = {".csv": _csv, ".parquet": _parquet, ".pq": _parquet}
+
+
+def _writer_class(output: str) -> Callable[[Any, Any], Any]:
+    """How `output` is written, by the ending of its name."""
+    if output == STDOUT:
+        return _csv
+    for ending, make in _WRITERS.items():
+        if output.lower().endswith(ending):
+            return make
+    raise ValueError(f"{output}: --output must end in {', '.join(_WRITERS)}, or be - for CSV on stdout")

@@ -1,0 +1,103 @@
+"""``unveil predict``: what a model says of each row of a table, written as the rows stream by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import Annotated, Any
+
+import typer
+
+from unveil.cli.options import Data, Threads, protect, use_threads
+
+TOGETHER = 16  # partitions predicted at a time: enough to keep all threads busy, little enough to stream
+
+
+def predict(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model file.", show_default=False)],
+    data: Data,
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="FILE", help="A .csv or .parquet file; - is CSV on stdout.")
+    ] = "-",
+    threads: Threads = None,
+) -> None:
+    """Say of each row of DATA what MODEL makes of it.
+
+    K-means: the cluster and the distance to its centre. Mixtures: the likeliest component, the probability of each, and
+    the log-density. PCA: the scores pc1, pc2 and so on. Columns are found by name where the model and the table have
+    names.
+    """
+    import unveil
+    from unveil.cli import output as outputs
+    from unveil.cli.progress import progress
+
+    use_threads(threads)
+    outputs.check_ending(output)
+    estimator = unveil.load(model)
+    table = _columns_of(estimator, data)
+    if output != outputs.STDOUT:
+        protect(output, [model, *table.files])
+    answer = _answers(estimator)
+    with progress(f"{type(estimator).__name__} on {data}") as bar, outputs.table(output) as write:
+        for rows in _batches(table):
+            write(answer(rows))
+            bar.advance(rows.n_rows)
+
+
+def _columns_of(estimator: Any, data: str) -> Any:
+    """A scan of the columns that the model was fitted on."""
+    import unveil
+    from unveil.sources import DataError
+
+    names = [str(name) for name in getattr(estimator, "feature_names_in_", ())]
+    if not names:
+        return unveil.scan(data)
+    try:
+        return unveil.scan(data, columns=names)
+    except DataError:
+        every = unveil.scan(data)
+        if every.names is None:  # npy files have no names: go by position
+            return every
+        found = {name for name, _ in every.schema()}
+        missing = [name for name in names if name not in found]
+        if missing:
+            raise ValueError(f"{data}: columns of the model that are missing: {', '.join(missing)}") from None
+        raise
+
+
+def _batches(table: Any) -> Iterator[Any]:
+    """The rows, some whole partitions at a time, so that each is cut as in the table."""
+    import numpy as np
+
+    from unveil.estimators.table import refuse_nonfinite
+    from unveil.sources import ArraySource
+
+    blocks = table.read()
+    while batch := [block.rows for block in islice(blocks, TOGETHER)]:
+        rows = np.concatenate(batch)
+        if not np.all(np.isfinite(rows)):
+            refuse_nonfinite(table)
+        yield ArraySource(rows, names=table.names)
+
+
+def _answers(estimator: Any) -> Callable[[Any], dict[str, Any]]:
+    """Columns that the model has to say of some rows, by what it can do."""
+    if hasattr(estimator, "predict_proba"):
+        return lambda rows: _mixture(estimator, rows)
+    if hasattr(estimator, "cluster_centers_"):
+        return lambda rows: _clusters(estimator, rows)
+    return lambda rows: {f"pc{j}": scores for j, scores in enumerate(estimator.transform(rows).T, start=1)}
+
+
+def _mixture(estimator: Any, rows: Any) -> dict[str, Any]:
+    chances = estimator.predict_proba(rows)
+    by_component = {f"probability_{k}": column for k, column in enumerate(chances.T)}
+    return {"cluster": estimator.predict(rows), **by_component, "log_density": estimator.score_samples(rows)}
+
+
+def _clusters(estimator: Any, rows: Any) -> dict[str, Any]:
+    import numpy as np
+
+    labels = estimator.predict(rows)
+    offsets = np.subtract(rows.rows, estimator.cluster_centers_[labels], dtype=np.float64)
+    return {"cluster": labels, "distance": np.sqrt(np.einsum("ij,ij->i", offsets, offsets))}

@@ -1,0 +1,73 @@
+"""Progress on stderr while a user waits at a terminal; silence elsewhere."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+    from unveil.core.result import State
+
+
+class Quiet:
+    """Progress that nobody sees."""
+
+    def attach(self, model: Any) -> None:
+        """Show the passes of a fit."""
+
+    def advance(self, count: int) -> None:
+        """Add to the count of rows."""
+
+    def step(self, news: Any) -> None:
+        """Show what a report is at: words, steps done and their total."""
+
+
+class Shown(Quiet):
+    """A line with a bar, the passes or rows so far and the time."""
+
+    def __init__(self, progress: Progress, title: str) -> None:
+        self.progress = progress
+        self.task = progress.add_task(title, total=None, detail="")
+        self.starts = 0
+        self.rows = 0
+        self.limit: int | None = None
+
+    def attach(self, model: Any) -> None:
+        """Show the passes of a fit."""
+        self.limit = getattr(model, "max_iter", None)
+        model._callbacks = (self._passed,)
+
+    def advance(self, count: int) -> None:
+        """Add to the count of rows."""
+        self.rows += count
+        self.progress.update(self.task, detail=f"{self.rows:,} rows")
+
+    def step(self, news: Any) -> None:
+        """Show what a report is at: words, steps done and their total."""
+        self.progress.update(self.task, total=news.total, completed=news.done, detail=news.words)
+
+    def _passed(self, state: State) -> None:
+        self.starts += state.iteration == 1
+        per_row = state.record.free_energy / float(state.statistics["weight"])
+        start = f"start {self.starts}, " if self.starts > 1 else ""
+        detail = f"{start}pass {state.iteration:,}, bound per row {per_row:.6g}"
+        self.progress.update(self.task, total=self.limit, completed=state.iteration, detail=detail)
+
+
+@contextmanager
+def progress(title: str) -> Iterator[Quiet]:
+    """Progress under `title`, gone when the work is done."""
+    if not sys.stderr.isatty():
+        yield Quiet()
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(bar_width=24))
+    tail = (TextColumn("{task.fields[detail]}", markup=False), TimeElapsedColumn())
+    with Progress(*columns, *tail, console=Console(stderr=True), transient=True) as bars:
+        yield Shown(bars, title)

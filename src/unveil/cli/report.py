@@ -1,0 +1,37 @@
+"""``unveil report``: one HTML page on what is in a table."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from unveil.cli.errors import printable
+from unveil.cli.options import Columns, Data, Seed, Threads, Weight, names_in, protect, use_threads
+
+
+def report(
+    data: Data,
+    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="The HTML page to write.")],
+    columns: Columns = None,
+    max_components: Annotated[int, typer.Option(min=1, help="Largest number of components to try.")] = 9,
+    weight: Weight = None,
+    seed: Seed = 0,
+    threads: Threads = None,
+) -> None:
+    """Write one self-contained HTML page on DATA: its columns, principal plane, mixture, groups and certificate."""
+    from unveil.cli.progress import progress
+    from unveil.report import write_report
+    from unveil.sources.paths import find_files
+
+    use_threads(threads)
+    protect(output, find_files(data))
+    chosen: dict[str, Any] = {
+        "columns": names_in(columns),
+        "weight": weight,
+        "max_components": max_components,
+        "seed": seed,
+    }
+    with progress(f"Report on {data}") as bar:
+        written = write_report(data, output, **chosen, callbacks=[bar.step])
+    typer.echo(f"{printable(written.summary)}\nThe report is in {output}")

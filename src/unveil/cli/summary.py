@@ -1,0 +1,131 @@
+"""A fitted estimator in a few words: as plain values for machines, as a page for people."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from unveil.cli.errors import printable
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+MOST = 1000  # numbers of one array that a summary spells out
+ASIDE = ("history_", "certificate_", "feature_names_in_", "lower_bounds_", "labels_", "random_seed_")  # said elsewhere
+STYLES = {"fine": "green", "note": "yellow", "warning": "bold red"}
+
+
+def summary(model: Any) -> dict[str, Any]:
+    """What JSON can say of a fitted estimator. What is not finite becomes null; of large arrays the shape is given."""
+    return {
+        "class": type(model).__name__,
+        "parameters": {name: _plain(value) for name, value in model.get_params(deep=False).items()},
+        "columns": [str(name) for name in getattr(model, "feature_names_in_", ())] or None,
+        "fitted": {name: _plain(value) for name, value in _fitted(model).items()},
+        "history": _course(model),
+        "certificate": _certificate(model),
+    }
+
+
+def page(facts: Mapping[str, Any], model: Any, title: str) -> RenderableType:
+    """The same for people; `facts` stand at the top."""
+    from rich.console import Group
+    from rich.text import Text
+
+    parts: list[RenderableType] = [Text(printable(title), style="bold"), _rows(facts)]
+    parts += [Text("\nParameters that differ from their default", style="bold"), _rows(_changed(model))]
+    parts += [Text("\nFitted", style="bold"), _rows({name: _size(value) for name, value in _fitted(model).items()})]
+    if hasattr(model, "certificate_"):
+        parts += [Text("\nCertificate", style="bold"), _findings(model.certificate_)]
+    return Group(*parts)
+
+
+def show_page(facts: Mapping[str, Any], model: Any, title: str) -> None:
+    """Print the page on stdout."""
+    from rich.console import Console
+
+    Console(highlight=False).print(page(facts, model, title))
+
+
+def _rows(facts: Mapping[str, Any]) -> RenderableType:
+    """Names and values, one pair a line."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table.grid(padding=(0, 2))
+    for name, value in (facts or {"none": ""}).items():
+        table.add_row(Text(f"  {printable(name)}", style="cyan"), Text(printable(str(value))))
+    return table
+
+
+def _findings(certificate: Any) -> RenderableType:
+    """The certificate, one finding a line."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table.grid(padding=(0, 2))
+    for finding in certificate.findings:
+        style = STYLES.get(finding.severity, "")
+        table.add_row(Text(f"  {printable(finding.severity)}", style=style), Text(printable(finding.message)))
+    return table
+
+
+def _fitted(model: Any) -> dict[str, Any]:
+    """What the fit left behind, except for what is said elsewhere and what goes by rows."""
+    return {name: value for name, value in vars(model).items() if name.endswith("_") and name not in ASIDE}
+
+
+def _changed(model: Any) -> dict[str, str]:
+    """Parameters other than the default, shortened."""
+    default = type(model)().get_params(deep=False)
+    now = model.get_params(deep=False)
+    return {name: _size(value) for name, value in now.items() if repr(value) != repr(default[name])}
+
+
+def _size(value: Any) -> str:
+    """An array by its shape, unless it is short; anything else as it is."""
+    import numpy as np
+
+    if isinstance(value, np.ndarray) and value.size > 12:
+        return f"{' x '.join(f'{length:,}' for length in value.shape)} {value.dtype}"
+    if isinstance(value, np.ndarray):
+        return np.array2string(value, precision=4, separator=", ").replace("\n", "")
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _plain(value: Any) -> Any:
+    """What JSON has a word for."""
+    import numpy as np
+
+    if isinstance(value, np.ndarray) and value.size > MOST:
+        return {"shape": list(value.shape), "dtype": value.dtype.name}
+    if isinstance(value, (np.ndarray, np.generic)):
+        return _plain(value.tolist())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    return repr(value)
+
+
+def _course(model: Any) -> dict[str, Any] | None:
+    """How the fit went, if it was one that iterates."""
+    history = getattr(model, "history_", None)
+    if history is None:
+        return None
+    course: dict[str, Any] = {"passes": len(history), "status": history.status.value, "events": dict(history.events)}
+    if len(history):
+        last = history[-1]
+        course |= {"log_likelihood": last.log_likelihood, "free_energy": last.free_energy, "seconds": last.seconds}
+    plain: dict[str, Any] = _plain(course)
+    return plain
+
+
+def _certificate(model: Any) -> dict[str, Any] | None:
+    certificate = getattr(model, "certificate_", None)
+    return None if certificate is None else {"ok": certificate.ok, **_plain(certificate.to_dict())}

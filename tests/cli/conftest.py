@@ -1,0 +1,59 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from unveil.cli.app import app
+
+DATA = Path(__file__).parents[2] / "examples" / "data"
+
+
+@pytest.fixture
+def faithful():
+    return str(DATA / "faithful.csv")
+
+
+@pytest.fixture
+def iris():
+    return str(DATA / "iris.csv")
+
+
+@pytest.fixture
+def yes_no(tmp_path):
+    """A table of zeros and ones."""
+    bits = np.random.default_rng(0).random((60, 3)) < np.repeat([[0.9], [0.1]], 30, axis=0)
+    path = tmp_path / "yes_no.csv"
+    path.write_text("a,b,c\n" + "".join(",".join(map(str, row)) + "\n" for row in bits.astype(int)))
+    return str(path)
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """Run the command in an empty folder; check what every run owes its user."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("UNVEIL_THREADS", "2")  # put back after a run with --threads
+
+    def invoke(*words):
+        result = CliRunner().invoke(app, [str(word) for word in words])
+        assert "Traceback" not in result.output
+        assert not list(tmp_path.glob(".*.part"))
+        return result
+
+    return invoke
+
+
+@pytest.fixture
+def refused(run):
+    """Run a command that must fail; its one line."""
+
+    def invoke(*words):
+        result = run(*words)
+        assert result.exit_code == 2, result.output
+        assert result.stdout == ""
+        lines = result.stderr.splitlines()
+        assert len(lines) == 1
+        assert lines[0].startswith("unveil: error: ")
+        return lines[0]
+
+    return invoke

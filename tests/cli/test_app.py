@@ -1,0 +1,60 @@
+import os
+import subprocess
+import sys
+
+import pytest
+
+import unveil
+
+HEAVY = ("numpy", "scipy", "sklearn", "plotly", "numba", "pyarrow", "safetensors", "jinja2", "pandas", "dask")
+
+
+def test_help_lists_the_verbs(run):
+    for words in ([], ["--help"], ["-h"]):
+        result = run(*words)
+        assert result.exit_code == 0
+        assert all(verb in result.stdout for verb in ("report", "fit", "predict", "show"))
+
+
+@pytest.mark.parametrize("verb", ["report", "fit", "predict", "show"])
+def test_every_verb_has_help(run, verb):
+    result = run(verb, "--help")
+    assert result.exit_code == 0
+    assert "Usage" in result.stdout
+
+
+def test_help_of_fit_says_what_ctrl_c_does(run):
+    assert "130" in run("fit", "--help").stdout
+
+
+def test_version(run):
+    result = run("--version")
+    assert (result.exit_code, result.stdout) == (0, f"unveil {unveil.__version__}\n")
+
+
+def test_usage_errors_are_one_line(refused):
+    assert "No such command 'bogus'" in refused("bogus")
+    assert "Missing argument" in refused("fit", "pca")
+    assert "--output" in refused("fit", "pca", "x.csv")
+    assert "'pca', 'kmeans'" in refused("fit", "magic", "x.csv", "-o", "m")
+    assert "'--components'" in refused("fit", "pca", "x.csv", "-o", "m", "-k", "0")
+    assert "--frobnicate" in refused("show", "x", "--frobnicate")
+
+
+def test_nothing_heavy_loads_before_a_verb_runs():
+    script = "import sys, unveil.cli.app; print([name for name in sys.argv[1:] if name in sys.modules])"
+    ran = subprocess.run([sys.executable, "-c", script, *HEAVY], capture_output=True, text=True, check=True)
+    assert ran.stdout == "[]\n"
+
+
+def test_console_script_leaves_with_the_exit_code(tmp_path):
+    script = "from unveil.cli import main; main()"
+    command = [sys.executable, "-c", script, "show", str(tmp_path / "gone.unveil")]
+    ran = subprocess.run(command, capture_output=True, text=True)
+    assert ran.returncode == 2
+    assert ran.stdout == ""
+    assert ran.stderr == f"unveil: error: {tmp_path / 'gone.unveil'}: no such file\n"
+    ran = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "UNVEIL_TRACEBACK": "1"})
+    assert ran.returncode == 1
+    assert "ModelFileError" in ran.stderr
+    assert "Traceback" in ran.stderr

@@ -1,0 +1,154 @@
+import json
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import unveil
+from unveil.cli import progress
+from unveil.cli.fit import KINDS, ModelName
+
+
+@pytest.mark.parametrize("shape", ["full", "tied", "diag", "spherical"])
+def test_mixture_of_every_shape(run, faithful, shape):
+    result = run("fit", "gaussian-mixture", faithful, "-k", 2, "--covariance", shape, "-o", "m.unveil", "--seed", 4)
+    assert result.exit_code == 0, result.output
+    assert "m.unveil" in result.stdout
+    model = unveil.load("m.unveil")
+    same = unveil.GaussianMixture(2, covariance_type=shape, random_state=4).fit(unveil.scan(faithful))
+    assert repr(model) == repr(same)
+    np.testing.assert_array_equal(model.means_, same.means_)
+    assert model.feature_names_in_.tolist() == ["eruptions", "waiting"]
+
+
+def test_kmeans_with_all_its_options(run, iris):
+    options = ("--max-iter", 50, "--tol", 0.01, "--n-init", 3, "--threads", 1, "--columns", "Petal.Width,Sepal.Length")
+    assert run("fit", "kmeans", iris, "--components", 3, "-o", "m", *options).exit_code == 0
+    model = unveil.load("m")
+    assert (model.n_clusters, model.max_iter, model.tol, model.n_init) == (3, 50, 0.01, 3)
+    assert model.engine == "auto"  # how many threads is no part of a model
+    assert model.feature_names_in_.tolist() == ["Petal.Width", "Sepal.Length"]
+
+
+def test_pca_and_bernoulli_mixture(run, iris, yes_no):
+    assert run("fit", "pca", iris, "-k", 2, "-o", "p").exit_code == 0
+    assert unveil.load("p").components_.shape == (2, 4)
+    assert run("fit", "bernoulli-mixture", yes_no, "-k", 2, "-o", "b").exit_code == 0
+    assert unveil.load("b").n_components == 2
+
+
+def test_json_for_machines(run, faithful):
+    result = run("fit", "kmeans", faithful, "-k", 2, "-o", "m", "--json")
+    plain = json.loads(result.stdout)
+    assert plain["class"] == "KMeans"
+    assert plain["rows"] == 272
+    assert plain["columns"] == ["eruptions", "waiting"]
+    assert plain["output"] == "m"
+    assert plain["fitted"]["cluster_centers_"] == unveil.load("m").cluster_centers_.tolist()
+    assert plain["certificate"]["ok"] is True
+    assert result.stderr == ""
+
+
+def test_weight_column(run, tmp_path):
+    (tmp_path / "d.csv").write_text("x,name,w\n0,a,1\n1,b,3\n10,c,1\n11,d,1\n")
+    result = run("fit", "kmeans", "d.csv", "-k", 2, "-o", "m", "--weight", "w")
+    assert "name" in result.stdout  # was left out
+    assert sorted(unveil.load("m").cluster_centers_.ravel()) == [0.75, 10.5]
+
+
+def test_every_option_of_a_kind_is_a_parameter():
+    for kind in KINDS.values():
+        assert set(kind.options.values()) <= set(getattr(unveil, kind.estimator)().get_params())
+    assert set(KINDS) == set(ModelName)
+
+
+def test_options_that_a_model_lacks_are_refused(refused, faithful):
+    said = refused("fit", "kmeans", faithful, "-o", "m", "--covariance", "full")
+    assert "--covariance is not an option of kmeans; it is one of gaussian-mixture" in said
+    assert "--n-init is not an option of pca" in refused("fit", "pca", faithful, "-o", "m", "--n-init", 2)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("", "the file is empty"),
+        ("a,b\n", "no rows"),
+        ("name\nx\ny\n", "no column of numbers"),
+        ("a,b\n1,2\n3\n", "cells, expected 2"),
+        ("a,b\n1,2\n3,\n4,5\n", "NaN"),
+        ("a,b\n1,2\n3,inf\n4,5\n", "infinity"),
+        ("a\n1\n2\n", "n_samples"),
+    ],
+    ids=["empty", "header only", "no numbers", "ragged", "nan", "inf", "k > n"],
+)
+@pytest.mark.parametrize("model", ["gaussian-mixture", "kmeans"])
+def test_data_that_cannot_be_fitted(refused, tmp_path, model, content, said):
+    (tmp_path / "d.csv").write_text(content)
+    assert said in refused("fit", model, "d.csv", "-k", 7 if said == "n_samples" else 2, "-o", "m")
+    assert not (tmp_path / "m").exists()
+
+
+def test_places_that_cannot_be_read_or_written(refused, faithful, tmp_path):
+    assert "gone.csv: no such file" in refused("fit", "pca", "gone.csv", "-o", "m")
+    assert "not a known kind of file" in refused("fit", "pca", __file__, "-o", "m")
+    assert "does not exist" in refused("fit", "pca", faithful, "-o", "no/such/folder/m")
+    assert "is a folder" in refused("fit", "pca", faithful, "-o", tmp_path)
+    assert "did you mean 'waiting'" in refused("fit", "pca", faithful, "-o", "m", "--columns", "waitin")
+    assert "--columns" in refused("fit", "pca", faithful, "-o", "m", "--columns", "a,,b")
+
+
+def test_input_is_not_overwritten(refused, tmp_path):
+    data = tmp_path / "d.csv"
+    data.write_text("a\n1\n2\n")
+    assert "is an input" in refused("fit", "pca", "d.csv", "-o", "d.csv")
+    assert data.read_text() == "a\n1\n2\n"
+
+
+def interrupting(at):
+    """Progress that presses Ctrl-C in pass number `at`."""
+
+    class Bar(progress.Quiet):
+        def attach(self, model):
+            def press(state):
+                if state.iteration == at:
+                    raise KeyboardInterrupt
+
+            if at == 0:
+                raise KeyboardInterrupt
+            model._callbacks = (press,)
+
+    @contextmanager
+    def made(title):
+        yield Bar()
+
+    return made
+
+
+def test_ctrl_c_keeps_the_best_so_far(run, faithful, monkeypatch):
+    monkeypatch.setattr(progress, "progress", interrupting(3))
+    result = run("fit", "gaussian-mixture", faithful, "-k", 3, "--tol", 0, "-o", "m")
+    assert result.exit_code == 130
+    assert "interrupted after 3 passes; the best so far is saved to m" in result.stderr
+    model = unveil.load("m")
+    assert "interrupted" in str(model.certificate_)
+    assert not model.converged_
+    assert np.isfinite(clone(model).set_params(max_iter=500, tol=1e-3).fit(unveil.scan(faithful)).lower_bound_)
+
+
+def test_ctrl_c_before_there_is_anything_writes_nothing(run, faithful, monkeypatch):
+    monkeypatch.setattr(progress, "progress", interrupting(0))
+    result = run("fit", "gaussian-mixture", faithful, "-k", 3, "-o", "m")
+    assert result.exit_code == 130
+    assert result.stderr == "unveil: interrupted; nothing was written\n"
+    assert not Path("m").exists()
+
+
+@pytest.mark.filterwarnings("default")
+def test_fit_that_does_not_converge_says_so_and_is_saved(run, iris):
+    result = run("fit", "gaussian-mixture", iris, "-k", 3, "--max-iter", 2, "-o", "m")
+    assert result.exit_code == 0
+    assert result.stderr.startswith("unveil: warning: GaussianMixture: not converged")
+    assert len(result.stderr.splitlines()) == 1
+    assert Path("m").exists()

@@ -1,0 +1,134 @@
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+
+import unveil
+from unveil.cli import predict
+
+
+@pytest.fixture
+def mixture(faithful, tmp_path):
+    model = unveil.GaussianMixture(2, random_state=0).fit(unveil.scan(faithful))
+    model.save(tmp_path / "gm.unveil")
+    return model
+
+
+def columns(path):
+    return {name: np.array(column) for name, column in pyarrow.csv.read_csv(path).to_pydict().items()}
+
+
+def test_mixture(run, mixture, faithful):
+    assert run("predict", "gm.unveil", faithful, "-o", "out.csv").exit_code == 0
+    found, table = columns("out.csv"), unveil.scan(faithful)
+    assert list(found) == ["cluster", "probability_0", "probability_1", "log_density"]
+    np.testing.assert_array_equal(found["cluster"], mixture.predict(table))
+    chances = np.column_stack([found["probability_0"], found["probability_1"]])
+    np.testing.assert_array_equal(chances, mixture.predict_proba(table))
+    np.testing.assert_array_equal(found["log_density"], mixture.score_samples(table))
+
+
+def test_bernoulli_mixture(run, yes_no, tmp_path):
+    unveil.BernoulliMixture(2, random_state=0).fit(unveil.scan(yes_no)).save(tmp_path / "m")
+    assert run("predict", "m", yes_no, "-o", "out.csv").exit_code == 0
+    assert len(columns("out.csv")["probability_1"]) == 60
+
+
+def test_kmeans_to_parquet(run, iris, tmp_path):
+    model = unveil.KMeans(3, random_state=0).fit(unveil.scan(iris))
+    model.save(tmp_path / "m")
+    assert run("predict", "m", iris, "-o", "out.parquet", "--threads", 1).exit_code == 0
+    found = pyarrow.parquet.read_table("out.parquet").to_pydict()
+    assert list(found) == ["cluster", "distance"]
+    np.testing.assert_array_equal(found["cluster"], model.labels_)
+    assert np.sum(np.square(found["distance"])) == pytest.approx(model.inertia_, rel=1e-12)
+
+
+def test_pca_to_stdout(run, iris, tmp_path):
+    model = unveil.PCA(2).fit(unveil.scan(iris))
+    model.save(tmp_path / "m")
+    for words in ([], ["-o", "-"]):
+        lines = run("predict", "m", iris, *words).stdout.splitlines()
+        assert lines[0] == '"pc1","pc2"'
+        scores = np.array([[float(cell) for cell in line.split(",")] for line in lines[1:]])
+        np.testing.assert_array_equal(scores, model.transform(unveil.scan(iris)))
+
+
+def test_streaming_changes_nothing(run, tmp_path, monkeypatch):
+    X = np.random.default_rng(0).normal(size=(20_000, 2))
+    np.save(tmp_path / "x.npy", X)
+    model = unveil.GaussianMixture(3, random_state=0, max_iter=3, tol=1e9).fit(X)
+    model.save(tmp_path / "m")
+    monkeypatch.setattr(predict, "TOGETHER", 1)
+    assert run("predict", "m", "x.npy", "-o", "out.parquet").exit_code == 0
+    found = pyarrow.parquet.read_table("out.parquet").to_pydict()
+    np.testing.assert_array_equal(found["log_density"], model.score_samples(X))
+
+
+def test_columns_are_found_by_name(run, mixture, faithful, tmp_path):
+    table = pyarrow.csv.read_csv(faithful)
+    swapped = table.select(["waiting", "eruptions"]).append_column("more", [["x"] * 272])
+    pyarrow.parquet.write_table(swapped, tmp_path / "swapped.parquet")
+    assert run("predict", "gm.unveil", faithful).stdout == run("predict", "gm.unveil", "swapped.parquet").stdout
+
+
+def test_files_without_names_go_by_position(run, mixture, faithful, tmp_path):
+    np.save(tmp_path / "x.npy", np.loadtxt(faithful, delimiter=",", skiprows=1))
+    assert run("predict", "gm.unveil", "x.npy").stdout == run("predict", "gm.unveil", faithful).stdout
+
+
+def test_model_without_names_takes_any(run, faithful, tmp_path):
+    unveil.KMeans(2, random_state=0).fit(np.loadtxt(faithful, delimiter=",", skiprows=1)).save(tmp_path / "m")
+    assert len(run("predict", "m", faithful).stdout.splitlines()) == 273
+
+
+def test_missing_columns_are_listed(refused, mixture, iris, tmp_path):
+    assert "missing: eruptions, waiting" in refused("predict", "gm.unveil", iris)
+    (tmp_path / "d.csv").write_text("waiting,eruptions\n3,x\n")
+    assert "column 'eruptions' holds text" in refused("predict", "gm.unveil", "d.csv")
+
+
+def test_wrong_number_of_columns(refused, mixture, tmp_path):
+    np.save(tmp_path / "x.npy", np.ones((3, 5)))
+    assert "5 features" in refused("predict", "gm.unveil", "x.npy")
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("", "empty"),
+        ("a\n", "no rows"),
+        ("eruptions,waiting\n1,2\n3,\n", "NaN: row 1, column 'waiting'"),
+        ("eruptions,waiting\n1,2\n-inf,3\n", "infinity: row 1, column 'eruptions'"),
+        ("eruptions,waiting\n1,2\n3\n", "cells, expected 2"),
+    ],
+)
+def test_data_that_cannot_be_predicted(refused, mixture, tmp_path, content, said):
+    (tmp_path / "d.csv").write_text(content)
+    assert said in refused("predict", "gm.unveil", "d.csv", "-o", "out.csv")
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_files_are_checked_first(refused, mixture, faithful, tmp_path):
+    assert "must end in .csv, .parquet" in refused("predict", "gm.unveil", faithful, "-o", "out.xlsx")
+    assert "not a model file" in refused("predict", faithful, faithful)
+    (tmp_path / "d.csv").write_text("eruptions,waiting\n1,2\n")
+    assert "is an input" in refused("predict", "gm.unveil", "d.csv", "-o", "d.csv")
+    assert (tmp_path / "d.csv").read_text() == "eruptions,waiting\n1,2\n"
+    (tmp_path / "cut.unveil").write_bytes((tmp_path / "gm.unveil").read_bytes()[:-5])
+    assert "damaged or cut short" in refused("predict", "cut.unveil", faithful)
+
+
+def test_reader_that_leaves_early_is_no_error(tmp_path):
+    X = np.random.default_rng(0).normal(size=(40_000, 2))
+    np.save(tmp_path / "x.npy", X)
+    unveil.PCA().fit(X).save(tmp_path / "m")
+    command = [sys.executable, "-c", "from unveil.cli import main; main()", "predict", "m", "x.npy"]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout.readline() == b'"pc1","pc2"\n'
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait() == 1

@@ -1,0 +1,67 @@
+import io
+import json
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+import unveil
+from unveil.certificate import Certificate, Finding
+from unveil.cli.summary import MOST, page, summary
+
+X = np.random.default_rng(0).normal(size=(40, 2))
+
+
+def text_of(renderable):
+    console = Console(width=100, record=True, file=io.StringIO())
+    console.print(renderable)
+    return console.export_text()
+
+
+@pytest.fixture
+def model():
+    return unveil.GaussianMixture(2, random_state=0, max_iter=500, means_init=X[:2]).fit(X)
+
+
+def test_summary_is_strict_json(model):
+    model.lower_bound_ = float("nan")
+    plain = json.loads(json.dumps(summary(model), allow_nan=False))
+    assert plain["class"] == "GaussianMixture"
+    assert plain["parameters"]["means_init"] == X[:2].tolist()
+    assert plain["fitted"]["means_"] == model.means_.tolist()
+    assert plain["fitted"]["lower_bound_"] is None
+    assert plain["columns"] is None
+    assert plain["history"]["passes"] == model.n_iter_
+    assert plain["certificate"]["ok"] is True
+
+
+def test_large_arrays_are_told_by_shape(model):
+    model.means_ = np.zeros((MOST, 2))
+    assert summary(model)["fitted"]["means_"] == {"shape": [MOST, 2], "dtype": "float64"}
+
+
+def test_objects_are_told_by_their_looks(model):
+    model.set_params(engine=unveil.engines.Threads(2))
+    assert summary(model)["parameters"]["engine"] == "Threads(workers=2)"
+
+
+def test_model_without_iterations_has_no_history():
+    plain = summary(unveil.PCA(1).fit(X))
+    assert plain["history"] is None
+    assert plain["certificate"] is None
+
+
+def test_page_has_facts_parameters_sizes_and_certificate(model):
+    text = text_of(page({"rows": "40"}, model, "GaussianMixture"))
+    assert "rows" in text
+    assert "n_components" in text
+    assert "tol" not in text  # as by default
+    assert "converged after" in text
+
+
+def test_page_takes_nothing_for_markup_or_control(model):
+    model.certificate_ = Certificate((Finding("x", "note", "[red]a[/red]\x1b[2J\nb"),))
+    text = text_of(page({"[bold]": "[/]"}, model, "[blink]"))
+    assert "[red]a[/red] [2J b" in text
+    assert "[blink]" in text
+    assert "\x1b" not in text
