@@ -61,20 +61,16 @@ class Packed(NamedTuple):
 @kernel
 def pack(rows: Any, plan: Any, index: Any, packed: Any) -> None:
     """Load the rows `index`: first all of them, then their norms, since reading what was just written stalls."""
-    shift, scale = plan.shift, plan.scale
+    shift, scale, out, norms, errors = plan.shift, plan.scale, packed.rows, packed.norms, packed.errors
+    factor, reach = out.dtype.type(plan.unit * (len(shift) + 8)), out.dtype.type(plan.reach)
     for p in range(len(index)):
-        row, out = rows[index[p]], packed.rows[p]
+        i = np.uint32(index[p])
         for j in range(len(shift)):
-            out[j] = (row[j] - shift[j]) * scale
+            out[p, j] = (rows[i, j] - shift[j]) * scale
     for p in range(len(index)):
-        packed.norms[p] = squared_norm(packed.rows[p])
-        packed.errors[p] = doubt(packed.norms[p], plan)
-
-
-@inlined
-def doubt(norm: Any, plan: Any) -> Any:
-    """Largest error of a score of a row, from its squared norm."""
-    return plan.unit * (len(plan.shift) + 8) * (np.sqrt(norm) + plan.reach) ** 2
+        norms[p] = squared_norm(out, p)
+        span = np.sqrt(norms[p]) + reach
+        errors[p] = factor * span * span
 
 
 @kernel
@@ -118,15 +114,16 @@ def rounded_root(squared: Any, nudge: float) -> Any:
     return np.sqrt(squared if squared > 0 else squared - squared) * nudge
 
 
-@kernel
-def settle(row: Any, plan: Any, scores: Any, limit: float) -> int:
+@inlined
+def settle(rows: Any, i: Any, plan: Any, scores: Any, p: int, limit: float) -> int:
     """The nearest centre by the exact rule, among those whose score does not rule them out."""
     nearest, smallest = 0, np.inf
-    for c in range(len(plan.centres)):
-        if not scores[c] + plan.norms[c] > limit:  # a NaN rules nothing out
+    shift, centres, norms = plan.shift, plan.centres, plan.norms
+    for c in range(len(centres)):
+        if not scores[c, p] + norms[c] > limit:  # a NaN rules nothing out
             total = 0.0
-            for j in range(len(plan.shift)):
-                gap = (row[j] - plan.shift[j]) - plan.centres[c, j]
+            for j in range(len(shift)):
+                gap = (rows[i, j] - shift[j]) - centres[c, j]
                 total += gap * gap
             if total < smallest:
                 nearest, smallest = c, total
@@ -146,7 +143,7 @@ def sweep(rows: Any, plan: Any, index: Any, packed: Any, bounds: Any) -> None:
         for g in range(groups):
             begin, end = g * plan.size, min((g + 1) * plan.size, k)
             two_smallest(scores, plan.norms, begin, end, first[g], second[g], where[g])
-        _conclude(rows, plan, index, start, scores, packed, first, second, where, bounds)
+        _conclude(rows, plan, index[start:stop], scores, packed, start, first, second, where, bounds)
 
 
 @inlined
@@ -154,28 +151,30 @@ def _conclude(
     rows: Any,
     plan: Any,
     index: Any,
-    start: int,
     scores: Any,
     packed: Any,
+    start: int,
     first: Any,
     second: Any,
     where: Any,
     bounds: Any,
 ) -> None:
     """Labels and bounds of a tile from the two smallest scores of each group."""
-    up, down = packed.norms.dtype.type(1 + 4 * plan.unit), packed.norms.dtype.type(1 - 4 * plan.unit)
-    for p in range(scores.shape[1]):
-        i, norm, error = index[start + p], packed.norms[start + p], packed.errors[start + p]
+    norms, errors = packed.norms[start:], packed.errors[start:]
+    labels, upper, lower = bounds.labels, bounds.upper, bounds.lower
+    up, down = norms.dtype.type(1 + 4 * plan.unit), norms.dtype.type(1 - 4 * plan.unit)
+    for p in range(len(index)):
+        i, margin = np.uint32(index[p]), errors[p] + errors[p]
         best, runner, nearest = first[0, p], second[0, p], where[0, p]
         for g in range(1, len(first)):
             low, high, nearest = _order(best, first[g, p], nearest, where[g, p])
             runner = _least(_least(high, second[g, p]), runner)
             best = low
-        if not runner - best > 2 * error:
-            nearest = settle(rows[i], plan, scores[:, p], best + 2 * error)
-            best += 2 * error
-        bounds.labels[i] = nearest
-        bounds.upper[i] = rounded_root(best + norm + error, up)
+        if not runner - best > margin:
+            nearest = np.int32(settle(rows, i, plan, scores, p, best + margin))
+            best += margin
+        labels[i] = nearest
+        upper[i] = rounded_root(best + norms[p] + errors[p], up)
         for g in range(len(first)):
             other = second[g, p] if where[g, p] == nearest else first[g, p]
-            bounds.lower[g, i] = rounded_root(other + norm - error, down)
+            lower[g, i] = rounded_root(other + norms[p] - errors[p], down)

@@ -9,7 +9,7 @@ from unveil.kernels._jit import kernel
 
 @kernel
 def to_all(rows: Any, shift: Any, turned: Any, out: Any) -> None:
-    """Squared distances of each row to each centre; `turned` holds the centres in columns, so that the loop vectorises."""
+    """Squared distances of each row to each centre, the columns of `turned`: so laid out, the loop vectorises."""
     for i in range(out.shape[0]):
         row = out[i]
         row[:] = 0.0

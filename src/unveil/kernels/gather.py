@@ -25,20 +25,21 @@ def gather(rows: Any, shift: Any, weights: Any, labels: Any, fresh: Any, counts:
     anchors, squares, seen = np.empty((k, d)), np.zeros((k, d)), np.zeros(k, np.bool_)
     for c in range(k):
         if fresh[c]:
-            counts[c], sums[c, :], scatter[c] = 0.0, 0.0, 0.0
-    for i in range(len(labels)):
-        c, weight = labels[i], weights[i]
-        if fresh[c] and weight > 0:
-            anchor, total, square = anchors[c], sums[c], squares[c]
-            if not seen[c]:
-                seen[c] = True
-                for j in range(d):
-                    anchor[j] = rows[i, j] - shift[j]
-            counts[c] += weight
+            counts[c], scatter[c] = 0.0, 0.0
             for j in range(d):
-                gap = (rows[i, j] - shift[j]) - anchor[j]
-                total[j] += weight * gap
-                square[j] += weight * gap * gap
+                sums[c, j] = 0.0
+    for i in range(len(labels)):
+        cluster, weight = np.uint32(labels[i]), weights[i]
+        if fresh[cluster] and weight > 0:
+            if not seen[cluster]:
+                seen[cluster] = True
+                for j in range(d):
+                    anchors[cluster, j] = rows[i, j] - shift[j]
+            counts[cluster] += weight
+            for j in range(d):
+                gap = (rows[i, j] - shift[j]) - anchors[cluster, j]
+                sums[cluster, j] += weight * gap
+                squares[cluster, j] += weight * gap * gap
     for c in range(k):
         if seen[c]:
             for j in range(d):

@@ -25,7 +25,7 @@ from unveil.kernels.squares import squared_gap
 class Queue(NamedTuple):
     """Rows that may have to move, in the order in which they are packed."""
 
-    index: NDArray[np.int32]  # (n,), row in the partition
+    row: NDArray[np.int32]  # (n,), row in the partition
     best: NDArray[Any]  # (n,), squared distance to the centre it has now
     sweep: NDArray[np.bool_]  # (n,), is it to go through the full sweep?
     members: NDArray[np.int32]  # (groups, n + 1), places in the queue of the rows that each group may win
@@ -35,8 +35,10 @@ class Queue(NamedTuple):
 @kernel
 def loosen(before: Any, after: Any, drift: Any, plan: Any, index: Any) -> int:
     """Bounds after the centres moved; writes the rows that these do not settle to `index`, and says how many."""
-    m, unit = len(before.labels), before.upper.dtype.type(plan.unit)
-    nearest = np.empty(m, before.upper.dtype)
+    m, dtype = len(before.labels), before.upper.dtype
+    up, down = dtype.type(1 + 4 * plan.unit), dtype.type(1 - 4 * plan.unit)
+    guard = dtype.type(1 + (len(plan.shift) + 8) * plan.unit)
+    nearest = np.empty(m, dtype)
     for i in range(m):
         nearest[i] = np.inf
     for g in range(len(before.lower)):
@@ -44,42 +46,44 @@ def loosen(before: Any, after: Any, drift: Any, plan: Any, index: Any) -> int:
         for c in range(g * plan.size, min((g + 1) * plan.size, len(drift))):
             most = max(most, drift[c])
         for i in range(m):
-            bound = (old[i] - most) * (1 - 4 * unit)
+            bound = (old[i] - most) * down
             new[i] = bound
             nearest[i] = bound if bound < nearest[i] else nearest[i]
-    count, guard = 0, 1 + (len(plan.shift) + 8) * unit
+    labels, upper, halves, new_labels, new_upper = before.labels, before.upper, plan.halves, after.labels, after.upper
+    count = 0
     for i in range(m):
-        label = before.labels[i]
-        upper = (before.upper[i] + drift[label]) * (1 + 4 * unit)
-        after.labels[i], after.upper[i] = label, upper
+        label = np.uint32(labels[i])
+        bound = (upper[i] + drift[label]) * up
+        new_labels[i], new_upper[i] = labels[i], bound
         index[count] = i
-        count += not upper * guard < max(nearest[i], plan.halves[label])
+        count += not bound * guard < max(nearest[i], halves[label])
     return count
 
 
 @kernel
 def tighten(plan: Any, bounds: Any, packed: Any, queue: Any) -> None:
     """Measure the own centre of queued rows, and list for each group the rows that it may still win."""
-    n, dtype = len(queue.index), packed.norms.dtype
+    row, best, rows, doubled, halves = queue.row, queue.best, packed.rows, plan.doubled, plan.halves
+    labels, upper, dtype = bounds.labels, bounds.upper, packed.norms.dtype
     guard, slack = dtype.type(1 + (len(plan.shift) + 8) * plan.unit), dtype.type(2 * plan.unit * plan.reach)
-    bar, wanted = np.empty(n, dtype), np.zeros(n, np.int32)
-    for p in range(n):
-        i = queue.index[p]
-        label = bounds.labels[i]
-        best = squared_gap(packed.rows[p], plan.doubled[label])
-        upper = (np.sqrt(best) + slack) * guard + slack
-        bounds.upper[i], queue.best[p] = upper, best
-        bar[p] = dtype.type(-1) if upper * guard < plan.halves[label] else upper * guard
+    bar, wanted = np.empty(len(row), dtype), np.zeros(len(row), np.int32)
+    for p in range(len(row)):
+        i = np.uint32(row[p])
+        label = np.uint32(labels[i])
+        best[p] = squared_gap(rows, p, doubled, label)
+        bound = (np.sqrt(best[p]) + slack) * guard + slack
+        upper[i] = bound
+        bar[p] = dtype.type(-1) if bound * guard < halves[label] else bound * guard
     for g in range(len(queue.sizes)):
         lower, members, size = bounds.lower[g], queue.members[g], 0
-        for p in range(n):
-            undercut = not bar[p] < lower[queue.index[p]]
+        for p in range(len(row)):
+            undercut = not bar[p] < lower[np.uint32(row[p])]
             members[size] = p
             size += undercut
             wanted[p] += undercut
         queue.sizes[g] = size
-    for p in range(n):
-        queue.sweep[p] = 2 * wanted[p] > len(queue.sizes)
+    for p in range(len(row)):  # beyond a third of the groups, one product with all centres is cheaper
+        queue.sweep[p] = 3 * wanted[p] > len(queue.sizes)
 
 
 @kernel
@@ -88,7 +92,7 @@ def challenge(plan: Any, bounds: Any, packed: Any, queue: Any) -> int:
 
     What is left for the full sweep is moved to the front of the queue; says how many.
     """
-    dtype, most = packed.norms.dtype, queue.sizes.max()
+    dtype, most, labels, row = packed.norms.dtype, len(queue.row), bounds.labels, queue.row
     room = np.empty((most + 1, len(plan.shift)), dtype)
     first, second, where = np.empty(most, dtype), np.empty(most, dtype), np.empty(most, np.int32)
     for g in range(len(queue.sizes)):
@@ -98,12 +102,11 @@ def challenge(plan: Any, bounds: Any, packed: Any, queue: Any) -> int:
         if n > 0:
             scores = np.dot(plan.doubled[begin:end], room[:n].T)
             for r in range(n):
-                own = bounds.labels[queue.index[members[r]]] - begin
+                own = labels[row[members[r]]] - begin
                 if 0 <= own < end - begin:
                     scores[own, r] = np.inf
             two_smallest(scores, plan.norms[begin:end], begin - begin, end - begin, first, second, where)
-            for r in range(n):
-                _duel(plan, g, members[r], first[r], second[r], begin + where[r], bounds, packed, queue)
+            _duel(plan, g, members[:n], first, second, where, bounds, packed, queue)
     return _keep(packed, queue)
 
 
@@ -112,7 +115,7 @@ def _load(members: Any, count: int, rows: Any, swept: Any, room: Any) -> int:
     """Bring the members that are not to be swept together."""
     n = 0
     for q in range(count):
-        p = members[q]
+        p = np.uint32(members[q])
         members[n] = p
         for j in range(rows.shape[1]):
             room[n, j] = rows[p, j]
@@ -121,31 +124,37 @@ def _load(members: Any, count: int, rows: Any, swept: Any, room: Any) -> int:
 
 
 @inlined
-def _duel(plan: Any, g: int, p: int, first: Any, second: Any, rival: int, bounds: Any, packed: Any, queue: Any) -> None:
-    """Own centre of queued row `p` against the best of group `g`; too close a call goes to the full sweep."""
-    i, best, norm, error = queue.index[p], queue.best[p], packed.norms[p], packed.errors[p]
-    up, down = packed.norms.dtype.type(1 + 4 * plan.unit), packed.norms.dtype.type(1 - 4 * plan.unit)
-    low, next_low, margin = first + norm, second + norm, error + error
-    if low > best + margin:
-        bounds.lower[g, i] = rounded_root(low - error, down)
-    elif best > low + margin and next_low > low + margin:
-        home, left = bounds.labels[i] // plan.size, rounded_root(best - error, down)
-        bounds.lower[g, i] = rounded_root(next_low - error, down)
-        bounds.lower[home, i] = min(bounds.lower[home, i], left)
-        bounds.labels[i], queue.best[p] = rival, low
-        bounds.upper[i] = rounded_root(low + error, up)
-    else:
-        queue.sweep[p] = True
+def _duel(
+    plan: Any, g: int, members: Any, first: Any, second: Any, where: Any, bounds: Any, packed: Any, queue: Any
+) -> None:
+    """Own centres of queued rows against the best of group `g`; too close a call goes to the full sweep."""
+    norms, errors, row, best, swept = packed.norms, packed.errors, queue.row, queue.best, queue.sweep
+    labels, upper, lower, size = bounds.labels, bounds.upper, bounds.lower, plan.size
+    up, down = norms.dtype.type(1 + 4 * plan.unit), norms.dtype.type(1 - 4 * plan.unit)
+    for r in range(len(members)):
+        p = np.uint32(members[r])
+        i, error, margin = np.uint32(row[p]), errors[p], errors[p] + errors[p]
+        low, next_low = first[r] + norms[p], second[r] + norms[p]
+        if low > best[p] + margin:
+            lower[g, i] = rounded_root(low - error, down)
+        elif best[p] > low + margin and next_low > low + margin:
+            home = np.uint32(labels[i] // size)
+            lower[g, i] = rounded_root(next_low - error, down)
+            lower[home, i] = min(lower[home, i], rounded_root(best[p] - error, down))
+            labels[i], best[p] = g * size + where[r], low
+            upper[i] = rounded_root(low + error, up)
+        else:
+            swept[p] = True
 
 
 @inlined
 def _keep(packed: Any, queue: Any) -> int:
     """Close the ranks of the rows that go through the full sweep."""
-    n = 0
-    for p in range(len(queue.index)):
+    rows, norms, errors, row, n = packed.rows, packed.norms, packed.errors, queue.row, 0
+    for p in range(len(row)):
         if queue.sweep[p]:
-            for j in range(packed.rows.shape[1]):
-                packed.rows[n, j] = packed.rows[p, j]
-            packed.norms[n], packed.errors[n], queue.index[n] = packed.norms[p], packed.errors[p], queue.index[p]
+            for j in range(rows.shape[1]):
+                rows[n, j] = rows[p, j]
+            norms[n], errors[n], row[n] = norms[p], errors[p], row[p]
             n += 1
     return n

@@ -7,6 +7,7 @@ they differ in what they remember from pass to pass and in how much they have to
 from __future__ import annotations
 
 from dataclasses import dataclass
+from threading import local
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -18,6 +19,9 @@ from unveil.kernels.prune import Queue, challenge, loosen, tighten
 
 FOUR = 4  # kernels take centres in fours
 COARSE = 16  # the scale is a power of 2**16, so that it rarely changes between passes
+
+
+_scratch = local()
 
 
 class Known(NamedTuple):
@@ -63,11 +67,11 @@ class Pruned:
 
     Parameters
     ----------
-    groups : int, default=12
+    groups : int, default=8
         Largest number of lower bounds for a row. More of them prune better and take more memory.
     """
 
-    groups: int = 12
+    groups: int = 8
 
     def group_size(self, n_clusters: int) -> int:
         """Eight centres or more to a group."""
@@ -78,8 +82,7 @@ class Pruned:
         """Start from what is known, if it was measured on the same scale."""
         if known is None or known.plan.scale != plan.scale or known.plan.unit != plan.unit:
             return Known(plan, label(rows, plan))
-        drift = _rounded_up(_norms(plan.centres - known.plan.centres), plan)
-        return Known(plan, revise(rows, plan, known.bounds, drift))
+        return Known(plan, revise(rows, plan, known.bounds, _drift(known.plan, plan)))
 
 
 def make_filter(centres: NDArray[np.float64], shift: NDArray[np.float64], group_size: int) -> Filter:
@@ -99,7 +102,15 @@ def make_filter(centres: NDArray[np.float64], shift: NDArray[np.float64], group_
     reach = reach * scale * (1 + (d + 8) * unit)
     doubled = np.ascontiguousarray(-2 * scaled, dtype=dtype)
     return Filter(
-        centres, shift, scale, doubled, norms.astype(dtype), halves.astype(dtype), reach, unit, min(group_size, k + empty)
+        centres,
+        shift,
+        scale,
+        doubled,
+        norms.astype(dtype),
+        halves.astype(dtype),
+        reach,
+        unit,
+        min(group_size, k + empty),
     )
 
 
@@ -127,13 +138,19 @@ def revise(rows: Array, plan: Filter, before: Bounds, drift: Array) -> Bounds:
 
 
 def _room(rows: Array, plan: Filter) -> Bounds:
+    """New arrays for what is to be remembered."""
     m, groups, dtype = len(rows), -(-len(plan.norms) // plan.size), plan.norms.dtype
     return Bounds(np.empty(m, np.int32), np.empty(m, dtype), np.empty((groups, m), dtype))
 
 
 def _packed(rows: Array, plan: Filter) -> Packed:
-    m, dtype = len(rows), plan.norms.dtype
-    return Packed(np.empty((m, rows.shape[1]), dtype), np.empty(m, dtype), np.empty(m, dtype))
+    """Scratch for the packed rows; each thread keeps its own, since fresh memory must be mapped page by page."""
+    key, dtype = (rows.shape, plan.norms.dtype), plan.norms.dtype
+    if getattr(_scratch, "key", None) != key:
+        _scratch.key = key
+        _scratch.packed = Packed(np.empty(rows.shape, dtype), np.empty(len(rows), dtype), np.empty(len(rows), dtype))
+    packed: Packed = _scratch.packed
+    return packed
 
 
 def readable(rows: Array) -> Array:
@@ -156,13 +173,13 @@ def _norms(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(largest * np.sqrt(np.einsum("ij,ij->i", scaled, scaled)))
 
 
-def _rounded_up(drift: NDArray[np.float64], plan: Filter) -> Array:
-    """Drifts in the units and precision of the filter, never below the truth."""
-    dtype = plan.norms.dtype
-    grown = drift * plan.scale * (1 + (len(plan.shift) + 8) * plan.unit)
-    filled = np.zeros(len(plan.norms), dtype)
-    filled[: len(drift)] = np.nextafter(grown.astype(dtype), dtype.type(np.inf))
-    return filled
+def _drift(before: Filter, after: Filter) -> Array:
+    """How far each centre moved, in the units and precision of the filter, never below the truth."""
+    dtype, k = after.norms.dtype, len(after.centres)
+    moves = (after.centres - before.centres) * after.scale
+    drift = np.zeros(len(after.norms), dtype)
+    drift[:k] = np.sqrt(np.einsum("ij,ij->i", moves, moves)) * (1 + (len(after.shift) + 8) * after.unit)
+    return np.nextafter(drift, dtype.type(np.inf))
 
 
 def _nearest_squared(centres: NDArray[np.float64]) -> NDArray[np.float64]:

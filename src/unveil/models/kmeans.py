@@ -146,7 +146,12 @@ class KMeans(Model):
         return {"empty": empty} if empty else {}
 
     def _gathered(
-        self, rows: Array, weights: NDArray[np.float64] | None, memo: Memo | None, known: Known, fresh: NDArray[np.bool_]
+        self,
+        rows: Array,
+        weights: NDArray[np.float64] | None,
+        memo: Memo | None,
+        known: Known,
+        fresh: NDArray[np.bool_],
     ) -> Memo:
         """Counts, sums and scatter, computed where membership changed and carried over where it did not."""
         k, d = self.n_clusters, rows.shape[1]
@@ -186,7 +191,7 @@ def choose(n_rows: int, n_columns: int, n_clusters: int) -> Assignment:
 
     >>> from unveil.models.kmeans import choose
     >>> choose(200_000, 32, 100), choose(1000, 2, 3), choose(10**9, 2, 100)
-    (Pruned(groups=12), Plain(), Plain())
+    (Pruned(groups=8), Plain(), Plain())
     """
     pruned = Pruned()
     groups = -(-n_clusters // pruned.group_size(n_clusters))
