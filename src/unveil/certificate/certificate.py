@@ -70,9 +70,12 @@ class Certificate:
         return cls(tuple(Finding(str(f["name"]), str(f["severity"]), str(f["message"])) for f in plain["findings"]))
 
 
-def examine(history: History, counts: np.ndarray | None = None) -> Certificate:
-    """Check a fit by its history and, where it has components, by how many rows each stands for."""
-    findings = [*_convergence(history), *_monotone(history), *_restarts(history), *_events(history)]
+def examine(history: History, counts: np.ndarray | None = None, excuse: str | None = None) -> Certificate:
+    """Check a fit by its history and, where it has components, by how many rows each stands for.
+
+    `excuse` says why the free energy may fall although the schedule promises that it does not.
+    """
+    findings = [*_convergence(history), *_monotone(history, excuse), *_restarts(history), *_events(history)]
     if counts is not None:
         findings.extend(_support(counts))
     return Certificate(tuple(findings))
@@ -91,13 +94,16 @@ def _convergence(history: History) -> Iterator[Finding]:
         yield Finding("converged", "warning", f"not converged: stopped at the limit of {passes}; {hint}")
 
 
-def _monotone(history: History) -> Iterator[Finding]:
+def _monotone(history: History, excuse: str | None) -> Iterator[Finding]:
     if not history.monotone:
         yield Finding("bound", "note", "the schedule does not promise that the free energy rises at every step")
         return
     fall = history.largest_fall()
     if fall > ROUNDING * max(float(np.max(np.abs(history.column("objective")), initial=0.0)), 1.0):
-        yield Finding("bound", "warning", f"the free energy fell by up to {fall:.3g}; theory says it cannot")
+        reason = "theory says it cannot" if excuse is None else excuse
+        yield Finding(
+            "bound", "warning" if excuse is None else "note", f"the free energy fell by up to {fall:.3g}: {reason}"
+        )
     else:
         yield Finding("bound", "fine", "the free energy never fell")
 

@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import chain, islice
 from typing import Any
 
 from unveil.core.protocols import Block, Source, Step
@@ -67,9 +68,11 @@ class Threads:
     def _ordered(
         self, function: Callable[[Block], Any], source: Source, partitions: Sequence[int] | None
     ) -> Iterator[tuple[int, Any]]:
-        blocks = source.read(partitions)
+        blocks = iter(source.read(partitions))
+        head = list(islice(blocks, 2))  # a table of one partition needs no pool
+        blocks = chain(head, blocks)
         with single_threaded_blas():
-            if self.count == 1:
+            if self.count == 1 or len(head) < 2:
                 yield from ((block.index, function(block)) for block in blocks)
                 return
             with ThreadPoolExecutor(self.count, thread_name_prefix="unveil") as pool:

@@ -78,12 +78,16 @@ class Iterative:
             logger.addHandler(logging.StreamHandler())
         return (*callbacks, Announcer(type(self).__name__, interval))
 
+    def _excuse(self) -> str | None:
+        """Why the free energy of this fit may fall, if there is a reason."""
+        return None
+
     def _report(self, outcome: Fit, counts: Any) -> None:
         """Set what every iterative estimator has, and warn where the fit is not fine."""
         self.history_ = outcome.history
         self.converged_ = outcome.status is Status.CONVERGED
         self.n_iter_ = len(outcome.history)
-        self.certificate_ = examine(outcome.history, counts)
+        self.certificate_ = examine(outcome.history, counts, self._excuse())
         for message in self.certificate_.warnings:
             kind = ConvergenceWarning if message.startswith(("not converged", "interrupted")) else FitWarning
             warnings.warn(f"{type(self).__name__}: {message}", kind, stacklevel=4)

@@ -17,6 +17,7 @@ from unveil.families.gaussian import Gaussian, GaussianParams
 from unveil.models.mixture import MixtureParams
 
 Floats = NDArray[np.float64]
+NARROW = 1e3  # reg_covar is added after the M step, which it disturbs where a variance is not large against it
 
 
 class GaussianMixture(MixtureEstimator):
@@ -179,6 +180,12 @@ verbose, verbose_interval
     def _shift(self) -> Floats:
         shift: Floats = np.average(self.means_, axis=0, weights=self.weights_)
         return shift
+
+    def _excuse(self) -> str | None:
+        smallest = np.linalg.eigvalsh(self._structure().dense(self.covariances_, *self.means_.shape)).min()
+        if self.reg_covar == 0 or smallest > NARROW * self.reg_covar:
+            return None
+        return f"reg_covar={self.reg_covar:g} is not small against a component's variance, {smallest:.3g}"
 
     def _n_parameters(self) -> int:
         n_components, n_columns = self.means_.shape

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,6 +73,12 @@ class Structure(ABC):
         """Shape of the covariances."""
 
 
+@cache
+def triangle(n_columns: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Rows and columns of the upper triangle, in the order of the products."""
+    return np.triu_indices(n_columns)
+
+
 def floored_matrices(matrices: Floats, floor: float) -> tuple[Floats, int]:
     """Symmetric matrices with eigenvalues raised to `floor` where they fall below, and how many were touched."""
     low = np.array([_nearly_singular(matrix, floor) for matrix in matrices])
@@ -97,15 +104,15 @@ def invert_positive(matrices: Floats) -> tuple[Floats, Floats]:
         if failed:
             raise np.linalg.LinAlgError(f"matrix {k} is not positive definite")
         log_determinants[k] = -2.0 * np.sum(np.log(np.diagonal(factor)))
-        lower = np.tril(lapack.dpotri(factor, lower=1)[0])
-        inverses[k] = lower + np.tril(lower, -1).T
+        inverse, (rows, columns) = lapack.dpotri(factor, lower=1)[0], triangle(len(matrix))
+        inverses[k, rows, columns] = inverses[k, columns, rows] = inverse[columns, rows]
     return inverses, log_determinants
 
 
 def _pack_precisions(precisions: Floats, log_determinants: Floats, means: Floats) -> Floats:
     """Natural parameters of full matrices: off-diagonal products occur once in T, so their weight doubles."""
     n_columns = means.shape[1]
-    rows, columns = np.triu_indices(n_columns)
+    rows, columns = triangle(n_columns)
     quadratic = -np.where(rows == columns, 0.5, 1.0) * precisions[:, rows, columns]
     linear = np.einsum("kij,kj->ki", precisions, means)
     constant = -0.5 * (np.einsum("ki,ki->k", linear, means) - log_determinants + n_columns * LOG_TWO_PI)
@@ -114,7 +121,7 @@ def _pack_precisions(precisions: Floats, log_determinants: Floats, means: Floats
 
 def _unpack(second: Floats, n_columns: int) -> Floats:
     """Symmetric matrices (k, d, d) from rows of upper triangles."""
-    rows, columns = np.triu_indices(n_columns)
+    rows, columns = triangle(n_columns)
     out = np.empty((second.shape[0], n_columns, n_columns))
     out[:, rows, columns] = second
     out[:, columns, rows] = second
@@ -137,11 +144,11 @@ class _Products(Structure):
         products(x, out)
 
     def centre(self, second: Floats, offset: Floats) -> Floats:
-        rows, columns = np.triu_indices(offset.shape[1])
+        rows, columns = triangle(offset.shape[1])
         return second - offset[:, rows] * offset[:, columns]
 
     def mean_variance(self, centred: Floats, n_columns: int) -> float:
-        rows, columns = np.triu_indices(n_columns)
+        rows, columns = triangle(n_columns)
         return float(np.mean(centred[rows == columns]))
 
     def inverted(self, matrices: Floats) -> Floats:

@@ -1,0 +1,61 @@
+"""How a fit climbed: the log-likelihood and the free energy below it, pass by pass."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from unveil.plot.style import colour, finish, new_figure
+
+
+def convergence(history: Any) -> Any:
+    """Log-likelihood and free energy over the passes; where the two differ, the gap is shaded.
+
+    Parameters
+    ----------
+    history : History
+        An estimator's ``history_``.
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+
+    Examples
+    --------
+    >>> import numpy as np, unveil
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
+    >>> model = unveil.GaussianMixture(2, random_state=0).fit(X)
+    >>> figure = unveil.plot.convergence(model.history_)
+    >>> len(figure.data[0].y) == model.n_iter_
+    True
+    """
+    likelihood = np.asarray(history.log_likelihood, dtype=np.float64)
+    energy = np.asarray(history.free_energy, dtype=np.float64)
+    if not len(energy):
+        raise ValueError("history must hold at least one pass; got none")
+    passes = list(range(1, len(energy) + 1))
+    figure = new_figure("pass over the data", "log-likelihood")
+    apart = bool(np.nanmax(np.abs(likelihood - energy)) > 1e-9 * max(float(np.nanmax(np.abs(energy))), 1.0))
+    _add_line(figure, passes, likelihood.tolist(), "log-likelihood", 0, None)
+    if apart:
+        _add_line(figure, passes, energy.tolist(), "free energy", 1, "tonexty")
+    figure.update_xaxes(rangemode="tozero", dtick=1 if len(passes) <= 12 else None)
+    figure.update_yaxes(tickformat=",")
+    gap = "The gap is what the choice of q gives away." if apart else "The free energy touches the log-likelihood."
+    return finish(
+        figure, "How the fit climbed", f"{len(passes)} passes. {gap}" if len(passes) > 1 else f"1 pass. {gap}"
+    )
+
+
+def _add_line(figure: Any, x: list[int], y: list[float], name: str, number: int, fill: str | None) -> None:
+    figure.add_scatter(
+        x=x,
+        y=y,
+        mode="lines+markers" if len(x) <= 60 else "lines",
+        name=name,
+        line={"color": colour(number), "width": 2.2, "dash": "dash" if number else "solid"},
+        marker={"size": 6},
+        fill=fill,
+        hovertemplate="pass %{x}: %{y:,.10~g}",
+    )

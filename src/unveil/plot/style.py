@@ -1,0 +1,73 @@
+"""What all figures share: colours that colour-blind readers can tell apart, tidy axes, a title and a caption.
+
+The palette is Okabe and Ito's (Color Universal Design, 2008) with grey for its black, so that it also reads on dark
+paper. Groups differ by marker too, so colour never carries meaning alone.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C8C8C", "#C9B500")
+MARKERS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star", "pentagon", "hexagon")
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
+INK, RULE = "#3A4450", "rgba(128, 140, 155, 0.25)"
+HALO = "rgba(246, 248, 250, 0.82)"  # behind text that lies on points
+FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
+
+
+def colour(index: int) -> str:
+    """Colour of group or line number `index`."""
+    return PALETTE[index % len(PALETTE)]
+
+
+def marker(index: int) -> str:
+    """Marker of group number `index`."""
+    return MARKERS[index % len(MARKERS)]
+
+
+def faded(index: int, alpha: float) -> str:
+    """Colour number `index`, transparent."""
+    red, green, blue = (int(colour(index)[i : i + 2], 16) for i in (1, 3, 5))
+    return f"rgba({red}, {green}, {blue}, {alpha})"
+
+
+def new_figure(x_title: str, y_title: str) -> Any:
+    """An empty figure with tidy axes."""
+    import plotly.graph_objects as go
+
+    axis = {"showgrid": True, "gridcolor": RULE, "zeroline": False, "linecolor": RULE, "ticks": "", "automargin": True}
+    figure = go.Figure()
+    figure.update_layout(
+        template="none",
+        font={"family": FONT, "size": 13, "color": INK},
+        xaxis={**axis, "title": {"text": x_title}},
+        yaxis={**axis, "title": {"text": y_title}},
+        margin={"l": 60, "r": 20, "t": 70, "b": 55},
+        legend={"orientation": "h", "x": 0, "y": 1.02, "xanchor": "left", "yanchor": "bottom"},
+        paper_bgcolor="rgba(0,0,0,0)",
+        plot_bgcolor="rgba(0,0,0,0)",
+        hoverlabel={"font": {"family": FONT}},
+        height=460,
+    )
+    return figure
+
+
+def square(figure: Any) -> None:
+    """Equal units on both axes; margins that follow the labels would chase the units in circles, so they are fixed."""
+    figure.update_xaxes(automargin=False)
+    figure.update_yaxes(automargin=False, scaleanchor="x", scaleratio=1)
+
+
+def finish(figure: Any, title: str, caption: str) -> Any:
+    """Set the title, and the caption below it; both are also kept in ``figure.layout.meta`` for pages of their own.
+
+    `title` and `caption` must hold no text from the data that has not passed through `unveil.plot.labels.label`.
+    """
+    text = f"{title}<br><sub>{caption}</sub>" if caption else title
+    figure.update_layout(
+        title={"text": text, "x": 0, "xref": "paper", "xanchor": "left", "font": {"size": 17}},
+        margin={"t": 110},
+        meta={"title": title, "caption": caption},
+    )
+    return figure

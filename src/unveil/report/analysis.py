@@ -1,0 +1,172 @@
+"""What the report finds: the principal plane, the best mixture by BIC, its groups.
+
+Up to 20,000 rows everything is fitted to all of them. Beyond, the comparison of models runs on a reproducible sample
+and the winner is then fitted to all rows, from where the sample left it.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.core.protocols import Source
+from unveil.plot.plane import Plane, scale_of
+from unveil.report.groups import Group, find_groups
+from unveil.report.profile import Column, Usable, describe, usable
+from unveil.report.table import Table
+from unveil.report.view import View
+from unveil.selection.outcome import Selection
+from unveil.selection.search import select
+from unveil.sources.array import ArraySource
+from unveil.sources.rows import sample_rows
+
+SAMPLE = 20_000
+ROWS_EACH = 5  # there are never so many groups that fewer rows than this are left for each
+STARTS = 5
+FLOOR = 1e-10  # of the variance of the narrowest column: small, so that groups far apart may still be narrow
+STRUCTURES = ("full", "tied", "diag", "spherical")
+LINE_STRUCTURES = ("full", "tied")  # of one column; the others coincide with these
+
+
+class Progress(NamedTuple):
+    """What callbacks are shown."""
+
+    words: str
+    done: int
+    total: int
+
+
+Callback = Callable[[Progress], None]
+
+
+class Settings(NamedTuple):
+    """What the user settled."""
+
+    max_components: int
+    seed: int
+    engine: Any
+    callbacks: tuple[Callback, ...] = ()
+
+    def tell(self, words: str, done: int, total: int) -> None:
+        """Show the callbacks how far it is."""
+        for callback in self.callbacks:
+            callback(Progress(words, done, total))
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """All that the sections are written from."""
+
+    table: Table
+    settings: Settings
+    columns: list[Column]
+    n_rows: int
+    usable: Usable
+    rows: NDArray[np.float64]  # the sample
+    weights: NDArray[np.float64] | None  # of the sample
+    pca: Any  # None for a single column
+    plane: Plane | None
+    selection: Selection
+    model: Any
+    groups: list[Group]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns that the model uses."""
+        return tuple(self.table.names[column] for column in self.usable.columns)
+
+    @property
+    def sampled(self) -> bool:
+        """Did the comparison run on a sample?"""
+        return len(self.rows) < self.usable.n_rows
+
+
+def analyse(table: Table, settings: Settings) -> Analysis:
+    """Everything, in order."""
+    settings.tell("reading the table", 0, 1)
+    columns, n_rows = describe(table)
+    useful = usable(table.source, columns)
+    view = View(table.source, useful.columns, useful.n_rows)
+    rows, weights = _sample(view, settings.seed)
+    data: Source = view if len(rows) < useful.n_rows else ArraySource(rows, weights)
+    settings.tell("finding the principal plane", 0, 1)
+    names = tuple(table.names[column] for column in useful.columns)
+    pca, plane = _plane(data, useful, names, settings)
+    outcome = _compare(rows, weights, float(useful.deviation.min()), settings)
+    settings.tell("fitting the best model to all rows", 0, 1)
+    model = outcome.best_estimator_ if data is not view else _refitted(outcome.best_estimator_, data)
+    settings.tell("describing the groups", 0, 1)
+    groups = find_groups(model, data, useful)
+    return Analysis(table, settings, columns, n_rows, useful, rows, weights, pca, plane, outcome, model, groups)
+
+
+def _sample(view: View, seed: int) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+    """All rows, or a fixed sample of a large table, and their weights."""
+    chosen = sample_rows(view.n_rows, min(view.n_rows, SAMPLE), seed)
+    rows, weights = [], []
+    for block in view.read():
+        first, last = np.searchsorted(chosen, (block.start, block.start + len(block.rows)))
+        here = chosen[first:last] - block.start
+        rows.append(np.asarray(block.rows[here], dtype=np.float64))
+        weights += [] if block.weights is None else [block.weights[here]]
+    return np.concatenate(rows), np.concatenate(weights) if weights else None
+
+
+def _plane(data: Source, useful: Usable, names: tuple[str, ...], settings: Settings) -> tuple[Any, Plane | None]:
+    """PCA of all rows, on one scale where spreads are uneven; nothing for a single column."""
+    from unveil.estimators.pca import PCA
+
+    if data.n_columns < 2:
+        return None, None
+    scale = scale_of(useful.deviation)
+    every = tuple(range(data.n_columns))
+    pca = PCA(engine=settings.engine).fit(View(data, every, useful.n_rows, useful.mean, scale))
+    return pca, Plane.from_pca(pca, useful.mean, scale, names)
+
+
+def _compare(
+    rows: NDArray[np.float64], weights: NDArray[np.float64] | None, narrowest: float, settings: Settings
+) -> Selection:
+    """Mixtures of every size and structure that the rows can carry."""
+    from unveil.estimators.gaussian_mixture import GaussianMixture
+
+    most = max(1, min(settings.max_components, len(np.unique(rows, axis=0)) // ROWS_EACH))
+    structures = STRUCTURES if rows.shape[1] > 1 else LINE_STRUCTURES
+    model = GaussianMixture(
+        reg_covar=FLOOR * narrowest**2,
+        tol=1e-5,
+        max_iter=500,
+        n_init=STARTS,
+        random_state=settings.seed,
+        engine=settings.engine,
+    )
+    grid = {"n_components": range(1, most + 1), "covariance_type": structures}
+    step = _counter(settings, most * len(structures))
+    return select(model, rows, grid, criterion="bic", sample_weight=weights, callbacks=[lambda row: next(step)])
+
+
+def _counter(settings: Settings, total: int) -> Iterator[None]:
+    """Tell the callbacks each time one more model is there."""
+    for done in range(1, total + 1):
+        yield settings.tell("comparing mixtures", done, total)
+
+
+def _refitted(best: Any, data: Source) -> Any:
+    """The winner fitted to all rows, from where the sample left it."""
+    from sklearn.base import clone
+    from sklearn.exceptions import ConvergenceWarning
+
+    from unveil.certificate import FitWarning
+
+    model = clone(best).set_params(
+        n_init=1, weights_init=best.weights_, means_init=best.means_, precisions_init=best.precisions_
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the certificate, which the report shows, says it
+        warnings.simplefilter("ignore", FitWarning)
+        return model.fit(data)

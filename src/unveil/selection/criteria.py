@@ -1,0 +1,118 @@
+"""What fitted models are compared by. A criterion is one entry in a table; adding one adds it everywhere.
+
+    BIC = p log n - 2 log L        AIC = 2 p - 2 log L        p parameters, n rows, L the likelihood
+
+A difference in BIC is about twice the log of a Bayes factor, and Kass and Raftery (Bayes factors, JASA 90, 1995,
+section 3.2) say in words how much evidence that is. For AIC the words follow Burnham and Anderson (Model selection
+and multimodel inference, 2002, section 2.6).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+CLEAR = 2.0  # below this difference, both scales of words say that neither model is to be preferred
+KASS_RAFTERY = ((CLEAR, "barely worth a mention"), (6.0, "positive"), (10.0, "strong"), (math.inf, "very strong"))
+BURNHAM_ANDERSON = ((CLEAR, "barely worth a mention"), (4.0, "weak"), (10.0, "considerable"), (math.inf, "decisive"))
+
+
+class Fitted(NamedTuple):
+    """A fitted estimator and what it was fitted to."""
+
+    estimator: Any
+    X: Any
+    sample_weight: NDArray[np.float64] | None
+
+
+@final
+@dataclass(frozen=True)
+class Criterion:
+    """One way to compare fitted models.
+
+    Parameters
+    ----------
+    name : str
+        As `select` takes it, and the key in the table.
+    title : str
+        As it is said in sentences and on axes.
+    measure : callable
+        From `Fitted` to a number.
+    needs : tuple of str
+        Attributes an estimator must have, fitted or not, for the criterion to be defined.
+    sign : {1, -1}
+        1 where larger is better, -1 where smaller is.
+    evidence : tuple of (limit, words)
+        What a difference below each limit is worth; empty where there is no agreed scale.
+    trend : str
+        Why the best value proves nothing, for measures that only ever improve as the model grows.
+    """
+
+    name: str
+    title: str
+    measure: Callable[[Fitted], float]
+    needs: tuple[str, ...]
+    sign: int = -1
+    evidence: tuple[tuple[float, str], ...] = ()
+    trend: str = ""
+
+    def defined_for(self, estimator: Any) -> bool:
+        """Can this criterion be computed for `estimator`?"""
+        return all(hasattr(estimator, name) for name in self.needs)
+
+    def words(self, difference: float) -> str:
+        """What a difference is worth, in words; empty where there is no agreed scale."""
+        return next((words for limit, words in self.evidence if difference < limit), "")
+
+
+def _weighted(method: Any, fitted: Fitted) -> float:
+    """`method` of the rows, which takes weights only when there are any: scikit-learn's own takes none."""
+    extra = {} if fitted.sample_weight is None else {"sample_weight": fitted.sample_weight}
+    return float(method(fitted.X, **extra))
+
+
+def _bic(fitted: Fitted) -> float:
+    return _weighted(fitted.estimator.bic, fitted)
+
+
+def _aic(fitted: Fitted) -> float:
+    return _weighted(fitted.estimator.aic, fitted)
+
+
+def _log_likelihood(fitted: Fitted) -> float:
+    scores = np.asarray(fitted.estimator.score_samples(fitted.X), dtype=np.float64)
+    return float(scores.sum() if fitted.sample_weight is None else fitted.sample_weight @ scores)
+
+
+def _inertia(fitted: Fitted) -> float:
+    return float(fitted.estimator.inertia_)
+
+
+_GROWS = "it improves with every further component, so the best value is no evidence by itself"
+
+CRITERIA: dict[str, Criterion] = {
+    criterion.name: criterion
+    for criterion in (
+        Criterion("bic", "BIC", _bic, ("bic",), evidence=KASS_RAFTERY),
+        Criterion("aic", "AIC", _aic, ("aic",), evidence=BURNHAM_ANDERSON),
+        Criterion("log_likelihood", "log-likelihood", _log_likelihood, ("score_samples",), sign=1, trend=_GROWS),
+        Criterion("inertia", "inertia", _inertia, ("fit", "n_clusters"), trend=_GROWS),
+    )
+}
+
+
+def pick_criterion(name: str, estimator: Any) -> Criterion:
+    """The criterion of that name; ``"auto"`` is the first in the table that is defined for `estimator`."""
+    defined = [criterion for criterion in CRITERIA.values() if criterion.defined_for(estimator)]
+    if name != "auto" and name not in CRITERIA:
+        raise ValueError(f"criterion must be 'auto' or one of {', '.join(map(repr, CRITERIA))}; got {name!r}")
+    wanted = [criterion for criterion in defined if name in ("auto", criterion.name)]
+    if not wanted:
+        known = ", ".join(repr(criterion.name) for criterion in defined) or "none"
+        raise ValueError(f"criterion {name!r} is not defined for {type(estimator).__name__}, which has: {known}")
+    return wanted[0]

@@ -1,0 +1,118 @@
+"""What a comparison of models leaves behind: a table, the best of it, and a verdict in plain words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from unveil.selection.criteria import Criterion
+from unveil.selection.verdict import Naming, Standing, decisive, say
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class Selection:
+    """The outcome of `unveil.select`.
+
+    Attributes
+    ----------
+    table : list of dict
+        One row per combination: its parameters, every criterion that the estimator has, ``converged``, ``seconds``;
+        ``degenerate`` and ``error`` say why it was passed over or could not be fitted, or are None.
+        ``pandas.DataFrame(selection.table)`` works.
+    best_estimator_, best_params_, best_score_
+        The winner, fitted; its combination; its value of the criterion.
+    criterion : str
+        What decided.
+
+    Examples
+    --------
+    >>> import numpy as np, unveil
+    >>> X = np.concatenate([np.linspace(0, 1, 50), np.linspace(9, 10, 50)])[:, None]
+    >>> selection = unveil.select(unveil.GaussianMixture(random_state=0), X, {"n_components": [1, 2, 3]})
+    >>> selection.best_params_
+    {'n_components': 2}
+    >>> selection.to_dict()["n_components"]
+    [1, 2, 3]
+    """
+
+    table: list[dict[str, Any]]
+    best_estimator_: Any
+    grid: Mapping[str, tuple[Any, ...]]
+    rule: Criterion
+    best_index_: int
+
+    @property
+    def criterion(self) -> str:
+        """Name of the criterion that decided."""
+        return self.rule.name
+
+    @property
+    def best_params_(self) -> dict[str, Any]:
+        """The winning combination."""
+        return {name: self.table[self.best_index_][name] for name in self.grid}
+
+    @property
+    def best_score_(self) -> float:
+        """The winner's value of the criterion."""
+        return float(self.table[self.best_index_][self.criterion])
+
+    @property
+    def standing(self) -> Standing:
+        """How the winner stands against the rest, as numbers."""
+        return _standing(self)
+
+    @property
+    def decisive(self) -> bool:
+        """Is there a clear answer: a lead worth mentioning, and not at the edge of the grid?"""
+        return decisive(self.rule, self.standing)
+
+    def verdict(self, name: Naming | None = None) -> str:
+        """The outcome in plain words, and how clear it is; `name` puts a combination into words of its own."""
+        return say(self.rule, self.standing, name)
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """The table by columns: ``pandas.DataFrame(selection.to_dict())``, ``polars.DataFrame(...)``."""
+        return {name: [row[name] for row in self.table] for name in self.table[0]}
+
+    def __repr__(self) -> str:
+        chosen = ", ".join(f"{name}={value!r}" for name, value in self.best_params_.items())
+        clear = "" if self.decisive else ", no clear answer"
+        return f"Selection({chosen}; {self.rule.title} {self.best_score_:.6g} among {len(self.table)}{clear})"
+
+
+def _standing(selection: Selection) -> Standing:
+    """Best, runner-up, difference, and the parameters whose best value is the last that was tried."""
+    rule, table = selection.rule, selection.table
+    best = table[selection.best_index_]
+    fitted = [row for row in table if row["error"] is None and (best["degenerate"] or not row["degenerate"])]
+    others = [row for row in fitted if row is not best]
+    runner_up = max(others, key=lambda row: merit(rule, row), default=None)
+    edges = tuple(name for name in selection.grid if _at_edge(best[name], [row[name] for row in fitted]))
+    return Standing(
+        best=selection.best_params_,
+        score=float(best[rule.name]),
+        runner_up=None if runner_up is None else {name: runner_up[name] for name in selection.grid},
+        lead=np.inf if runner_up is None else abs(float(best[rule.name]) - float(runner_up[rule.name])),
+        edges=edges,
+        failed=sum(row["error"] is not None for row in table),
+        passed_over=sum(row["error"] is None for row in table) - len(fitted),
+        degenerate=best["degenerate"] or "",
+        unconverged=best["converged"] is False,
+    )
+
+
+def merit(rule: Criterion, row: Mapping[str, Any]) -> tuple[bool, float]:
+    """What the best has most of: sound fits before degenerate ones, then the criterion."""
+    return not row["degenerate"], rule.sign * float(row[rule.name])
+
+
+def _at_edge(value: Any, tried: list[Any]) -> bool:
+    """Might a value outside those tried be better still? One component is a natural end; there are no fewer."""
+    numbers = [other for other in tried if isinstance(other, (int, float, np.number)) and not isinstance(other, bool)]
+    if len(numbers) < len(tried) or min(numbers) == max(numbers):
+        return False
+    return bool(value == max(numbers) or (value == min(numbers) and value > 1))

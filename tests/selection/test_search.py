@@ -1,0 +1,101 @@
+import numpy as np
+import pytest
+
+import unveil
+from unveil import GaussianMixture, KMeans, select
+
+
+def blobs(n=40):
+    return np.random.default_rng(1).normal(size=(2 * n, 2)) + np.repeat([[0.0], [8.0]], n, axis=0)
+
+
+def values(selection):
+    return [{name: value for name, value in row.items() if name != "seconds"} for row in selection.table]
+
+
+def test_every_combination_is_in_the_table_in_order():
+    grid = {"n_components": range(1, 4), "covariance_type": ["full", "tied"]}
+    selection = select(GaussianMixture(random_state=0), blobs(), grid)
+    assert [(row["n_components"], row["covariance_type"]) for row in selection.table] == [
+        (k, structure) for k in (1, 2, 3) for structure in ("full", "tied")
+    ]
+    assert selection.best_params_["n_components"] == 2
+    assert selection.best_score_ == min(row["bic"] for row in selection.table)
+    assert selection.best_estimator_.bic(blobs()) == selection.best_score_
+    assert all(row["converged"] is True and row["seconds"] > 0 for row in selection.table)
+
+
+def test_same_call_same_answer_also_without_a_seed():
+    grid = {"n_components": [1, 2, 3]}
+    one, two = (select(GaussianMixture(init_params="random"), blobs(), grid) for _ in range(2))
+    assert values(one) == values(two)
+
+
+def test_the_estimator_itself_stays_as_it_was():
+    estimator = GaussianMixture()
+    select(estimator, blobs(), {"n_components": [2]})
+    assert estimator.random_state is None
+    assert not hasattr(estimator, "means_")
+
+
+def test_a_combination_that_fails_is_recorded_with_its_reason():
+    selection = select(GaussianMixture(random_state=0), blobs(2), {"n_components": [1, 2, 50]})
+    row = selection.table[2]
+    assert "50" in row["error"]
+    assert row["bic"] is None
+    assert row["converged"] is None
+    assert "1 combination was impossible to fit" in selection.verdict()
+
+
+def test_all_failing_raises_with_the_reason():
+    with pytest.raises(ValueError, match=r"no combination of grid could be fitted; .*50"):
+        select(GaussianMixture(), blobs(2), {"n_components": [50, 60]})
+
+
+def test_kmeans_by_inertia():
+    selection = select(KMeans(n_init=2, random_state=0), blobs(), {"n_clusters": range(1, 5)})
+    inertias = [row["inertia"] for row in selection.table]
+    assert inertias == sorted(inertias, reverse=True)
+    assert selection.criterion == "inertia"
+    assert not selection.decisive
+    assert "it improves with every further component" in selection.verdict()
+
+
+def test_weights_equal_repetition():
+    X, grid = blobs(), {"n_components": [1, 2]}
+    weights = np.repeat([1.0, 3.0], 40)
+    weighted = select(GaussianMixture(random_state=0), X, grid, sample_weight=weights)
+    repeated = select(GaussianMixture(random_state=0), np.repeat(X, weights.astype(int), axis=0), grid)
+    for one, two in zip(weighted.table, repeated.table, strict=True):
+        assert one["bic"] == pytest.approx(two["bic"], rel=1e-6)
+
+
+def test_callbacks_see_each_row():
+    seen = []
+    selection = select(GaussianMixture(), blobs(), {"n_components": [1, 2]}, callbacks=[seen.append])
+    assert seen == selection.table
+
+
+def test_a_fit_that_does_not_converge_says_so():
+    selection = select(GaussianMixture(max_iter=1, tol=0.0), blobs(), {"n_components": [2]})
+    assert selection.table[0]["converged"] is False
+    assert "stopped before it converged" in selection.verdict()
+
+
+@pytest.mark.parametrize(
+    ("grid", "message"),
+    [
+        ({"n_groups": [1]}, r"GaussianMixture has no parameter 'n_groups'; it has .*n_components"),
+        ({"covariance_type": "full"}, r"grid\['covariance_type'\] must be a list of values to try; got 'full'"),
+        ({"n_components": 3}, r"grid\['n_components'\] must be a list of values to try; got 3"),
+        ({"n_components": []}, r"grid\['n_components'\] must hold at least one value"),
+    ],
+)
+def test_a_bad_grid_is_named(grid, message):
+    with pytest.raises(ValueError, match=message):
+        select(GaussianMixture(), blobs(), grid)
+
+
+def test_the_package_offers_it():
+    assert unveil.select is select
+    assert unveil.selection.select is select
