@@ -130,16 +130,23 @@ def settle(rows: Any, i: Any, plan: Any, scores: Any, p: int, limit: float) -> i
     return nearest
 
 
-@kernel
-def sweep(rows: Any, plan: Any, index: Any, packed: Any, bounds: Any) -> None:
+def sweep(rows: Any, plan: Filter, index: Any, packed: Packed, bounds: Bounds) -> None:
     """Label the rows `index`, which `packed` holds, against all centres; refresh their bounds."""
     k, groups, dtype = len(plan.norms), len(bounds.lower), packed.norms.dtype
     tile = min(max(TILE // k, 64), 1024) // 16 * 16
     first, second = np.empty((groups, tile), dtype), np.empty((groups, tile), dtype)
-    where = np.empty((groups, tile), np.int32)
+    _sweep(rows, plan, index, packed, bounds, np.empty(k * tile, dtype), first, second, np.empty(first.shape, np.int32))
+
+
+@kernel  # scratch is made outside: each array made inside costs a fifth of a second of compilation
+def _sweep(
+    rows: Any, plan: Any, index: Any, packed: Any, bounds: Any, room: Any, first: Any, second: Any, where: Any
+) -> None:
+    k, groups, tile = len(plan.norms), len(bounds.lower), first.shape[1]
     for start in range(0, len(index), tile):
         stop = min(start + tile, len(index))
-        scores = np.dot(plan.doubled, packed.rows[start:stop].T)
+        scores = room[: k * (stop - start)].reshape((k, stop - start))
+        np.dot(plan.doubled, packed.rows[start:stop].T, scores)
         for g in range(groups):
             begin, end = g * plan.size, min((g + 1) * plan.size, k)
             two_smallest(scores, plan.norms, begin, end, first[g], second[g], where[g])

@@ -12,7 +12,8 @@ def to_all(rows: Any, shift: Any, turned: Any, out: Any) -> None:
     """Squared distances of each row to each centre, the columns of `turned`: so laid out, the loop vectorises."""
     for i in range(out.shape[0]):
         row = out[i]
-        row[:] = 0.0
+        for c in range(len(row)):
+            row[c] = 0.0
         for j in range(len(shift)):
             value, coordinates = rows[i, j] - shift[j], turned[j]
             for c in range(len(row)):

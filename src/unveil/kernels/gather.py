@@ -18,11 +18,27 @@ import numpy as np
 from unveil.kernels._jit import kernel
 
 
-@kernel
 def gather(rows: Any, shift: Any, weights: Any, labels: Any, fresh: Any, counts: Any, sums: Any, scatter: Any) -> None:
     """Compute afresh, in row order, the clusters marked in `fresh`; leave the others as they are."""
+    seen, anchors, squares = np.zeros(len(sums), np.bool_), np.empty(sums.shape), np.zeros(sums.shape)
+    _gather(rows, shift, weights, labels, fresh, counts, sums, scatter, seen, anchors, squares)
+
+
+@kernel  # scratch is made outside: each array made inside costs a fifth of a second of compilation
+def _gather(
+    rows: Any,
+    shift: Any,
+    weights: Any,
+    labels: Any,
+    fresh: Any,
+    counts: Any,
+    sums: Any,
+    scatter: Any,
+    seen: Any,
+    anchors: Any,
+    squares: Any,
+) -> None:
     k, d = sums.shape
-    anchors, squares, seen = np.empty((k, d)), np.zeros((k, d)), np.zeros(k, np.bool_)
     for c in range(k):
         if fresh[c]:
             counts[c], scatter[c] = 0.0, 0.0

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.kernels._jit import inlined, kernel
-from unveil.kernels.assign import rounded_root, two_smallest
+from unveil.kernels.assign import Bounds, Filter, Packed, rounded_root, two_smallest
 from unveil.kernels.squares import squared_gap
 
 
@@ -86,21 +86,29 @@ def tighten(plan: Any, bounds: Any, packed: Any, queue: Any) -> None:
         queue.sweep[p] = 3 * wanted[p] > len(queue.sizes)
 
 
-@kernel
-def challenge(plan: Any, bounds: Any, packed: Any, queue: Any) -> int:
+def challenge(plan: Filter, bounds: Bounds, packed: Packed, queue: Queue) -> int:
     """Let each group compete for the queued rows that it may win.
 
     What is left for the full sweep is moved to the front of the queue; says how many.
     """
-    dtype, most, labels, row = packed.norms.dtype, len(queue.row), bounds.labels, queue.row
-    room = np.empty((most + 1, len(plan.shift)), dtype)
-    first, second, where = np.empty(most, dtype), np.empty(most, dtype), np.empty(most, np.int32)
+    dtype, most = packed.norms.dtype, len(queue.row)
+    room, flat = np.empty((most + 1, len(plan.shift)), dtype), np.empty(plan.size * most, dtype)
+    first, second = np.empty(most, dtype), np.empty(most, dtype)
+    return _challenge(plan, bounds, packed, queue, room, flat, first, second, np.empty(most, np.int32))
+
+
+@kernel  # scratch is made outside, as for the sweep
+def _challenge(
+    plan: Any, bounds: Any, packed: Any, queue: Any, room: Any, flat: Any, first: Any, second: Any, where: Any
+) -> int:
+    labels, row = bounds.labels, queue.row
     for g in range(len(queue.sizes)):
         members = queue.members[g]
         n = _load(members, queue.sizes[g], packed.rows, queue.sweep, room)
         begin, end = g * plan.size, min((g + 1) * plan.size, len(plan.norms))
         if n > 0:
-            scores = np.dot(plan.doubled[begin:end], room[:n].T)
+            scores = flat[: (end - begin) * n].reshape((end - begin, n))
+            np.dot(plan.doubled[begin:end], room[:n].T, scores)
             for r in range(n):
                 own = labels[row[members[r]]] - begin
                 if 0 <= own < end - begin:

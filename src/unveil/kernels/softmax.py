@@ -69,7 +69,7 @@ def soft_assign(logits: NDArray[np.float64], weights: NDArray[np.float64]) -> fl
 
 @kernel
 def hard_assign(logits: NDArray[np.float64], weights: NDArray[np.float64]) -> tuple[float, float]:
-    """One-hot argmax (lowest of equals) times the row's weight, in place; returns sums of logsumexp and of the maximum."""
+    """One-hot argmax (lowest of equals) times the row's weight, in place; returns sums of logsumexp and of maxima."""
     n_components = logits.shape[0]
     peak, total, best = np.empty(CHUNK), np.empty(CHUNK), np.empty(CHUNK)
     log_likelihood, free_energy = 0.0, 0.0
