@@ -42,7 +42,9 @@ class TwoCoins(Model):
         self, plan: Coins, block: Block, expectation: Expectation, memo: Any, random: Callable[[], np.random.Generator]
     ) -> tuple[Statistics, int]:
         x = block.rows[:, 0]
-        logits = np.log(plan.shares)[:, None] + np.outer(np.log(plan.heads), x) + np.outer(np.log1p(-plan.heads), TOSSES - x)
+        logits = (
+            np.log(plan.shares)[:, None] + np.outer(np.log(plan.heads), x) + np.outer(np.log1p(-plan.heads), TOSSES - x)
+        )
         bound = expectation.responsibilities(logits, block.weights, random)
         weight = len(x) if block.weights is None else block.weights.sum()
         sums = Statistics(weight=weight, counts=logits.sum(axis=1), heads=logits @ x, **bound._asdict())
@@ -105,7 +107,9 @@ def test_it_runs_with_every_part_and_every_engine_gives_the_same_bits(
         fit(parts(schedule=schedule, expectation=expectation, engine=engine, max_iter=12), START)
         for engine in (Threads(1), Threads(3), Dask(client))
     ]
-    bits = [(run.params.shares.tobytes(), run.params.heads.tobytes(), run.history.free_energy.tobytes()) for run in runs]
+    bits = [
+        (run.params.shares.tobytes(), run.params.heads.tobytes(), run.history.free_energy.tobytes()) for run in runs
+    ]
     assert bits[0] == bits[1] == bits[2]
     assert np.all(runs[0].history.gap >= -1e-9)
     np.testing.assert_allclose(runs[0].params.heads, [0.8, 0.3], atol=0.06)
@@ -170,7 +174,13 @@ def state(objective: float, weight: float = 10.0) -> State:
 
 @pytest.mark.parametrize(
     ("before", "after", "stops"),
-    [(-100.0, -99.5, True), (-99.5, -100.0, True), (-100.0, -99.0, False), (-100.0, -98.0, False), (0.0, np.nan, False)],
+    [
+        (-100.0, -99.5, True),
+        (-99.5, -100.0, True),
+        (-100.0, -99.0, False),
+        (-100.0, -98.0, False),
+        (0.0, np.nan, False),
+    ],
 )
 def test_the_bound_change_is_counted_per_unit_of_weight_in_either_direction(
     before: float, after: float, stops: bool
@@ -228,7 +238,7 @@ def test_ctrl_c_in_a_callback_keeps_the_pass_that_was_just_done(caplog: pytest.L
     assert len(outcome.history) == 3
     whole = fit(parts(max_iter=3, stop=BoundChange(0.0)), START)
     np.testing.assert_array_equal(outcome.params.heads, whole.params.heads)
-    assert "interrupted after 3 iterations" in caplog.text
+    assert "interrupted after 3 passes" in caplog.text
 
 
 @pytest.mark.parametrize("threads", [1, 2])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
 
 import hypothesis.strategies as st
 import numpy as np
@@ -30,7 +31,7 @@ def test_a_history_is_a_sequence_of_records_with_columns() -> None:
 @given(st.lists(st.floats(-1e6, 1e6), max_size=20))
 def test_the_largest_fall(values: list[float]) -> None:
     history = History(tuple(Record(v, v, v, 1.0, 0.0) for v in values))
-    falls = [before - after for before, after in zip(values, values[1:], strict=False)]
+    falls = [before - after for before, after in pairwise(values)]
     assert history.largest_fall() == max([0.0, *falls])
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import hypothesis.strategies as st
 import numpy as np
 import pytest
@@ -20,7 +22,7 @@ def test_a_tile_is_a_power_of_two_that_fits(height: int) -> None:
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("n_rows", [1, 63, 64, 65, 200])
-def test_load_turns_and_shifts(n_rows: int, dtype: type) -> None:
+def test_load_turns_and_shifts(n_rows: int, dtype: Any) -> None:
     rows = np.random.default_rng(0).normal(1e3, 1, (n_rows, 3)).astype(dtype)
     rows.flags.writeable = False
     shift, out = np.array([1e3, 0.0, -5.0]), np.empty((3, n_rows))

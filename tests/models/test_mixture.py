@@ -49,7 +49,9 @@ def gaussian_case(structure: str, expectation: Any = None, rows: Floats | None =
     shift = rows.mean(axis=0)
     start = MixtureParams(
         np.array([0.5, 0.3, 0.2]),
-        GaussianParams(MEANS - shift, covariances_of(structure, np.repeat(np.eye(2)[None], 3, axis=0)), np.zeros((3, 2))),
+        GaussianParams(
+            MEANS - shift, covariances_of(structure, np.repeat(np.eye(2)[None], 3, axis=0)), np.zeros((3, 2))
+        ),
     )
     return laws.Case(Mixture(Gaussian(STRUCTURES[structure], 0.0), 3, shift), start, rows, expectation or Exact())
 
@@ -196,7 +198,7 @@ def test_a_component_without_rows_keeps_its_parameters_and_is_reported(structure
 def test_a_degenerate_component_is_floored_and_reported(structure: str) -> None:
     case = gaussian_case(structure)
     rows = np.concatenate([case.rows, np.full((40, 2), 30.0)])
-    start = replace(case.start, components=replace(case.start.components, means=MEANS + [[0, 0], [0, 0], [30, 27]]))
+    start = replace(case.start, components=replace(case.start.components, means=np.vstack([MEANS[:2], [[30.0, 30.0]]])))
     outcome = laws.run(replace(case, rows=rows, start=start))
     assert outcome.history.events["floored"] > 0
     assert np.all(np.isfinite(outcome.history.free_energy))
@@ -292,7 +294,9 @@ def test_the_limit_of_a_shrinking_shared_round_covariance_is_k_means() -> None:
     model = Mixture(Gaussian(Spherical(), 0.0), 3, shift)
     gaps = []
     for variance in (1.0, 1e-2, 1e-4, 1e-8):
-        params = MixtureParams(np.array([0.6, 0.3, 0.1]), GaussianParams(centres, np.full(3, variance), np.zeros((3, 2))))
+        params = MixtureParams(
+            np.array([0.6, 0.3, 0.1]), GaussianParams(centres, np.full(3, variance), np.zeros((3, 2)))
+        )
         params = model.recentre(params)
         joint = model.log_joint(model.prepare(params), Block(0, 0, rows))
         gaps.append(np.abs(oracle.soft(joint) - np.eye(3)[nearest]).max())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import hypothesis.strategies as st
 import numpy as np
 import pytest
@@ -16,7 +18,7 @@ ROWS = np.random.default_rng(0).normal(3.0, 2.0, (5000, 4)) @ np.random.default_
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_mean_and_scatter_are_numpys(weighted: bool, dtype: type) -> None:
+def test_mean_and_scatter_are_numpys(weighted: bool, dtype: Any) -> None:
     rows = ROWS.astype(dtype)
     weights = np.random.default_rng(2).integers(0, 3, 5000).astype(np.float64) if weighted else None
     shift = rows[0].astype(np.float64)
