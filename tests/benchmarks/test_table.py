@@ -18,7 +18,7 @@ def scored(entry: Entry, seconds: float, quality: float) -> Score:
 
 
 def test_rows_mark_the_fastest_and_judge_each_target_by_the_peer_it_names() -> None:
-    missing = Score(GONE, trouble="ImportError: none")
+    missing = Score(GONE, trouble="not available: ImportError: none")
     scores = [scored(OURS, 1.0, 2.0), scored(SLOW, 30.0, 2.0), scored(FAST, 5.0, 2.1), missing]
     slow, fast, gone = race_rows(CASE, scores)
     assert slow[1:5] == ["slow", "30 s whole fit", "1 s whole fit", "30.00"]

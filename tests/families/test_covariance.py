@@ -38,10 +38,10 @@ def test_eigenvalues_are_raised_only_where_they_fall_below() -> None:
     rotation, _ = np.linalg.qr(np.random.default_rng(1).normal(size=(3, 3)))
     low = rotation @ np.diag([1.0, 0.5, 1e-9]) @ rotation.T
     fine = rotation @ np.diag([1.0, 0.5, 0.25]) @ rotation.T
-    raised, count = floored_matrices(np.stack([low, fine]), 1e-3)
+    raised, count = floored_matrices(np.stack([low, fine]), np.full(3, 1e-3))
     assert count == 1
     np.testing.assert_allclose(np.linalg.eigvalsh(raised[0]), [1e-3, 0.5, 1.0], rtol=1e-9)
     np.testing.assert_array_equal(raised[1], fine)
-    same, none = floored_matrices(fine[None], 1e-3)
+    same, none = floored_matrices(fine[None], np.full(3, 1e-3))
     assert none == 0
     np.testing.assert_array_equal(same[0], fine)

@@ -144,7 +144,7 @@ def best_of(runs: Iterable[Callable[[], Fit]]) -> Fit:
         if not outcomes:
             raise
         interrupted = True
-    best = max(outcomes, key=lambda outcome: outcome.objective)
+    best = max(outcomes, key=lambda outcome: np.nan_to_num(outcome.objective, nan=-np.inf))
     interrupted = interrupted or outcomes[-1].status is Status.INTERRUPTED
     status = Status.INTERRUPTED if interrupted else best.status
     restarts = tuple(outcome.objective for outcome in outcomes)

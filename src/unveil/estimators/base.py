@@ -15,8 +15,10 @@ from unveil.core.fit import Callback
 from unveil.core.protocols import Engine, Source
 from unveil.core.result import Fit, State, Status
 from unveil.estimators.registry import ENGINES, resolve
+from unveil.estimators.streaming import Stream
 from unveil.estimators.table import FiniteGuard
 from unveil.sources.dask import DaskSource
+from unveil.sources.mapped import Mapped
 
 logger = logging.getLogger("unveil")
 
@@ -24,7 +26,7 @@ logger = logging.getLogger("unveil")
 def engine_for(engine: Any, source: Source) -> Engine:
     """The engine that `engine` names; "auto" is threads, or Dask for data that lives on a cluster."""
     if isinstance(engine, str) and engine == "auto":
-        engine = "dask" if isinstance(source, DaskSource) and has_client() else "threads"
+        engine = "dask" if on_cluster(source) else "threads"
     if isinstance(engine, str) and engine not in ENGINES:
         words = ", ".join(map(repr, ("auto", *ENGINES)))
         raise ValueError(f"engine must be one of {words} or an object, got {engine!r}")
@@ -32,8 +34,12 @@ def engine_for(engine: Any, source: Source) -> Engine:
     return resolved
 
 
-def has_client() -> bool:
-    """Whether this process is connected to a Dask cluster."""
+def on_cluster(source: Any) -> bool:
+    """Whether the rows, under whatever is laid over them, are a Dask collection of a cluster that is there."""
+    while isinstance(source, Mapped):
+        source = source.source
+    if not isinstance(source, DaskSource):
+        return False
     from distributed import default_client
 
     try:
@@ -66,6 +72,7 @@ class Iterative:
 
     verbose: int
     random_state: Any
+    _stream: Stream  # where `partial_fit` goes on; set by every fit
 
     def _callbacks_for(self, source: Source, interval: int = 1) -> tuple[Callback, ...]:
         """The guard against NaN, the log if asked for, and what a progress bar has hung on the instance."""

@@ -181,6 +181,11 @@ verbose, verbose_interval
         shift: Floats = np.average(self.means_, axis=0, weights=self.weights_)
         return shift
 
+    def _suits(self, params: MixtureParams) -> bool:
+        n_components, n_columns = params.components.means.shape
+        shape = self._structure().shape(self.n_components, n_columns)
+        return n_components == self.n_components and params.components.covariances.shape == shape
+
     def _excuse(self) -> str | None:
         smallest = np.linalg.eigvalsh(self._structure().dense(self.covariances_, *self.means_.shape)).min()
         if self.reg_covar == 0 or smallest > NARROW * self.reg_covar:

@@ -48,6 +48,20 @@ class LogJoint:
         return self.model.log_joint(self.plan, block)
 
 
+@dataclass(frozen=True)
+class WeightedScore:
+    """Log-density summed over the rows of a block, and their weight."""
+
+    log_joint: LogJoint
+
+    def __call__(self, block: Block) -> tuple[float, float]:
+        """Both sums; rows without weight take no part, however unlikely they are."""
+        scores = logsumexp(self.log_joint(block), axis=1)
+        if block.weights is None:
+            return float(scores.sum()), float(len(scores))
+        return float(block.weights @ np.where(block.weights > 0, scores, 0.0)), float(block.weights.sum())
+
+
 class MixtureEstimator(Savable, Iterative, DensityMixin, BaseEstimator, ABC):
     """Mixtures of any family."""
 
@@ -98,6 +112,10 @@ class MixtureEstimator(Savable, Iterative, DensityMixin, BaseEstimator, ABC):
         """Whether any part of the start is given, so that components keep their order."""
         return False
 
+    def _suits(self, params: MixtureParams) -> bool:
+        """Whether `params` belong to a mixture as it is asked for now."""
+        return len(params.weights) == self.n_components
+
     def _view(self, source: Source) -> Source:
         """The rows as the family takes them."""
         return source
@@ -138,6 +156,8 @@ class MixtureEstimator(Savable, Iterative, DensityMixin, BaseEstimator, ABC):
         """
         self._validate_params()
         fresh = not hasattr(self, "_stream")
+        if not fresh and not self._suits(self._stream.params):
+            raise ValueError("n_components or covariance_type was changed since partial_fit began: call fit anew")
         with single_threaded_blas():
             source = self._view(as_source(self, X, sample_weight, reset=fresh))
             if fresh:
@@ -173,7 +193,7 @@ class MixtureEstimator(Savable, Iterative, DensityMixin, BaseEstimator, ABC):
 
     def _climb(self, source: Source) -> Stream:
         """All starts, each to its end; the best of them, with its components in canonical order."""
-        recalled = self.warm_start and hasattr(self, "converged_")
+        recalled = self.warm_start and hasattr(self, "_stream") and self._suits(self._stream.params)
         self.random_seed_ = seed_of(self.random_state)
         model = self._model(frame_of(source) if self._family().framed else np.zeros(source.n_columns))
         parts = self._parts(model, source)
@@ -209,15 +229,18 @@ class MixtureEstimator(Savable, Iterative, DensityMixin, BaseEstimator, ABC):
 
     # -- use -----------------------------------------------------------------------------------------------------------
 
-    def _map(self, X: Any, finish: Callable[[Floats], NDArray[Any]]) -> NDArray[Any]:
-        """`finish` of log p(x, s), block by block."""
+    def _blocks(self, X: Any, wrap: Callable[[LogJoint], Any], sample_weight: Any = None) -> Iterator[Any]:
+        """A function of log p(x, s), block by block, on the engine."""
         check_is_fitted(self)
-        source = self._view(as_source(self, X, reset=False))
+        source = self._view(as_source(self, X, sample_weight, reset=False))
         model = replace(self._model(self._shift()), n_components=len(self.weights_))
         with single_threaded_blas():
-            recalled = model.recentre(self._recall(model.shift))
-            blocks = engine_for(self.engine, source).map(LogJoint(model, model.prepare(recalled)), source)
-            return np.concatenate([finish(block) for block in blocks])
+            plan = model.prepare(model.recentre(self._recall(model.shift)))
+            yield from engine_for(self.engine, source).map(wrap(LogJoint(model, plan)), source)
+
+    def _map(self, X: Any, finish: Callable[[Floats], NDArray[Any]]) -> NDArray[Any]:
+        """`finish` of log p(x, s) for all rows."""
+        return np.concatenate([finish(joint) for joint in self._blocks(X, lambda step: step)])
 
     def predict(self, X: Any) -> NDArray[np.intp]:
         """The likeliest component of each row."""
@@ -233,13 +256,14 @@ class MixtureEstimator(Savable, Iterative, DensityMixin, BaseEstimator, ABC):
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Mean log-density of the rows."""
-        return float(np.average(self.score_samples(X), weights=sample_weight))
+        log_likelihood, weight = self._log_likelihood(X, sample_weight)
+        return log_likelihood / weight
 
     def _log_likelihood(self, X: Any, sample_weight: Any) -> tuple[float, float]:
-        """Sum over rows, and the sum of weights."""
-        scores = self.score_samples(X)
-        weights = np.ones(len(scores)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-        return float(weights @ scores), float(weights.sum())
+        """Sum over rows, and the sum of weights: those given and those that a scan brings along."""
+        sums = np.array(list(self._blocks(X, WeightedScore, sample_weight)))
+        log_likelihood, weight = sums.sum(axis=0)
+        return float(log_likelihood), float(weight)
 
     def bic(self, X: Any, sample_weight: Any = None) -> float:
         """Bayesian information criterion, the lower the better: -2 log-likelihood + parameters * log n."""

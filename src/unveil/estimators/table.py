@@ -61,12 +61,16 @@ def _check_names(estimator: Any, source: Source, reset: bool) -> None:
 
 
 def frame_of(source: Source) -> NDArray[np.float64]:
-    """The shift of the frame: the mean of the first partition, which is near enough to all of the data."""
-    block = next(iter(source.read([0])))
-    shift: NDArray[np.float64] = np.mean(block.rows, axis=0, dtype=np.float64)
-    if not np.all(np.isfinite(shift)):
-        refuse_nonfinite(source)
-    return shift
+    """The shift of the frame: the mean of the first partition with weight, near enough to that of all the data."""
+    for block in source.read():
+        rows = block.rows if block.weights is None else block.rows[block.weights > 0]
+        if len(rows):
+            with np.errstate(over="ignore", invalid="ignore"):  # what is not finite gets a better message
+                shift: NDArray[np.float64] = np.mean(rows, axis=0, dtype=np.float64)
+            if not np.all(np.isfinite(shift)):
+                refuse_nonfinite(source)
+            return shift
+    raise ValueError("X has no row of positive weight")
 
 
 def sample_of(source: Source, seed: int, least: int) -> tuple[NDArray[Any], NDArray[np.float64] | None]:

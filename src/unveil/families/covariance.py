@@ -21,6 +21,7 @@ from unveil.kernels.tiles import products
 
 Floats = NDArray[np.float64]
 LOG_TWO_PI = float(np.log(2 * np.pi))
+FLAT = 1e-13  # smallest eigenvalue as a share of the largest: below, Cholesky's factor has no digits left
 
 
 class Structure(ABC):
@@ -39,7 +40,7 @@ class Structure(ABC):
         """Natural parameters (k, 1 + d + n_second)."""
 
     @abstractmethod
-    def estimate(self, counts: Floats, centred: Floats, floor: float, reg_covar: float) -> tuple[Floats, int]:
+    def estimate(self, counts: Floats, centred: Floats, floor: Floats, reg_covar: float) -> tuple[Floats, int]:
         """Covariances from mean second moments about the mean (k, n_second), and how many had to be floored."""
 
     @abstractmethod
@@ -47,8 +48,8 @@ class Structure(ABC):
         """Second moments about the mean, from mean second moments about a point and the mean's offset from it."""
 
     @abstractmethod
-    def mean_variance(self, centred: Floats, n_columns: int) -> float:
-        """Mean variance over columns, from one row of second moments about the mean."""
+    def variances(self, centred: Floats, n_columns: int) -> Floats:
+        """Variance of each column, from one row of second moments about the mean."""
 
     def merged(self, previous: Floats, fresh: Floats, alive: NDArray[np.bool_]) -> Floats:
         """`previous` with the covariances of the components that are alive replaced."""
@@ -79,15 +80,20 @@ def triangle(n_columns: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     return np.triu_indices(n_columns)
 
 
-def floored_matrices(matrices: Floats, floor: float) -> tuple[Floats, int]:
-    """Symmetric matrices with eigenvalues raised to `floor` where they fall below, and how many were touched."""
-    low = np.array([_nearly_singular(matrix, floor) for matrix in matrices])
+def floored_matrices(matrices: Floats, floor: Floats) -> tuple[Floats, int]:
+    """`matrices` with no direction below `floor` (d,), a variance per column; and how many were touched."""
+    units = np.sqrt(floor)
+    scaled = matrices / (units[:, None] * units)  # the floor is now 1 in every direction, whatever the units
+    largest = np.max(np.einsum("kii->ki", scaled), axis=1)
+    lowest = np.maximum(1.0, FLAT * largest)
+    low = np.array([_nearly_singular(one, least) for one, least in zip(scaled, lowest, strict=True)])
     if not low.any():
         return matrices, 0
-    values, vectors = np.linalg.eigh(matrices[low])
-    raised = matrices.copy()
-    raised[low] = np.einsum("kij,kj,klj->kil", vectors, np.maximum(values, floor), vectors)
-    return raised, int(np.count_nonzero(values[:, 0] < floor))
+    values, vectors = np.linalg.eigh(scaled[low])
+    raised = np.maximum(values, lowest[low][:, None])
+    out = matrices.copy()
+    out[low] = np.einsum("kij,kj,klj->kil", vectors, raised, vectors) * (units[:, None] * units)
+    return out, int(np.count_nonzero(values[:, 0] < lowest[low]))
 
 
 def _nearly_singular(matrix: Floats, floor: float) -> bool:
@@ -147,9 +153,9 @@ class _Products(Structure):
         rows, columns = triangle(offset.shape[1])
         return second - offset[:, rows] * offset[:, columns]
 
-    def mean_variance(self, centred: Floats, n_columns: int) -> float:
+    def variances(self, centred: Floats, n_columns: int) -> Floats:
         rows, columns = triangle(n_columns)
-        return float(np.mean(centred[rows == columns]))
+        return centred[rows == columns]
 
     def inverted(self, matrices: Floats) -> Floats:
         stack = matrices.reshape(-1, *matrices.shape[-2:])
@@ -163,7 +169,7 @@ class Full(_Products):
     def natural(self, means: Floats, covariances: Floats) -> Floats:
         return _pack_precisions(*invert_positive(covariances), means)
 
-    def estimate(self, counts: Floats, centred: Floats, floor: float, reg_covar: float) -> tuple[Floats, int]:
+    def estimate(self, counts: Floats, centred: Floats, floor: Floats, reg_covar: float) -> tuple[Floats, int]:
         n_columns = _width(centred.shape[1])
         return floored_matrices(_unpack(centred, n_columns) + reg_covar * np.eye(n_columns), floor)
 
@@ -186,7 +192,7 @@ class Tied(_Products):
         shared = np.broadcast_to(precision, (len(means), *precision.shape))
         return _pack_precisions(shared, np.full(len(means), log_determinant), means)
 
-    def estimate(self, counts: Floats, centred: Floats, floor: float, reg_covar: float) -> tuple[Floats, int]:
+    def estimate(self, counts: Floats, centred: Floats, floor: Floats, reg_covar: float) -> tuple[Floats, int]:
         pooled = (counts @ centred / counts.sum())[None]
         n_columns = _width(centred.shape[1])
         matrices, floored = floored_matrices(_unpack(pooled, n_columns) + reg_covar * np.eye(n_columns), floor)
@@ -218,15 +224,15 @@ class Diagonal(Structure):
     def centre(self, second: Floats, offset: Floats) -> Floats:
         return second - offset**2
 
-    def mean_variance(self, centred: Floats, n_columns: int) -> float:
-        return float(np.mean(centred))
+    def variances(self, centred: Floats, n_columns: int) -> Floats:
+        return centred
 
     def natural(self, means: Floats, covariances: Floats) -> Floats:
         linear = means / covariances
         constant = -0.5 * np.sum(linear * means + np.log(covariances) + LOG_TWO_PI, axis=1)
         return np.concatenate([constant[:, None], linear, -0.5 / covariances], axis=1)
 
-    def estimate(self, counts: Floats, centred: Floats, floor: float, reg_covar: float) -> tuple[Floats, int]:
+    def estimate(self, counts: Floats, centred: Floats, floor: Floats, reg_covar: float) -> tuple[Floats, int]:
         variances = centred + reg_covar
         return np.maximum(variances, floor), int(np.count_nonzero(np.any(variances < floor, axis=1)))
 
@@ -256,8 +262,8 @@ class Spherical(Structure):
     def centre(self, second: Floats, offset: Floats) -> Floats:
         return (second - np.sum(offset**2, axis=1, keepdims=True)) / offset.shape[1]
 
-    def mean_variance(self, centred: Floats, n_columns: int) -> float:
-        return float(centred[0])
+    def variances(self, centred: Floats, n_columns: int) -> Floats:
+        return np.full(n_columns, centred[0])
 
     def natural(self, means: Floats, covariances: Floats) -> Floats:
         linear = means / covariances[:, None]
@@ -265,9 +271,10 @@ class Spherical(Structure):
         constant = -0.5 * (np.sum(linear * means, axis=1) + n_columns * (np.log(covariances) + LOG_TWO_PI))
         return np.concatenate([constant[:, None], linear, -0.5 / covariances[:, None]], axis=1)
 
-    def estimate(self, counts: Floats, centred: Floats, floor: float, reg_covar: float) -> tuple[Floats, int]:
+    def estimate(self, counts: Floats, centred: Floats, floor: Floats, reg_covar: float) -> tuple[Floats, int]:
         variances = centred[:, 0] + reg_covar
-        return np.maximum(variances, floor), int(np.count_nonzero(variances < floor))
+        lowest = float(np.mean(floor))
+        return np.maximum(variances, lowest), int(np.count_nonzero(variances < lowest))
 
     def n_parameters(self, n_components: int, n_columns: int) -> int:
         return n_components

@@ -16,7 +16,8 @@ from unveil.families.covariance import Full, Structure
 
 NARROW = 1e6  # squared distance of the origin, in standard deviations, past which a component has its own frame:
 #               the natural form loses as many digits as this number has, and sixteen less six are enough
-FLOOR = 1e-12  # smallest variance, as a share of the mean variance of the data
+FLOOR = 1e-15  # smallest variance, as a share of the variance of the column
+ALIKE = 1e-16  # stands in for the variance of a column of equal numbers, as a share of their square
 
 
 @dataclass(frozen=True)
@@ -83,12 +84,13 @@ class Gaussian(Family):
         covariances, floored = self.structure.estimate(counts, centred, floor, self.reg_covar)
         return GaussianParams(origins + offsets, covariances, origins, floored)
 
-    def _spread(self, counts: Floats, means: Floats, centred: Floats) -> float:
-        """Mean variance of the data: within components and between them."""
+    def _spread(self, counts: Floats, means: Floats, centred: Floats) -> Floats:
+        """Variance of each column of the data, within components and between them; a stand-in where there is none."""
         shares = counts / counts.sum()
-        within = self.structure.mean_variance(shares @ centred, means.shape[1])
-        between = float(np.mean(shares @ (means - shares @ means) ** 2))
-        return max(within, 0.0) + between
+        middle = shares @ means
+        within = self.structure.variances(shares @ centred, means.shape[1])
+        spread = np.maximum(within, 0.0) + shares @ (means - middle) ** 2
+        return np.where(spread > 0, spread, np.maximum(middle**2, 1.0) * ALIKE)
 
     def recentre(self, params: GaussianParams) -> GaussianParams:
         """Origin at the mean for narrow components, at zero for the others."""

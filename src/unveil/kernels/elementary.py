@@ -1,8 +1,8 @@
 """exp and log as polynomials that compilers turn into vector instructions.
 
 A call into the maths library handles one number at a time; these handle four or eight. Both follow the classic
-recipe: split off the power of two by its bits, then a short series for the rest. Errors stay within about one unit in
-the last place over the ranges the kernels use (tests/kernels say how far).
+recipe: split off the power of two by its bits, then a short series for the rest. Errors stay within two units in the
+last place over the ranges the kernels use.
 """
 
 from __future__ import annotations

@@ -87,10 +87,11 @@ def hard_assign(logits: NDArray[np.float64], weights: NDArray[np.float64]) -> tu
                 best[j] = float(c) if line[j] == peak[j] and best[j] > c else best[j]
         for j in range(n_rows):
             weight = weights[first + j] if weights.size else 1.0
+            # an impossible row has minus infinity; NaN in, NaN out
             top = peak[j] if total[j] != 0.0 else -np.inf
             if weight != 0.0:
-                free_energy += weight * top
-                log_likelihood += weight * (top + (np.log(total[j]) if total[j] > 0.0 else 0.0))
+                free_energy += weight * (top if total[j] == total[j] else np.nan)
+                log_likelihood += weight * (top + (np.log(total[j]) if total[j] != 0.0 else 0.0))
             total[j] = weight
         for c in range(n_components):
             line = logits[c, first:last]

@@ -27,6 +27,10 @@ class MomentsStep:
 
     def __call__(self, block: Block, memo: Memo) -> tuple[Statistics, Memo]:
         """Statistics of one block."""
+        with np.errstate(over="ignore", invalid="ignore"):  # the sums tell whether a cell was not finite
+            return self._sums(block), None
+
+    def _sums(self, block: Block) -> Statistics:
         n_rows, n_columns = block.rows.shape
         sums, products = np.zeros(n_columns), np.zeros((n_columns, n_columns))
         size = tile_rows(2 * n_columns)
@@ -40,7 +44,7 @@ class MomentsStep:
                 sums += np.ones(len(tile)) @ tile
             products += tile.T @ tile
         weight = n_rows if block.weights is None else block.weights.sum()
-        return Statistics(weight=weight, sums=sums, products=products), None
+        return Statistics(weight=weight, sums=sums, products=products)
 
 
 class Moments(NamedTuple):

@@ -62,9 +62,12 @@ class Stepwise:
     def sweep(self, work: Work, params: Params, state: Running | None) -> tuple[Params, Statistics, Running]:
         """One pass: every mini-batch in turn. The statistics returned are the sum over the mini-batches."""
         seen: list[Statistics] = []
+        params = work.model.recentre(params) if state is None else params
         for batch in self._batches(work):
             fresh = work.expect(params, batch)
             seen.append(fresh)
+            if not float(fresh["weight"]) > 0:
+                continue
             state = self.blend(state, fresh, float(work.source.n_rows) / self._rows(work, batch))
             params = work.model.maximise(state.statistics, params)
         if state is None:

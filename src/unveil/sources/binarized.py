@@ -1,19 +1,21 @@
-"""Numbers read as yes or no: a source whose cells are 1 above a threshold and 0 elsewhere; NaN stays NaN."""
+"""Numbers read as yes or no: a source whose cells are 1 above a threshold and 0 elsewhere; what is not finite stays."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, final
+from functools import partial
+from typing import final
 
 import numpy as np
 
-from unveil.core.protocols import Block, Source
+from unveil.core.protocols import Block
+from unveil.sources.mapped import Mapped
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Binarized:
+class Binarized(Mapped):
     """`source` with every cell compared to `threshold`.
 
     Examples
@@ -25,32 +27,13 @@ class Binarized:
     [[0.0, 1.0]]
     """
 
-    source: Source
     threshold: float
 
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return self.source.n_rows
+    def mapping(self, first: int, last: int) -> Callable[[Block], Block]:
+        """Compare the cells."""
+        return partial(_binarize, self.threshold)
 
-    @property
-    def n_columns(self) -> int:
-        """Number of columns."""
-        return self.source.n_columns
 
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Type of the cells."""
-        return self.source.dtype
-
-    @property
-    def names(self) -> tuple[str, ...] | None:
-        """Column names, where the source has them."""
-        return self.source.names
-
-    def read(self, partitions: Sequence[int] | None = None) -> Iterator[Block]:
-        """Blocks of the source, each cell a 0 or a 1."""
-        for block in self.source.read(partitions):
-            rows = (block.rows > self.threshold).astype(block.rows.dtype)
-            rows[~np.isfinite(block.rows)] = np.nan
-            yield block._replace(rows=rows)
+def _binarize(threshold: float, block: Block) -> Block:
+    rows = (block.rows > threshold).astype(block.rows.dtype)
+    return block._replace(rows=np.where(np.isfinite(block.rows), rows, block.rows))

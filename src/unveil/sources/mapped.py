@@ -1,0 +1,66 @@
+"""A source seen through a function of its blocks: weighted, or binarised, wherever its rows are."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from unveil.core.partition import partition_rows
+from unveil.core.protocols import Block, Source
+
+
+@dataclass(frozen=True, eq=False)
+class Mapped(ABC):
+    """`source` with every block changed; shape, type and names stay."""
+
+    source: Source
+
+    @abstractmethod
+    def mapping(self, first: int, last: int) -> Callable[[Block], Block]:
+        """What to do to the blocks of rows `first` to `last` - 1: a function that can be pickled."""
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.source.n_rows
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns."""
+        return self.source.n_columns
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the cells."""
+        return self.source.dtype
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """Column names, where the source has them."""
+        return self.source.names
+
+    def read(self, partitions: Sequence[int] | None = None) -> Iterator[Block]:
+        """Blocks of the source, changed."""
+        return map(self.mapping(0, self.n_rows), self.source.read(partitions))
+
+    @property
+    def ship(self) -> Callable[[int, int], tuple[Callable[..., Iterator[Block]], Any]]:
+        """How rows reach a worker of a cluster: as the source says, if it does, and changed there."""
+        return partial(self._ship, self.source.ship)  # type: ignore[attr-defined]
+
+    def _ship(self, ship: Callable[..., Any], run: int, length: int) -> tuple[Callable[..., Iterator[Block]], Any]:
+        read, argument = ship(run, length)
+        rows = length * partition_rows(self.n_columns)
+        return partial(_changed, self.mapping(run * rows, (run + 1) * rows), read), argument
+
+
+def _changed(
+    change: Callable[[Block], Block], read: Callable[..., Iterator[Block]], argument: Any, partitions: Sequence[int]
+) -> Iterator[Block]:
+    """Blocks as `read` gives them on the worker, changed."""
+    return map(change, read(argument, partitions))
