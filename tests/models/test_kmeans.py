@@ -238,7 +238,8 @@ def test_stops_when_nothing_changes_or_hardly_moves():
     def state(changed, centre):
         return SimpleNamespace(statistics={"changed": changed}, params=Centres(np.array([[centre]])))
 
-    assert AssignmentsFixed(0.0)(state(9, 0.0), state(0, 1.0))
+    assert AssignmentsFixed(0.0)(state(9, 1.0), state(0, 1.0))
+    assert not AssignmentsFixed(0.0)(state(9, 0.0), state(0, 1.0))
     assert not AssignmentsFixed(0.2)(state(9, 0.0), state(3, 0.5))
     assert AssignmentsFixed(0.3)(state(9, 0.0), state(3, 0.5))
 

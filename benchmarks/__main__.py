@@ -1,0 +1,84 @@
+"""``python -m benchmarks [mixture|kmeans|pca|startup ...] [--quick]``: a full run also writes RESULTS.md."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from benchmarks import machine, startup
+from benchmarks.cases import CASES, QUICK
+from benchmarks.race import race
+from benchmarks.table import RACE_HEAD, duration, markdown, race_rows
+
+RESULTS = Path(__file__).with_name("RESULTS.md")
+PARTS = (*CASES, "startup")
+NOTES = """\
+How it was measured: data and starts from a fixed seed, the same for all; every contender in a process of its own, all
+cores for each; after a fit that does not count (libraries load, kernels compile) they take turns, round after round,
+and the best time of each counts. Nothing else should run meanwhile; the load average says whether it did.
+
+- `*` marks the fastest peer. Ratio: the peer's time over unveil's.
+- Mixtures: full covariances, EM from the same weights, means and covariances. The time of one iteration is the slope
+  between a short fit (2 iterations) and a longer one (7, or 12 where they are fast), so what is done once per fit
+  counts for nobody. Mean log-likelihoods after the longer one are computed by the same code for all. All have
+  float64 and reg_covar=0, since pomegranate adds nothing to covariances; it is also run in float32, its default.
+- K-means: from the same centres with tol=0, until nothing changes or 100 iterations (it.) are done. Costs are computed
+  anew in float64 for all. faiss has single precision only and no stopping rule: it runs for as many iterations as
+  unveil took, on all rows (its conversion to float32 is not timed), and may end in another optimum nearby.
+- PCA: all components. The variances compared are the ones reported and those along the directions found.
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run what is asked for, print it, and keep the results of a full run."""
+    options = _parse(arguments)
+    parts = options.parts or PARTS
+    began, head = time.perf_counter(), [f"Date: {datetime.now(UTC):%Y-%m-%d}", *machine.describe()]
+    sections = [_startup() if part == "startup" else _races(part, options.quick) for part in parts]
+    head.append(f"Everything took {(time.perf_counter() - began) / 60:.1f} minutes")
+    text = "\n".join(["# unveil and its peers", "", *(f"- {line}" for line in head), "", *sections, NOTES])
+    print(text)
+    if not options.quick and set(parts) == set(PARTS):
+        RESULTS.write_text(text)
+        say(f"written to {RESULTS.parent.name}/{RESULTS.name}")
+    return 0
+
+
+def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser("python -m benchmarks", description=__doc__)
+    parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(PARTS))
+    parser.add_argument("--quick", action="store_true", help="small cases, to see that everything runs")
+    options = parser.parse_args(arguments)
+    unknown = [part for part in options.parts if part not in PARTS]
+    if unknown:
+        parser.error(f"PART must be one of {', '.join(PARTS)}, got {unknown[0]!r}")
+    return options
+
+
+def _races(part: str, quick: bool) -> str:
+    """The table of a part."""
+    rows = [row for case in (QUICK if quick else CASES)[part] for row in race_rows(case, race(case, say))]
+    return f"## {part}\n\n{markdown(RACE_HEAD, rows)}\n"
+
+
+def _startup() -> str:
+    """The table of what people wait for."""
+    rows = []
+    for wait in startup.WAITS:
+        say(f"start-up: {wait.name}")
+        best = wait.best()
+        rows.append([wait.name, duration(best), duration(wait.asked), "yes" if best < wait.asked else "no"])
+    return f"## startup\n\n{markdown(startup.HEAD, rows)}\n"
+
+
+def say(line: str) -> None:
+    """Progress, apart from the results."""
+    print(line, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,44 @@
+"""scikit-learn, https://scikit-learn.org."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.cluster import KMeans
+from sklearn.decomposition import PCA
+from sklearn.mixture import GaussianMixture
+
+from benchmarks.contenders.interface import Arrays, Run
+
+
+def mixture(arrays: Arrays) -> Run:
+    """GaussianMixture."""
+    precisions = np.linalg.inv(arrays["covariances"])
+    start = {"weights_init": arrays["weights"], "means_init": arrays["means"], "precisions_init": precisions}
+
+    def run(steps: int) -> Arrays:
+        model = GaussianMixture(len(precisions), tol=0.0, reg_covar=0.0, max_iter=steps, **start).fit(arrays["rows"])
+        return {"weights": model.weights_, "means": model.means_, "covariances": model.covariances_}
+
+    return run
+
+
+def kmeans(arrays: Arrays, algorithm: str) -> Run:
+    """KMeans by Lloyd's or Elkan's algorithm."""
+    centres = arrays["centres"]
+
+    def run(steps: int) -> Arrays:
+        model = KMeans(len(centres), init=centres, n_init=1, tol=0.0, max_iter=steps, algorithm=algorithm)
+        model.fit(arrays["rows"])
+        return {"centres": model.cluster_centers_, "passes": np.array(model.n_iter_)}
+
+    return run
+
+
+def pca(arrays: Arrays, svd_solver: str) -> Run:
+    """PCA by the covariance's eigenvectors or by a singular value decomposition of the rows."""
+
+    def run(steps: int) -> Arrays:
+        model = PCA(svd_solver=svd_solver).fit(arrays["rows"])
+        return {"variances": model.explained_variance_, "components": model.components_}
+
+    return run

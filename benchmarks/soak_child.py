@@ -1,0 +1,47 @@
+"""The jobs of the soak, each run in a process of its own: ``write FILE GIGABYTES GROUP_ROWS`` and ``fit NAME FILE``."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+N_COLUMNS = 32
+ARGUMENTS: dict[str, dict[str, Any]] = {
+    "GaussianMixture": {"n_components": 3, "max_iter": 3, "tol": 0.0, "random_state": 0},
+    "KMeans": {"n_clusters": 8, "max_iter": 3, "tol": 0.0, "random_state": 0},
+    "PCA": {},
+}
+
+
+def write(file: str, gigabytes: str, group_rows: str) -> None:
+    """A Parquet file of a few clouds, one row group at a time."""
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    random = np.random.default_rng(0)
+    centres = 3.0 * random.standard_normal((8, N_COLUMNS))
+    left = int(float(gigabytes) * 1e9 / (8 * N_COLUMNS))
+    schema = pa.schema([(f"x{column}", pa.float64()) for column in range(N_COLUMNS)])
+    with pq.ParquetWriter(file, schema, compression="none", use_dictionary=False) as writer:
+        while left > 0:
+            count = min(left, int(group_rows))
+            rows = random.standard_normal((count, N_COLUMNS)) + centres[random.integers(len(centres), size=count)]
+            writer.write_table(pa.Table.from_arrays(list(rows.T.copy()), schema=schema))
+            left -= count
+
+
+def fit(name: str, file: str) -> None:
+    """A few iterations of one estimator on a scan."""
+    import unveil
+
+    warnings.simplefilter("ignore")  # that it stops at the limit of iterations is meant
+    getattr(unveil, name)(**ARGUMENTS[name]).fit(unveil.scan(file))
+
+
+JOBS: dict[str, Callable[..., None]] = {"write": write, "fit": fit}
+
+if __name__ == "__main__":
+    JOBS[sys.argv[1]](*sys.argv[2:])
