@@ -9,16 +9,19 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from functools import cache, partial
 from itertools import chain, islice
 from typing import Any
 
+from unveil.core.partition import partition_count
 from unveil.core.protocols import Block, Source, Step
 from unveil.core.statistics import Statistics, TreeSum
 from unveil.kernels.blas import single_threaded_blas
 
 AHEAD = 2  # blocks in flight per worker: enough to keep it busy, few enough to bound the memory of a stream
+RUNS = 4  # runs of partitions per worker, where any thread can reach any row: enough to even out their load
 
 
 @dataclass(frozen=True)
@@ -68,34 +71,68 @@ class Threads:
     def _ordered(
         self, function: Callable[[Block], Any], source: Source, partitions: Sequence[int] | None
     ) -> Iterator[tuple[int, Any]]:
-        blocks = iter(source.read(partitions))
-        head = list(islice(blocks, 2))  # a table of one partition needs no pool
-        blocks = chain(head, blocks)
         with single_threaded_blas():
-            if self.count == 1 or len(head) < 2:
-                yield from ((block.index, function(block)) for block in blocks)
+            if getattr(source, "random_access", False):
+                yield from self._by_runs(function, source, partitions)
                 return
-            with ThreadPoolExecutor(self.count, thread_name_prefix="unveil") as pool:
-                yield from _windowed(pool, function, blocks, AHEAD * self.count)
+            blocks = iter(source.read(partitions))
+            head = list(islice(blocks, 2))  # a table of one partition needs no pool
+            if self.count == 1 or len(head) < 2:
+                yield from ((block.index, function(block)) for block in chain(head, blocks))
+            else:
+                work = (partial(_one, function, block) for block in chain(head, blocks))
+                yield from _windowed(_pool(self.count), work, AHEAD * self.count)
+
+    def _by_runs(
+        self, function: Callable[[Block], Any], source: Source, partitions: Sequence[int] | None
+    ) -> Iterator[tuple[int, Any]]:
+        """Rows that any thread can reach: a task is a run of neighbours, so there are few of them to hand out."""
+        count = partition_count(source.n_rows, source.n_columns)
+        every = range(count) if partitions is None else partitions
+        if self.count == 1 or len(every) < 2:
+            yield from _run(function, source, every)
+            return
+        size = -(-len(every) // (RUNS * self.count))
+        runs = (every[first : first + size] for first in range(0, len(every), size))
+        yield from _windowed(
+            _pool(self.count), (partial(_run, function, source, run) for run in runs), 2 * RUNS * self.count
+        )
+
+
+def _one(function: Callable[[Block], Any], block: Block) -> list[tuple[int, Any]]:
+    return [(block.index, function(block))]
+
+
+def _run(function: Callable[[Block], Any], source: Source, partitions: Sequence[int]) -> list[tuple[int, Any]]:
+    return [(block.index, function(block)) for block in source.read(partitions)]
 
 
 def _windowed(
-    pool: ThreadPoolExecutor, function: Callable[[Block], Any], blocks: Iterator[Block], width: int
+    pool: ThreadPoolExecutor, work: Iterator[Callable[[], list[tuple[int, Any]]]], width: int
 ) -> Iterator[tuple[int, Any]]:
-    """Results in the order of the blocks, with at most `width` blocks in flight."""
-    window: deque[tuple[int, Future[Any]]] = deque()
+    """Results in the order of the work, with at most `width` pieces of it in flight."""
+    window: deque[Future[list[tuple[int, Any]]]] = deque()
     try:
-        for block in blocks:
-            window.append((block.index, pool.submit(function, block)))
+        for piece in work:
+            window.append(pool.submit(piece))
             if len(window) >= width:
-                index, future = window.popleft()
-                yield index, future.result()
+                yield from window.popleft().result()
         while window:
-            index, future = window.popleft()
-            yield index, future.result()
+            yield from window.popleft().result()
     finally:
-        for _, future in window:
+        for future in window:
             future.cancel()
+        wait(window)  # nothing of this pass runs on after it, whatever ended it
+
+
+@cache
+def _pool(workers: int) -> ThreadPoolExecutor:
+    """One pool for each number of threads: starting threads for every pass would take longer than a small pass."""
+    return ThreadPoolExecutor(workers, thread_name_prefix="unveil")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.cache_clear)  # threads do not survive a fork
 
 
 def default_workers() -> int:

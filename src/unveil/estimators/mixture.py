@@ -30,6 +30,7 @@ from unveil.estimators.streaming import Stream, feed, resumable
 from unveil.estimators.table import as_source, finite_rows, frame_of, sample_of
 from unveil.families.base import Family
 from unveil.kernels.blas import single_threaded_blas
+from unveil.models.direct import SMALL
 from unveil.models.mixture import Mixture, MixtureParams, Plan
 
 Floats = NDArray[np.float64]
@@ -210,7 +211,9 @@ class MixtureEstimator(Savable, Iterative, DensityMixin, BaseEstimator, ABC):
         if complete is not None:
             yield complete
             return
-        rows, weights = sample_of(source, self.random_seed_, self.n_components)
+        # K-means on a sample gives a start; the pass that follows looks at every row
+        enough = SMALL // (self.n_components * source.n_columns)
+        rows, weights = sample_of(source, self.random_seed_, self.n_components, most=enough)
         sample = Sample(rows - model.shift, weights, self.n_components)
         for start in starts(self.init_params, sample, self.random_seed_, self.n_init):
             statistics, _ = engine.map_reduce(StartStep(model, start), source, None)

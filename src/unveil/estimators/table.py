@@ -73,9 +73,11 @@ def frame_of(source: Source) -> NDArray[np.float64]:
     raise ValueError("X has no row of positive weight")
 
 
-def sample_of(source: Source, seed: int, least: int) -> tuple[NDArray[Any], NDArray[np.float64] | None]:
-    """Rows that starts are drawn from, and their weights: all of them, or a fixed sample of a large table."""
-    size = min(source.n_rows, max(64 * least, min(SAMPLE_ROWS, SAMPLE_CELLS // source.n_columns)))
+def sample_of(
+    source: Source, seed: int, groups: int, most: int = SAMPLE_ROWS
+) -> tuple[NDArray[Any], NDArray[np.float64] | None]:
+    """Rows that the start of so many `groups` is drawn from, and their weights: all, or a sample of a large table."""
+    size = min(source.n_rows, max(64 * groups, min(most, SAMPLE_ROWS, SAMPLE_CELLS // source.n_columns)))
     chosen = sample_rows(source.n_rows, size, seed)
     rows, weights = [], []
     for block in source.read():

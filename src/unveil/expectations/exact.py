@@ -22,6 +22,8 @@ class Exact:
     >>> model = GaussianMixture(2, expectation=expectations.Exact())
     """
 
+    posterior = True  # q is the posterior itself, for which models may have a faster way
+
     def responsibilities(
         self,
         logits: NDArray[np.float64],

@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unveil.kernels.em import Sums
+
 Floats = NDArray[np.float64]
 
 
@@ -28,9 +30,16 @@ class Family(ABC):
     def n_statistics(self, n_columns: int) -> int:
         """Length of T(x)."""
 
-    @abstractmethod
+    @property
+    def sums(self) -> Sums | None:
+        """T and its sums as compiled functions; None for a family that writes `statistics` in NumPy instead."""
+        return None
+
     def statistics(self, x: Floats, out: Floats) -> None:
         """Write T of each row of the tile `x` (columns, rows) to `out` (statistics, rows); out[0] is 1."""
+        if self.sums is None:
+            raise TypeError(f"{type(self).__name__} must define `statistics`, or `sums` as compiled functions")
+        self.sums.statistics(x, out)
 
     @abstractmethod
     def natural(self, params: Any) -> Floats:

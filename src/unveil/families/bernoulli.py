@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from unveil.families.base import Family, Floats
+from unveil.kernels.em import LINEAR, Sums
 
 FLOOR = 1e-12
 
@@ -31,10 +32,10 @@ class Bernoulli(Family):
         """1 + d."""
         return 1 + n_columns
 
-    def statistics(self, x: Floats, out: Floats) -> None:
-        """Write (1, x)."""
-        out[0] = 1.0
-        out[1:] = x
+    @property
+    def sums(self) -> Sums:
+        """Of (1, x)."""
+        return LINEAR
 
     def natural(self, params: BernoulliParams) -> Floats:
         """Log-odds, and the log-probability of all noes in front."""

@@ -12,12 +12,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cache
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-from unveil.kernels.tiles import products
+from unveil.kernels.em import NORM, PRODUCTS, SQUARES, Sums
 
 Floats = NDArray[np.float64]
 LOG_TWO_PI = float(np.log(2 * np.pi))
@@ -31,9 +32,7 @@ class Structure(ABC):
     def n_second(self, n_columns: int) -> int:
         """How many second moments are read."""
 
-    @abstractmethod
-    def second(self, x: Floats, out: Floats) -> None:
-        """Write the second-order statistics of a tile."""
+    sums: ClassVar[Sums]  # of T(x) = (1, x, second moments)
 
     @abstractmethod
     def natural(self, means: Floats, covariances: Floats) -> Floats:
@@ -143,11 +142,10 @@ def _width(n_second: int) -> int:
 class _Products(Structure):
     """Structures that read all products x_i x_j."""
 
+    sums: ClassVar[Sums] = PRODUCTS
+
     def n_second(self, n_columns: int) -> int:
         return n_columns * (n_columns + 1) // 2
-
-    def second(self, x: Floats, out: Floats) -> None:
-        products(x, out)
 
     def centre(self, second: Floats, offset: Floats) -> Floats:
         rows, columns = triangle(offset.shape[1])
@@ -215,11 +213,10 @@ class Tied(_Products):
 class Diagonal(Structure):
     """A variance per component and column."""
 
+    sums: ClassVar[Sums] = SQUARES
+
     def n_second(self, n_columns: int) -> int:
         return n_columns
-
-    def second(self, x: Floats, out: Floats) -> None:
-        np.multiply(x, x, out=out)
 
     def centre(self, second: Floats, offset: Floats) -> Floats:
         return second - offset**2
@@ -253,11 +250,10 @@ class Diagonal(Structure):
 class Spherical(Structure):
     """One variance per component."""
 
+    sums: ClassVar[Sums] = NORM
+
     def n_second(self, n_columns: int) -> int:
         return 1
-
-    def second(self, x: Floats, out: Floats) -> None:
-        np.einsum("ir,ir->r", x, x, out=out[0])
 
     def centre(self, second: Floats, offset: Floats) -> Floats:
         return (second - np.sum(offset**2, axis=1, keepdims=True)) / offset.shape[1]

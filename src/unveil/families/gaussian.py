@@ -13,6 +13,7 @@ import numpy as np
 
 from unveil.families.base import Family, Floats
 from unveil.families.covariance import Full, Structure
+from unveil.kernels.em import Sums
 
 NARROW = 1e6  # squared distance of the origin, in standard deviations, past which a component has its own frame:
 #               the natural form loses as many digits as this number has, and sixteen less six are enough
@@ -43,12 +44,10 @@ class Gaussian(Family):
         """1 + d + the second moments."""
         return 1 + n_columns + self.structure.n_second(n_columns)
 
-    def statistics(self, x: Floats, out: Floats) -> None:
-        """Write (1, x, second-order statistics)."""
-        n_columns = len(x)
-        out[0] = 1.0
-        out[1 : 1 + n_columns] = x
-        self.structure.second(x, out[1 + n_columns :])
+    @property
+    def sums(self) -> Sums:
+        """Of (1, x, second-order statistics of the structure)."""
+        return self.structure.sums
 
     def natural(self, params: GaussianParams) -> Floats:
         """Natural parameters, each component in its own frame."""

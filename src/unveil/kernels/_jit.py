@@ -25,3 +25,9 @@ def inlined(function: F) -> F:
     """A helper that is pasted into the kernels that call it, so that their loops vectorise."""
     jitted: F = numba.njit(inline="always", nogil=True, error_model="numpy", fastmath={"contract"})(function)
     return jitted
+
+
+def strict(function: F) -> F:
+    """A kernel that rounds after every operation, so that NumPy gives the same bits."""
+    jitted: F = numba.njit(nogil=True, cache=True, error_model="numpy")(function)
+    return jitted

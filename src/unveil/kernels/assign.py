@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cython_blas  # noqa: F401  (compiled products call it; loaded here so that thread limits reach it)
 
-from unveil.kernels._jit import inlined, kernel
+from unveil.kernels._jit import inlined, kernel, strict
 from unveil.kernels.squares import squared_norm
 
 TILE = 1 << 15  # scores held at once
@@ -114,16 +114,15 @@ def rounded_root(squared: Any, nudge: float) -> Any:
     return np.sqrt(squared if squared > 0 else squared - squared) * nudge
 
 
-@inlined
-def settle(rows: Any, i: Any, plan: Any, scores: Any, p: int, limit: float) -> int:
+@strict
+def settle(row: Any, shift: Any, centres: Any, scores: Any, p: int, norms: Any, limit: float) -> int:
     """The nearest centre by the exact rule, among those whose score does not rule them out."""
     nearest, smallest = 0, np.inf
-    shift, centres, norms = plan.shift, plan.centres, plan.norms
     for c in range(len(centres)):
         if not scores[c, p] + norms[c] > limit:  # a NaN rules nothing out
             total = 0.0
             for j in range(len(shift)):
-                gap = (rows[i, j] - shift[j]) - centres[c, j]
+                gap = (row[j] - shift[j]) - centres[c, j]
                 total += gap * gap
             if total < smallest:
                 nearest, smallest = c, total
@@ -178,7 +177,7 @@ def _conclude(
             runner = _least(_least(high, second[g, p]), runner)
             best = low
         if not runner - best > margin:
-            nearest = np.int32(settle(rows, i, plan, scores, p, best + margin))
+            nearest = np.int32(settle(rows[i], plan.shift, plan.centres, scores, p, plan.norms, best + margin))
             best += margin
         labels[i] = nearest
         upper[i] = rounded_root(best + norms[p] + errors[p], up)

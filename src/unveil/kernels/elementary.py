@@ -46,8 +46,8 @@ def from_bits(typingctx: Any, value: Any) -> Any:
 
 
 @inlined
-def exp_nonpositive(x: float) -> float:
-    """exp(x) for x <= 0; 0 below -708; NaN stays NaN."""
+def exp_nonpositive(x: float, cutoff: float) -> float:
+    """exp(x) for x <= 0; 0 below `cutoff`, which is at least -708; NaN stays NaN."""
     shifted = x * LOG2_E + ROUNDER
     power = shifted - ROUNDER
     r = (x - power * LN2_HIGH) - power * LN2_LOW
@@ -58,7 +58,7 @@ def exp_nonpositive(x: float) -> float:
     high = ((C8 + C9 * r) + r2 * (C10 + C11 * r)) + r4 * (C12 + C13 * r)
     series = low + (r4 * r4) * high
     value = series * from_bits((bits_of(shifted) << 52) + ONE_BITS)
-    return 0.0 if x < -708.0 else value
+    return 0.0 if x < cutoff else value
 
 
 @inlined

@@ -63,27 +63,16 @@ def _gather(
                 sums[c, j] += counts[c] * anchors[c, j]
 
 
-@kernel
 def cost(counts: Any, sums: Any, scatter: Any, centres: Any) -> float:
     """Weighted sum of squared distances to the own centre."""
-    total = 0.0
-    for c in range(len(counts)):
-        if counts[c] > 0:
-            away = 0.0
-            for j in range(centres.shape[1]):
-                gap = sums[c, j] / counts[c] - centres[c, j]
-                away += gap * gap
-            total += scatter[c] + counts[c] * away
-    return total
+    here = counts > 0
+    gaps = sums[here] / counts[here, None] - centres[here]
+    return float(np.sum(scatter[here] + counts[here] * np.einsum("ij,ij->i", gaps, gaps)))
 
 
-@kernel
 def compare(before: Any, after: Any, fresh: Any) -> int:
     """Number of labels that differ; the clusters they left or joined are marked in `fresh`."""
-    changed = 0
-    for i in range(len(after)):
-        if before[i] != after[i]:
-            fresh[before[i]] = True
-            fresh[after[i]] = True
-            changed += 1
-    return changed
+    moved = np.flatnonzero(before != after)
+    fresh[before[moved]] = True
+    fresh[after[moved]] = True
+    return len(moved)

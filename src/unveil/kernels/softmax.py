@@ -13,6 +13,8 @@ from unveil.kernels._jit import inlined, kernel
 from unveil.kernels.elementary import exp_nonpositive, log_positive
 
 CHUNK = 256
+NEGLIGIBLE = 1e-20
+CUTOFF = float(np.log(NEGLIGIBLE))
 
 
 @inlined
@@ -33,7 +35,8 @@ def _maxima(logits, first, last, peak):  # type: ignore[no-untyped-def]
 def soft_assign(logits: NDArray[np.float64], weights: NDArray[np.float64]) -> float:
     """Column-wise softmax times the row's weight, in place; returns the weighted sum of logsumexp.
 
-    `weights` of length 0 stands for ones.
+    `weights` of length 0 stands for ones. Responsibilities below `NEGLIGIBLE` become exactly 0, which no sum would
+    notice and products can leave out.
     """
     n_components = logits.shape[0]
     peak, total = np.empty(CHUNK), np.empty(CHUNK)
@@ -47,7 +50,7 @@ def soft_assign(logits: NDArray[np.float64], weights: NDArray[np.float64]) -> fl
         for c in range(n_components):
             line = logits[c, first:last]
             for j in range(n_rows):
-                line[j] = exp_nonpositive(line[j] - peak[j])
+                line[j] = exp_nonpositive(line[j] - peak[j], CUTOFF)
                 total[j] += line[j]
         for j in range(n_rows):
             # an impossible row (total 0) takes part in nothing, and its likelihood is minus infinity
@@ -83,7 +86,7 @@ def hard_assign(logits: NDArray[np.float64], weights: NDArray[np.float64]) -> tu
         for c in range(n_components):
             line = logits[c, first:last]
             for j in range(n_rows):
-                total[j] += exp_nonpositive(line[j] - peak[j])
+                total[j] += exp_nonpositive(line[j] - peak[j], CUTOFF)
                 best[j] = float(c) if line[j] == peak[j] and best[j] > c else best[j]
         for j in range(n_rows):
             weight = weights[first + j] if weights.size else 1.0

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from unveil.core.protocols import Array
 from unveil.kernels.assign import Bounds, Filter, Packed, pack, sweep
 from unveil.kernels.prune import Queue, challenge, loosen, tighten
+from unveil.models.direct import distances
 
 FOUR = 4  # kernels take centres in fours
 COARSE = 16  # the scale is a power of 2**16, so that it rarely changes between passes
@@ -83,6 +84,21 @@ class Pruned:
         if known is None or known.plan.scale != plan.scale or known.plan.unit != plan.unit:
             return Known(plan, label(rows, plan))
         return Known(plan, revise(rows, plan, known.bounds, _drift(known.plan, plan)))
+
+
+@dataclass(frozen=True)
+class Direct:
+    """Every distance in NumPy: for small tables. Remembers labels alone."""
+
+    def group_size(self, n_clusters: int) -> int:
+        """All centres together."""
+        return -(-n_clusters // FOUR) * FOUR
+
+    def assign(self, rows: Array, plan: Filter, known: Known | None) -> Known:
+        """The nearest by distance, the first of equals."""
+        labels = np.argmin(distances(rows, plan.shift, plan.centres), axis=1).astype(np.int32)
+        nothing = np.empty(0, plan.norms.dtype)
+        return Known(plan, Bounds(labels, nothing, nothing.reshape(1, 0)))
 
 
 def make_filter(centres: NDArray[np.float64], shift: NDArray[np.float64], group_size: int) -> Filter:

@@ -26,9 +26,12 @@ from unveil.core.statistics import Statistics
 from unveil.kernels.assign import Filter
 from unveil.kernels.distances import to_all, to_own
 from unveil.kernels.gather import compare, cost, gather
-from unveil.models.assignment import Assignment, Known, Plain, Pruned, label, make_filter, readable
+from unveil.models.assignment import Assignment, Direct, Known, Plain, Pruned, label, make_filter, readable
+from unveil.models.direct import distances, is_small
 
 BUDGET = 1 << 28  # bytes that bounds may take before they are no longer kept
+LONG = 1 << 24  # cells times clusters: some milliseconds a pass
+FEW = 16  # clusters below which every row is looked at anyway
 
 
 @dataclass(frozen=True)
@@ -187,25 +190,35 @@ class AssignmentsFixed:
 
 
 def choose(n_rows: int, n_columns: int, n_clusters: int) -> Assignment:
-    """The policy for a table: pruned, unless centres are few or the bounds would take more than 256 MB.
+    """The policy for a table, by the work of a pass: rows times columns times clusters.
+
+    Direct where there is hardly any. Pruned where there is so much that bounds pay for their upkeep (and for compiling
+    more kernels), clusters are not too few for them to rule anything out, and they fit in 256 MB. Else plain.
 
     >>> from unveil.models.kmeans import choose
-    >>> choose(200_000, 32, 100), choose(1000, 2, 3), choose(10**9, 2, 100)
-    (Pruned(groups=8), Plain(), Plain())
+    >>> choose(200_000, 32, 100), choose(100_000, 2, 3), choose(10**9, 2, 100), choose(150, 4, 3)
+    (Pruned(groups=8), Plain(), Plain(), Direct())
     """
+    if is_small(n_rows * n_columns, n_clusters):
+        return Direct()
     pruned = Pruned()
     groups = -(-n_clusters // pruned.group_size(n_clusters))
     fits = 4 * n_rows * (groups + 2) <= BUDGET
-    return pruned if fits and n_clusters * n_columns >= 256 else Plain()
+    long = n_rows * n_columns * n_clusters >= LONG and n_clusters >= FEW
+    return pruned if fits and long else Plain()
 
 
 def nearest(plan: Filter, rows: Array) -> NDArray[np.int32]:
     """Label of each row."""
+    if is_small(rows.size, len(plan.centres)):
+        return np.argmin(distances(rows, plan.shift, plan.centres), axis=1).astype(np.int32)
     return np.asarray(label(readable(rows), plan).labels)
 
 
 def squared_distances(plan: Filter, rows: Array) -> NDArray[np.float64]:
     """Squared distance of each row to each centre, (m, k)."""
+    if is_small(rows.size, len(plan.centres)):
+        return distances(rows, plan.shift, plan.centres)
     out = np.empty((len(rows), len(plan.centres)))
     to_all(readable(rows), plan.shift, np.ascontiguousarray(plan.centres.T), out)
     return out
@@ -213,6 +226,8 @@ def squared_distances(plan: Filter, rows: Array) -> NDArray[np.float64]:
 
 def squared_distances_to(plan: Filter, rows: Array, labels: NDArray[np.int32]) -> NDArray[np.float64]:
     """Squared distance of each row to the centre that its label names."""
+    if is_small(rows.size, len(plan.centres)):
+        return distances(rows, plan.shift, plan.centres)[np.arange(len(rows)), labels]
     out = np.empty(len(rows))
     to_own(readable(rows), plan.shift, plan.centres, labels, out)
     return out

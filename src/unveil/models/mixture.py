@@ -19,9 +19,11 @@ from numpy.typing import NDArray
 from unveil.core.protocols import Block, Expectation, Memo, Model
 from unveil.core.statistics import Statistics
 from unveil.families.base import Family
-from unveil.kernels.tiles import load, tile_rows
+from unveil.kernels.em import expect_block
+from unveil.kernels.tiles import tile_rows
 
 Floats = NDArray[np.float64]
+WORTH_COMPILING = 1 << 17  # cells of a block times statistics: below, the tile loop in Python is as fast
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,18 @@ class Mixture(Model):
         self, plan: Plan, block: Block, expectation: Expectation, memo: Memo, random: Callable[[], np.random.Generator]
     ) -> tuple[Statistics, Memo]:
         """Responsibilities of a block, summed up as moments."""
+        sums = self.family.sums
+        plain = not plan.own_frames and getattr(expectation, "posterior", False)
+        if sums is not None and plain and len(block.rows) * plan.natural.size >= WORTH_COMPILING:
+            weights = np.empty(0) if block.weights is None else np.ascontiguousarray(block.weights)
+            moments, bound = expect_block(_readable(block.rows), weights, self.shift, plan.natural, sums)
+            return self._statistics(block, moments, bound, bound), memo
+        return self._expect_by_tiles(plan, block, expectation, random), memo
+
+    def _expect_by_tiles(
+        self, plan: Plan, block: Block, expectation: Expectation, random: Callable[[], np.random.Generator]
+    ) -> Statistics:
+        """The same in the open: for components with their own frames, and for parts that are not compiled."""
         moments = np.zeros_like(plan.natural)
         log_likelihood = free_energy = 0.0
         for tile in self._tiles(block):
@@ -76,7 +90,7 @@ class Mixture(Model):
             log_likelihood += bound.log_likelihood
             free_energy += bound.free_energy
             self._gather(plan, tile, moments)
-        return self._statistics(block, moments, log_likelihood, free_energy), memo
+        return self._statistics(block, moments, log_likelihood, free_energy)
 
     def gather(self, block: Block, responsibilities: Floats) -> Statistics:
         """Statistics of a block whose responsibilities (components, rows) are given: a start."""
@@ -114,6 +128,10 @@ class Mixture(Model):
         empty = int(np.count_nonzero(statistics["moments"][:, 0] <= 0))
         return {"empty": empty, "floored": self.family.floored(params.components)}
 
+    def _framed(self, rows: NDArray[Any]) -> Floats:
+        """The rows in the frame, in float64."""
+        return np.ascontiguousarray(rows - self.shift)
+
     def _tiles(self, block: Block) -> Iterator[Tile]:
         n_rows, n_columns = block.rows.shape
         tall = self.family.n_statistics(n_columns)
@@ -123,7 +141,7 @@ class Mixture(Model):
             last = min(first + size, n_rows)
             if last - first < size:  # the last tile is shorter; fresh buffers keep every row of it contiguous
                 x, statistics, logits = (np.empty((len(old), last - first)) for old in (x, statistics, logits))
-            load(block.rows[first:last], self.shift, x)
+            x[...] = self._framed(block.rows[first:last]).T
             yield Tile(x, statistics, logits, None if block.weights is None else block.weights[first:last], first)
 
     def _score(self, plan: Plan, tile: Tile) -> None:
@@ -154,3 +172,10 @@ class Mixture(Model):
 def _shares(counts: Floats) -> Floats:
     """Counts over their sum."""
     return counts / counts.sum()
+
+
+def _readable(rows: NDArray[Any]) -> NDArray[Any]:
+    """The rows as one type for the compiler, whether or not they could be written to."""
+    view = np.ascontiguousarray(rows).view()
+    view.flags.writeable = False
+    return view

@@ -67,6 +67,11 @@ class ArraySource:
         """Type of the cells, float32 or float64."""
         return self.rows.dtype
 
+    @property
+    def random_access(self) -> bool:
+        """Any thread may read any partition."""
+        return True
+
     def read(self, partitions: Sequence[int] | None = None) -> Iterator[Block]:
         """Blocks in increasing order of partition; all of them by default."""
         every = range(partition_count(self.n_rows, self.n_columns))

@@ -44,6 +44,11 @@ class Mapped(ABC):
         """Column names, where the source has them."""
         return self.source.names
 
+    @property
+    def random_access(self) -> bool:
+        """Whether any thread may read any partition."""
+        return bool(getattr(self.source, "random_access", False))
+
     def read(self, partitions: Sequence[int] | None = None) -> Iterator[Block]:
         """Blocks of the source, changed."""
         return map(self.mapping(0, self.n_rows), self.source.read(partitions))

@@ -1,0 +1,122 @@
+"""The E step of a block, all in one compiled piece, so that threads never wait for the interpreter between tiles.
+
+For a tile of rows, laid out (columns, rows): statistics T, logits = natural @ T, responsibilities R in place, and then
+moments += R @ T'. There is one such piece for each kind of sufficient statistics; families share the kinds.
+
+Most rows belong to few components, and the second product is wasted on the others: where few responsibilities of a
+tile are above zero, only those are added up, pair by pair.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.linalg import cython_blas  # noqa: F401  (compiled products call it; loaded here so that thread limits reach it)
+
+from unveil.kernels._jit import inlined, kernel
+from unveil.kernels.softmax import soft_assign
+from unveil.kernels.tiles import (
+    add_linear,
+    add_norm,
+    add_products,
+    add_squares,
+    linear,
+    subtract,
+    tile_rows,
+    transpose,
+    with_norm,
+    with_products,
+    with_squares,
+)
+
+SPARSE = 8  # pairs are added one by one if fewer than one in so many have a responsibility above zero
+
+
+class Sums(NamedTuple):
+    """One kind of sufficient statistics: compiled functions."""
+
+    statistics: Any  # T of a tile (columns, rows), written to (statistics, rows)
+    expect: Any  # the whole E step of a block
+
+
+def expect_block(rows: Any, weights: Any, shift: Any, natural: Any, sums: Sums) -> tuple[Any, float]:
+    """Moments (components, statistics) and log-likelihood of `rows`, less `shift`, with q the posterior."""
+    (n_rows, n_columns), (n_components, height) = rows.shape, natural.shape
+    size = min(tile_rows(height + n_components), n_rows)
+    room = (np.empty(tall * size) for tall in (n_columns, height, n_components))
+    x, moments, part = np.empty(rows.shape), np.zeros(natural.shape), np.empty(natural.shape)
+    subtract(rows, shift, x)
+    return moments, sums.expect(x, weights, natural, *room, part, moments)
+
+
+@inlined
+def _expect(
+    x: Any,
+    weights: Any,
+    natural: Any,
+    columns: Any,
+    table: Any,
+    logits: Any,
+    part: Any,
+    moments: Any,
+    statistics: Any,
+    add: Any,
+) -> Any:
+    """The E step for any kind of statistics, pasted into a kernel for each."""
+    (k, p), d = natural.shape, x.shape[1]
+    size = len(logits) // k
+    log_likelihood = 0.0
+    for first in range(0, len(x), size):
+        m = min(size, len(x) - first)
+        tile, values = columns[: d * m].reshape((d, m)), table[: p * m].reshape((p, m))
+        shares = logits[: k * m].reshape((k, m))
+        transpose(x[first : first + m], tile)
+        statistics(tile, values)
+        np.dot(natural, values, shares)
+        log_likelihood += soft_assign(shares, weights[first : first + m] if len(weights) else weights)
+        if SPARSE * _positive(shares) < k * m:
+            add(x[first : first + m], shares, moments)
+        else:
+            np.dot(shares, values.T, part)
+            for c in range(k):
+                for s in range(p):
+                    moments[c, s] += part[c, s]
+    return log_likelihood
+
+
+@inlined
+def _positive(shares: Any) -> int:
+    """How many responsibilities are above zero."""
+    total = 0
+    for c in range(shares.shape[0]):
+        line = shares[c]
+        for r in range(shares.shape[1]):
+            total += line[r] > 0.0
+    return total
+
+
+@kernel
+def _linear(x: Any, weights: Any, natural: Any, a: Any, b: Any, c: Any, part: Any, moments: Any) -> Any:
+    return _expect(x, weights, natural, a, b, c, part, moments, linear, add_linear)
+
+
+@kernel
+def _squares(x: Any, weights: Any, natural: Any, a: Any, b: Any, c: Any, part: Any, moments: Any) -> Any:
+    return _expect(x, weights, natural, a, b, c, part, moments, with_squares, add_squares)
+
+
+@kernel
+def _norm(x: Any, weights: Any, natural: Any, a: Any, b: Any, c: Any, part: Any, moments: Any) -> Any:
+    return _expect(x, weights, natural, a, b, c, part, moments, with_norm, add_norm)
+
+
+@kernel
+def _products(x: Any, weights: Any, natural: Any, a: Any, b: Any, c: Any, part: Any, moments: Any) -> Any:
+    return _expect(x, weights, natural, a, b, c, part, moments, with_products, add_products)
+
+
+LINEAR = Sums(linear, _linear)  # (1, x)
+SQUARES = Sums(with_squares, _squares)  # (1, x, squares)
+NORM = Sums(with_norm, _norm)  # (1, x, sum of squares)
+PRODUCTS = Sums(with_products, _products)  # (1, x, all products)
