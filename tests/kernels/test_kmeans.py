@@ -7,10 +7,11 @@ import pytest
 
 from unveil.kernels.assign import two_smallest
 from unveil.kernels.distances import to_all, to_own
-from unveil.kernels.gather import compare, cost, gather
+from unveil.kernels.gather import account
 from unveil.kernels.prune import loosen
 from unveil.kernels.seeding import approach
-from unveil.models.assignment import label, make_filter, readable, revise
+from unveil.models.assignment import label, make_filter, readable, revised
+from unveil.models.direct import distances
 
 
 def distances_to(rows, centres):
@@ -46,7 +47,7 @@ def test_bounds_hold_after_labelling_and_after_moves(generator, spread):
         plan, old = make_filter(centres, shift, size), plan
         drift = np.zeros(len(plan.norms), plan.norms.dtype)
         drift[:37] = np.sqrt(((plan.centres - old.centres) ** 2).sum(1)) * plan.scale * (1 + 1e-5)
-        bounds = revise(rows, plan, bounds, drift)
+        bounds = revised(rows, plan, bounds, drift)
 
 
 def _assert_bounds(rows, plan, bounds):
@@ -64,42 +65,45 @@ def test_rows_that_cannot_have_moved_are_not_looked_at(generator):
     plan = make_filter(rows[::40].copy(), np.zeros(2), 4)
     before = label(rows, plan)
     after = type(before)(*(np.empty_like(array) for array in before))
-    index = np.empty(401, np.int32)
-    assert loosen(before, after, np.full(len(plan.norms), 1e-3 * plan.scale, np.float32), plan, index) == 0
+    index, nearest = np.empty(401, np.int32), np.empty(400, np.float32)
+    assert loosen(before, after, np.full(len(plan.norms), 1e-3 * plan.scale, np.float32), plan, index, nearest) == 0
     np.testing.assert_array_equal(before.labels, after.labels)
 
 
+NONE = np.empty(0, np.int32)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("offset", [0.0, 1e6])
-def test_gather_and_cost_are_exact_far_from_the_origin(generator, offset):
+def test_tally_and_cost_are_exact_far_from_the_origin(generator, offset, weighted):
     rows, labels = generator.normal(size=(300, 4)), generator.integers(0, 6, size=300).astype(np.int32)
     rows = readable(rows + offset)
-    weights = readable(generator.integers(0, 3, size=300).astype(float))
-    counts, sums, scatter = np.ones(7), np.ones((7, 4)), np.ones(7)
-    gather(rows, np.zeros(4), weights, labels, np.ones(7, bool), counts, sums, scatter)
-    member = (labels[:, None] == np.arange(7)) * weights[:, None]
-    np.testing.assert_array_equal(counts, member.sum(axis=0))
-    np.testing.assert_allclose(sums, member.T @ rows, rtol=1e-13, atol=1e-12)
-    assert counts[6] == scatter[6] == 0
+    weights = readable(generator.integers(0, 3, size=300).astype(float) if weighted else np.empty(0))
     centres = offset + generator.normal(size=(7, 4))
+    tally, changed, cost = account(rows, np.zeros(4), weights, NONE, labels, None, centres)
+    member = (labels[:, None] == np.arange(7)) * (weights[:, None] if weighted else 1.0)
+    assert changed == 300
+    np.testing.assert_array_equal(tally.counts, member.sum(axis=0))
+    np.testing.assert_allclose(tally.sums, member.T @ rows, rtol=1e-13, atol=1e-12)
+    assert tally.counts[6] == tally.scatter[6] == 0
     exact = (member * distances_to(rows, centres) ** 2).sum()
-    np.testing.assert_allclose(cost(counts, sums, scatter, centres), exact, rtol=1e-9)
+    np.testing.assert_allclose(cost, exact, rtol=1e-9)
 
 
-def test_gather_touches_only_what_changed(generator):
-    rows = readable(generator.normal(size=(500, 3)))
-    weights = readable(np.ones(500))
+def test_the_tally_is_a_function_of_the_labels_alone(generator):
+    rows, centres, nothing = readable(generator.normal(size=(500, 3))), np.zeros((9, 3)), readable(np.empty(0))
     before = generator.integers(0, 9, size=500).astype(np.int32)
     after = before.copy()
     after[:3] = (before[:3] + 1) % 9
-    kept = [np.zeros(9), np.zeros((9, 3)), np.zeros(9)]
-    gather(rows, np.zeros(3), weights, before, np.ones(9, bool), *kept)
-    fresh = np.zeros(9, bool)
-    assert compare(before, after, fresh) == 3
-    assert set(np.flatnonzero(fresh)) == set(before[:3]) | set(after[:3])
-    gather(rows, np.zeros(3), weights, after, fresh, *kept)
-    scratch = [np.zeros(9), np.zeros((9, 3)), np.zeros(9)]
-    gather(rows, np.zeros(3), weights, after, np.ones(9, bool), *scratch)
-    for one, other in zip(kept, scratch, strict=True):
+    known, _, _ = account(rows, np.zeros(3), nothing, NONE, before, None, centres)
+    copies = [array.copy() for array in known]
+    updated, changed, cost = account(rows, np.zeros(3), nothing, before, after, known, centres)
+    scratch, _, whole = account(rows, np.zeros(3), nothing, NONE, after, None, centres)
+    assert changed == 3
+    assert cost == whole
+    for one, other in zip(updated, scratch, strict=True):
+        np.testing.assert_array_equal(one, other)
+    for one, other in zip(known, copies, strict=True):  # what was known is left as it was
         np.testing.assert_array_equal(one, other)
 
 
@@ -112,6 +116,7 @@ def test_distances(generator):
     expected = distances_to(rows - shift, centres) ** 2
     np.testing.assert_allclose(every, expected, rtol=1e-12)
     np.testing.assert_allclose(own, expected[np.arange(40), labels], rtol=1e-12)
+    np.testing.assert_allclose(distances(rows, shift, centres), expected, rtol=1e-12)
 
 
 def test_approach_is_exactly_zero_for_copies(generator):
@@ -123,3 +128,12 @@ def test_approach_is_exactly_zero_for_copies(generator):
     expected = np.minimum(distances_to(rows[chosen], rows) ** 2, 5.0)
     np.testing.assert_allclose(out, expected, rtol=1e-4)
     assert out[0, 0] == out[0, 1] == out[1, 6] == out[1, 7] == 0
+
+
+def test_numpy_and_the_exact_rule_of_the_kernels_give_the_same_labels(generator):
+    """Rows on a grid lie as near to two centres as to one; only equal rounding settles them alike."""
+    rows = readable(generator.integers(0, 7, size=(900, 3)) * 0.1 + 1e3)
+    centres = np.unique(rows[:60], axis=0)[:24].copy()
+    shift = rows.mean(axis=0)
+    plan = make_filter(centres - shift, shift, 8)
+    np.testing.assert_array_equal(label(rows, plan).labels, distances(rows, shift, plan.centres).argmin(axis=1))

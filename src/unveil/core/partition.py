@@ -6,15 +6,15 @@ cuts the same table at the same rows. That, and the fixed tree of additions, is 
 
 from __future__ import annotations
 
-SMALLEST, LARGEST = 256, 8192
-CELLS = 1 << 17  # one megabyte of float64: large against the cost of scheduling, small against a core's caches
+SMALLEST, LARGEST = 256, 16384
+CELLS = 1 << 18  # two megabytes of float64: large against the cost of scheduling, small against a machine's memory
 
 
 def partition_rows(n_columns: int) -> int:
     """Rows per partition, a power of two.
 
     >>> partition_rows(2), partition_rows(64), partition_rows(5000)
-    (8192, 2048, 256)
+    (16384, 4096, 256)
     """
     rows = CELLS // max(n_columns, 1)
     power = 1 << max(rows.bit_length() - 1, 0)

@@ -11,6 +11,7 @@ partitions is a subtree, so a worker may add up its own run and hand in the tota
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -97,3 +98,26 @@ def tree_sum(items: Iterable[Any]) -> Any:
     for item in items:
         adder.push(item)
     return adder.total()
+
+
+def heights(first: int, last: int) -> Iterator[int]:
+    """Heights of the largest subtrees that the leaves ``first ... last - 1`` of the tree make up, in order.
+
+    >>> list(heights(0, 8)), list(heights(8, 15)), list(heights(3, 9))
+    ([3], [2, 1, 0], [0, 2, 0])
+    """
+    while first < last:
+        fits = (last - first).bit_length() - 1
+        height = min(fits, (first & -first).bit_length() - 1) if first else fits
+        yield height
+        first += 1 << height
+
+
+def subtrees(leaves: Iterable[Any], first: int, last: int) -> Iterator[tuple[int, Any]]:
+    """Sums of the largest subtrees that the leaves ``first ... last - 1`` make up, each with its height.
+
+    What `TreeSum.push` takes: a worker adds up its own run of leaves, and the bits stay the same.
+    """
+    rest = iter(leaves)
+    for height in heights(first, last):
+        yield height, tree_sum(islice(rest, 1 << height))

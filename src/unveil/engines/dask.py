@@ -22,12 +22,12 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import count, groupby, islice
+from itertools import count, groupby
 from typing import Any, NamedTuple
 
 from unveil.core.partition import partition_count, partition_rows
 from unveil.core.protocols import Block, Memo, Source, Step
-from unveil.core.statistics import Statistics, TreeSum, tree_sum
+from unveil.core.statistics import Statistics, TreeSum, subtrees
 from unveil.kernels.blas import single_threaded_blas
 
 LONGEST, CELLS = 32, 1 << 22  # a run is at most 32 partitions or 32 megabytes: large against the overhead of a task
@@ -67,9 +67,9 @@ class Dask:
         """Statistics of all blocks, added in tree order, and where the memos for the next pass are."""
         memos = {} if memos is None else memos
         total = TreeSum()
-        for job, (worker, subtrees) in self._flight(_reduce, step, source).results(_jobs(source, partitions, memos)):
+        for job, (worker, sums) in self._flight(_reduce, step, source).results(_jobs(source, partitions, memos)):
             memos[job.run] = job.number, worker
-            for height, statistics in subtrees:
+            for height, statistics in sums:
                 total.push(statistics, height)
         return total.total(), memos
 
@@ -119,19 +119,6 @@ def run_length(n_rows: int, n_columns: int) -> int:
     return 1 << (max(most, 1).bit_length() - 1)
 
 
-def heights(first: int, last: int) -> Iterator[int]:
-    """Heights of the largest subtrees that the leaves ``first ... last - 1`` of the tree make up, in order.
-
-    >>> list(heights(0, 8)), list(heights(8, 15)), list(heights(3, 9))
-    ([3], [2, 1, 0], [0, 2, 0])
-    """
-    while first < last:
-        fits = (last - first).bit_length() - 1
-        height = min(fits, (first & -first).bit_length() - 1) if first else fits
-        yield height
-        first += 1 << height
-
-
 class _Job(NamedTuple):
     """Some partitions of one run."""
 
@@ -177,11 +164,10 @@ def _reduce(step: Step, run: _Run, job: _Job, *late: Any) -> tuple[str, list[tup
 
     memos = run.take(job.kept)
     leaves = _leaves(step, run.read(*late, job.partitions), memos)
-    last = job.position + len(job.partitions)
     with single_threaded_blas():
-        subtrees = [(height, tree_sum(islice(leaves, 1 << height))) for height in heights(job.position, last)]
+        sums = list(subtrees(leaves, job.position, job.position + len(job.partitions)))
     run.memos = job.number, memos
-    return get_worker().address, subtrees
+    return get_worker().address, sums
 
 
 def _leaves(step: Step, blocks: Iterator[Block], memos: dict[int, Memo]) -> Iterator[Statistics]:

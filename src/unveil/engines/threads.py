@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from functools import cache, partial
@@ -17,7 +17,7 @@ from typing import Any
 
 from unveil.core.partition import partition_count
 from unveil.core.protocols import Block, Source, Step
-from unveil.core.statistics import Statistics, TreeSum
+from unveil.core.statistics import Statistics, TreeSum, subtrees
 from unveil.kernels.blas import single_threaded_blas
 
 AHEAD = 2  # blocks in flight per worker: enough to keep it busy, few enough to bound the memory of a stream
@@ -58,67 +58,77 @@ class Threads:
         """Statistics of all blocks, added in tree order, and the memos for the next pass."""
         memos = {} if memos is None else memos
         total = TreeSum()
-        for index, (statistics, memo) in self._ordered(lambda b: step(b, memos.get(b.index)), source, partitions):
-            total.push(statistics)
-            if memo is not None:
-                memos[index] = memo
+        with single_threaded_blas():
+            for sums, fresh in self._results(partial(_reduce, step, memos), source, partitions):
+                memos.update(fresh)
+                for height, statistics in sums:
+                    total.push(statistics, height)
         return total.total(), memos
 
     def map(self, function: Callable[[Block], Any], source: Source) -> Iterator[Any]:
         """`function` of each block, in order."""
-        return (result for _, result in self._ordered(function, source, None))
-
-    def _ordered(
-        self, function: Callable[[Block], Any], source: Source, partitions: Sequence[int] | None
-    ) -> Iterator[tuple[int, Any]]:
         with single_threaded_blas():
-            if getattr(source, "random_access", False):
-                yield from self._by_runs(function, source, partitions)
-                return
-            blocks = iter(source.read(partitions))
-            head = list(islice(blocks, 2))  # a table of one partition needs no pool
-            if self.count == 1 or len(head) < 2:
-                yield from ((block.index, function(block)) for block in chain(head, blocks))
-            else:
-                work = (partial(_one, function, block) for block in chain(head, blocks))
-                yield from _windowed(_pool(self.count), work, AHEAD * self.count)
+            for results in self._results(partial(_apply, function), source, None):
+                yield from results
 
-    def _by_runs(
-        self, function: Callable[[Block], Any], source: Source, partitions: Sequence[int] | None
-    ) -> Iterator[tuple[int, Any]]:
-        """Rows that any thread can reach: a task is a run of neighbours, so there are few of them to hand out."""
-        count = partition_count(source.n_rows, source.n_columns)
-        every = range(count) if partitions is None else partitions
-        if self.count == 1 or len(every) < 2:
-            yield from _run(function, source, every)
-            return
-        size = -(-len(every) // (RUNS * self.count))
-        runs = (every[first : first + size] for first in range(0, len(every), size))
-        yield from _windowed(
-            _pool(self.count), (partial(_run, function, source, run) for run in runs), 2 * RUNS * self.count
-        )
+    def _results(
+        self, task: Callable[[int, Iterable[Block]], Any], source: Source, partitions: Sequence[int] | None
+    ) -> Iterator[Any]:
+        """What `task` makes of runs of blocks, in order; it is told how many blocks came before."""
+        if getattr(source, "random_access", False):
+            runs, width = self._runs(source, partitions), 2 * RUNS * self.count
+        else:
+            runs, width = ((place, [block]) for place, block in enumerate(source.read(partitions))), AHEAD * self.count
+        head = list(islice(runs, 2))  # a single run needs no pool
+        work = (partial(task, *run) for run in chain(head, runs))
+        if self.count == 1 or len(head) < 2:
+            return (piece() for piece in work)
+        return _windowed(_pool(self.count), work, width)
+
+    def _runs(self, source: Source, partitions: Sequence[int] | None) -> Iterator[tuple[int, Iterable[Block]]]:
+        """Rows that any thread can reach: neighbours travel together, so that there is little to hand out."""
+        every = range(partition_count(source.n_rows, source.n_columns)) if partitions is None else partitions
+        fair = max(len(every) // (RUNS * self.count), 1)
+        size = 1 << (fair.bit_length() - 1)  # a power of two, so that a run is a subtree of the sum
+        return ((first, _Lazy(source, every[first : first + size])) for first in range(0, len(every), size))
 
 
-def _one(function: Callable[[Block], Any], block: Block) -> list[tuple[int, Any]]:
-    return [(block.index, function(block))]
+@dataclass(frozen=True)
+class _Lazy:
+    """Blocks that are read where they are used."""
+
+    source: Source
+    partitions: Sequence[int]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.source.read(self.partitions))
 
 
-def _run(function: Callable[[Block], Any], source: Source, partitions: Sequence[int]) -> list[tuple[int, Any]]:
-    return [(block.index, function(block)) for block in source.read(partitions)]
+def _reduce(step: Step, memos: dict[int, Any], place: int, blocks: Iterable[Block]) -> tuple[list[Any], dict[int, Any]]:
+    """Sums over a run, by subtrees, and the memos of its blocks."""
+    statistics, fresh = [], {}
+    for block in blocks:
+        here, memo = step(block, memos.get(block.index))
+        statistics.append(here)
+        if memo is not None:
+            fresh[block.index] = memo
+    return list(subtrees(statistics, place, place + len(statistics))), fresh
 
 
-def _windowed(
-    pool: ThreadPoolExecutor, work: Iterator[Callable[[], list[tuple[int, Any]]]], width: int
-) -> Iterator[tuple[int, Any]]:
+def _apply(function: Callable[[Block], Any], place: int, blocks: Iterable[Block]) -> list[Any]:
+    return [function(block) for block in blocks]
+
+
+def _windowed(pool: ThreadPoolExecutor, work: Iterator[Callable[[], Any]], width: int) -> Iterator[Any]:
     """Results in the order of the work, with at most `width` pieces of it in flight."""
-    window: deque[Future[list[tuple[int, Any]]]] = deque()
+    window: deque[Future[Any]] = deque()
     try:
         for piece in work:
             window.append(pool.submit(piece))
             if len(window) >= width:
-                yield from window.popleft().result()
+                yield window.popleft().result()
         while window:
-            yield from window.popleft().result()
+            yield window.popleft().result()
     finally:
         for future in window:
             future.cancel()

@@ -129,22 +129,37 @@ def settle(row: Any, shift: Any, centres: Any, scores: Any, p: int, norms: Any, 
     return nearest
 
 
-def sweep(rows: Any, plan: Filter, index: Any, packed: Packed, bounds: Bounds) -> None:
+class Tiles(NamedTuple):
+    """Room for the scores of a tile of rows."""
+
+    scores: NDArray[Any]  # (k * rows,)
+    first: NDArray[Any]  # (groups, rows)
+    second: NDArray[Any]  # (groups, rows)
+    where: NDArray[np.int32]  # (groups, rows)
+
+
+def make_tiles(n_centres: int, groups: int, dtype: Any) -> Tiles:
+    """Room for as many rows as stay in the cache."""
+    rows = min(max(TILE // n_centres, 64), 1024) // 16 * 16
+    first, second = np.empty((groups, rows), dtype), np.empty((groups, rows), dtype)
+    return Tiles(np.empty(n_centres * rows, dtype), first, second, np.empty((groups, rows), np.int32))
+
+
+@kernel
+def label_all(rows: Any, plan: Any, index: Any, packed: Any, tiles: Any, bounds: Any) -> None:
+    """Labels and bounds of the rows `index`, from nothing."""
+    pack(rows, plan, index, packed)
+    sweep(rows, plan, index, packed, tiles, bounds)
+
+
+@kernel
+def sweep(rows: Any, plan: Any, index: Any, packed: Any, tiles: Any, bounds: Any) -> None:
     """Label the rows `index`, which `packed` holds, against all centres; refresh their bounds."""
-    k, groups, dtype = len(plan.norms), len(bounds.lower), packed.norms.dtype
-    tile = min(max(TILE // k, 64), 1024) // 16 * 16
-    first, second = np.empty((groups, tile), dtype), np.empty((groups, tile), dtype)
-    _sweep(rows, plan, index, packed, bounds, np.empty(k * tile, dtype), first, second, np.empty(first.shape, np.int32))
-
-
-@kernel  # scratch is made outside: each array made inside costs a fifth of a second of compilation
-def _sweep(
-    rows: Any, plan: Any, index: Any, packed: Any, bounds: Any, room: Any, first: Any, second: Any, where: Any
-) -> None:
+    first, second, where = tiles.first, tiles.second, tiles.where
     k, groups, tile = len(plan.norms), len(bounds.lower), first.shape[1]
     for start in range(0, len(index), tile):
         stop = min(start + tile, len(index))
-        scores = room[: k * (stop - start)].reshape((k, stop - start))
+        scores = tiles.scores[: k * (stop - start)].reshape((k, stop - start))
         np.dot(plan.doubled, packed.rows[start:stop].T, scores)
         for g in range(groups):
             begin, end = g * plan.size, min((g + 1) * plan.size, k)

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.kernels._jit import inlined, kernel
-from unveil.kernels.assign import Bounds, Filter, Packed, rounded_root, two_smallest
+from unveil.kernels.assign import pack, rounded_root, sweep, two_smallest
 from unveil.kernels.squares import squared_gap
 
 
@@ -32,13 +32,45 @@ class Queue(NamedTuple):
     sizes: NDArray[np.int64]  # (groups,), how many they are
 
 
+class Work(NamedTuple):
+    """Room for one partition of m rows, used again and again."""
+
+    queue: NDArray[np.int32]  # (m + 1,), rows that the bounds do not settle
+    best: NDArray[Any]  # (m,)
+    sweep: NDArray[np.bool_]  # (m,)
+    members: NDArray[np.int32]  # (groups, m + 1)
+    sizes: NDArray[np.int64]  # (groups,)
+    bar: NDArray[Any]  # (m,)
+    wanted: NDArray[np.int32]  # (m,)
+    rows: NDArray[Any]  # (m + 1, d)
+    scores: NDArray[Any]  # (m * centres in a group,)
+    first: NDArray[Any]  # (m,)
+    second: NDArray[Any]  # (m,)
+    where: NDArray[np.int32]  # (m,)
+
+
 @kernel
-def loosen(before: Any, after: Any, drift: Any, plan: Any, index: Any) -> int:
+def revise(rows: Any, plan: Any, before: Any, drift: Any, packed: Any, work: Any, tiles: Any, after: Any) -> None:
+    """Labels and bounds at the centres of `plan`, from those before the centres moved by `drift`.
+
+    All in one call: threads that hand the interpreter to each other between steps would wait longer than they work.
+    """
+    count = loosen(before, after, drift, plan, work.queue, work.bar)
+    if count > 0:
+        index = work.queue[:count]
+        queue = Queue(index, work.best[:count], work.sweep[:count], work.members, work.sizes)
+        pack(rows, plan, index, packed)
+        tighten(plan, after, packed, queue, work.bar, work.wanted)
+        left = challenge(plan, after, packed, queue, work)
+        sweep(rows, plan, work.queue[:left], packed, tiles, after)
+
+
+@kernel
+def loosen(before: Any, after: Any, drift: Any, plan: Any, index: Any, nearest: Any) -> int:
     """Bounds after the centres moved; writes the rows that these do not settle to `index`, and says how many."""
     m, dtype = len(before.labels), before.upper.dtype
     up, down = dtype.type(1 + 4 * plan.unit), dtype.type(1 - 4 * plan.unit)
     guard = dtype.type(1 + (len(plan.shift) + 8) * plan.unit)
-    nearest = np.empty(m, dtype)
     for i in range(m):
         nearest[i] = np.inf
     for g in range(len(before.lower)):
@@ -61,14 +93,14 @@ def loosen(before: Any, after: Any, drift: Any, plan: Any, index: Any) -> int:
 
 
 @kernel
-def tighten(plan: Any, bounds: Any, packed: Any, queue: Any) -> None:
+def tighten(plan: Any, bounds: Any, packed: Any, queue: Any, bar: Any, wanted: Any) -> None:
     """Measure the own centre of queued rows, and list for each group the rows that it may still win."""
     row, best, rows, doubled, halves = queue.row, queue.best, packed.rows, plan.doubled, plan.halves
     labels, upper, dtype = bounds.labels, bounds.upper, packed.norms.dtype
     guard, slack = dtype.type(1 + (len(plan.shift) + 8) * plan.unit), dtype.type(2 * plan.unit * plan.reach)
-    bar, wanted = np.empty(len(row), dtype), np.zeros(len(row), np.int32)
     for p in range(len(row)):
         i = np.uint32(row[p])
+        wanted[p] = 0
         label = np.uint32(labels[i])
         best[p] = squared_gap(rows, p, doubled, label)
         bound = (np.sqrt(best[p]) + slack) * guard + slack
@@ -86,22 +118,14 @@ def tighten(plan: Any, bounds: Any, packed: Any, queue: Any) -> None:
         queue.sweep[p] = 3 * wanted[p] > len(queue.sizes)
 
 
-def challenge(plan: Filter, bounds: Bounds, packed: Packed, queue: Queue) -> int:
+@kernel
+def challenge(plan: Any, bounds: Any, packed: Any, queue: Any, work: Any) -> int:
     """Let each group compete for the queued rows that it may win.
 
     What is left for the full sweep is moved to the front of the queue; says how many.
     """
-    dtype, most = packed.norms.dtype, len(queue.row)
-    room, flat = np.empty((most + 1, len(plan.shift)), dtype), np.empty(plan.size * most, dtype)
-    first, second = np.empty(most, dtype), np.empty(most, dtype)
-    return _challenge(plan, bounds, packed, queue, room, flat, first, second, np.empty(most, np.int32))
-
-
-@kernel  # scratch is made outside, as for the sweep
-def _challenge(
-    plan: Any, bounds: Any, packed: Any, queue: Any, room: Any, flat: Any, first: Any, second: Any, where: Any
-) -> int:
-    labels, row = bounds.labels, queue.row
+    labels, row, room, flat = bounds.labels, queue.row, work.rows, work.scores
+    first, second, where = work.first, work.second, work.where
     for g in range(len(queue.sizes)):
         members = queue.members[g]
         n = _load(members, queue.sizes[g], packed.rows, queue.sweep, room)

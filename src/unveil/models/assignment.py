@@ -14,15 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.core.protocols import Array
-from unveil.kernels.assign import Bounds, Filter, Packed, pack, sweep
-from unveil.kernels.prune import Queue, challenge, loosen, tighten
+from unveil.kernels.assign import Bounds, Filter, Packed, Tiles, label_all, make_tiles
+from unveil.kernels.prune import Work, revise
 from unveil.models.direct import distances
 
 FOUR = 4  # kernels take centres in fours
 COARSE = 16  # the scale is a power of 2**16, so that it rarely changes between passes
 
 
-_scratch = local()
+_threads = local()
 
 
 class Known(NamedTuple):
@@ -83,7 +83,7 @@ class Pruned:
         """Start from what is known, if it was measured on the same scale."""
         if known is None or known.plan.scale != plan.scale or known.plan.unit != plan.unit:
             return Known(plan, label(rows, plan))
-        return Known(plan, revise(rows, plan, known.bounds, _drift(known.plan, plan)))
+        return Known(plan, revised(rows, plan, known.bounds, _drift(known.plan, plan)))
 
 
 @dataclass(frozen=True)
@@ -132,24 +132,17 @@ def make_filter(centres: NDArray[np.float64], shift: NDArray[np.float64], group_
 
 def label(rows: Array, plan: Filter) -> Bounds:
     """Labels and bounds of all rows, from nothing."""
-    bounds, packed = _room(rows, plan), _packed(rows, plan)
-    index = np.arange(len(rows), dtype=np.int32)
-    pack(rows, plan, index, packed)
-    sweep(rows, plan, index, packed, bounds)
+    bounds, scratch = _room(rows, plan), _scratch_for(rows, plan)
+    label_all(rows, plan, np.arange(len(rows), dtype=np.int32), scratch.packed, scratch.tiles, bounds)
     return bounds
 
 
-def revise(rows: Array, plan: Filter, before: Bounds, drift: Array) -> Bounds:
+def revised(rows: Array, plan: Filter, before: Bounds, drift: Array) -> Bounds:
     """Labels and bounds at the centres of `plan`, from those before the centres moved by `drift`."""
-    after, packed, index = _room(rows, plan), _packed(rows, plan), np.empty(len(rows) + 1, np.int32)
-    index = index[: loosen(before, after, drift, plan, index)]
-    n, groups = len(index), len(after.lower)
-    if n > 0:
-        members, sizes = np.empty((groups, n + 1), np.int32), np.empty(groups, np.int64)
-        queue = Queue(index, np.empty(n, plan.norms.dtype), np.empty(n, np.bool_), members, sizes)
-        pack(rows, plan, index, packed)
-        tighten(plan, after, packed, queue)
-        sweep(rows, plan, index[: challenge(plan, after, packed, queue)], packed, after)
+    after, scratch = _room(rows, plan), _scratch_for(rows, plan)
+    if scratch.work is None:
+        scratch.work = _work(rows, len(after.lower), plan)
+    revise(rows, plan, before, drift, scratch.packed, scratch.work, scratch.tiles, after)
     return after
 
 
@@ -159,14 +152,36 @@ def _room(rows: Array, plan: Filter) -> Bounds:
     return Bounds(np.empty(m, np.int32), np.empty(m, dtype), np.empty((groups, m), dtype))
 
 
-def _packed(rows: Array, plan: Filter) -> Packed:
-    """Scratch for the packed rows; each thread keeps its own, since fresh memory must be mapped page by page."""
-    key, dtype = (rows.shape, plan.norms.dtype), plan.norms.dtype
-    if getattr(_scratch, "key", None) != key:
-        _scratch.key = key
-        _scratch.packed = Packed(np.empty(rows.shape, dtype), np.empty(len(rows), dtype), np.empty(len(rows), dtype))
-    packed: Packed = _scratch.packed
-    return packed
+@dataclass
+class Scratch:
+    """Room that a thread uses again and again, since fresh memory must be mapped page by page."""
+
+    key: Any
+    packed: Packed
+    tiles: Tiles
+    work: Work | None = None  # for pruning only
+
+
+def _scratch_for(rows: Array, plan: Filter) -> Scratch:
+    """This thread's room for rows and centres of this shape."""
+    dtype, (m, d) = plan.norms.dtype, rows.shape
+    key = m, d, plan.doubled.shape, plan.size, dtype
+    kept: Scratch | None = getattr(_threads, "scratch", None)
+    if kept is None or kept.key != key:
+        groups = -(-len(plan.norms) // plan.size)
+        packed = Packed(np.empty((m, d), dtype), np.empty(m, dtype), np.empty(m, dtype))
+        kept = _threads.scratch = Scratch(key, packed, make_tiles(len(plan.norms), groups, dtype))
+    return kept
+
+
+def _work(like: Array, groups: int, plan: Filter) -> Work:
+    dtype, (m, d) = plan.norms.dtype, like.shape
+    best, bar, first, second = (np.empty(m, dtype) for _ in range(4))
+    wanted, where = np.empty(m, np.int32), np.empty(m, np.int32)
+    members, sizes = np.empty((groups, m + 1), np.int32), np.empty(groups, np.int64)
+    index, swept = np.empty(m + 1, np.int32), np.empty(m, np.bool_)
+    rows, scores = np.empty((m + 1, d), dtype), np.empty(m * plan.size, dtype)
+    return Work(index, best, swept, members, sizes, bar, wanted, rows, scores, first, second, where)
 
 
 def readable(rows: Array) -> Array:

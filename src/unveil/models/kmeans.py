@@ -25,13 +25,17 @@ from unveil.core.protocols import Array, Block, Expectation, Model
 from unveil.core.statistics import Statistics
 from unveil.kernels.assign import Filter
 from unveil.kernels.distances import to_all, to_own
-from unveil.kernels.gather import compare, cost, gather
+from unveil.kernels.gather import Tally, account
 from unveil.models.assignment import Assignment, Direct, Known, Plain, Pruned, label, make_filter, readable
 from unveil.models.direct import distances, is_small
 
 BUDGET = 1 << 28  # bytes that bounds may take before they are no longer kept
 LONG = 1 << 24  # cells times clusters: some milliseconds a pass
 FEW = 16  # clusters below which every row is looked at anyway
+
+
+NONE = np.empty(0, np.int32)  # no labels
+NO_WEIGHTS = readable(np.empty(0))
 
 
 @dataclass(frozen=True)
@@ -61,9 +65,7 @@ class Memo(NamedTuple):
     """What a partition remembers."""
 
     known: Known
-    counts: NDArray[np.float64]  # (k,), weights of the clusters in this partition
-    sums: NDArray[np.float64]  # (k, d)
-    scatter: NDArray[np.float64]  # (k,), about the clusters' means in this partition
+    tally: Tally
 
 
 @dataclass(frozen=True)
@@ -122,20 +124,21 @@ class KMeans(Model):
         """Assign the rows of a block. Assignment is hard by nature, so `expectation` and `random` go unused."""
         rows = readable(block.rows)
         known = self.assignment.assign(rows, plan, None if memo is None else memo.known)
-        fresh, changed = _changes(memo, known, self.n_clusters)
-        memo = self._gathered(rows, block.weights, memo, known, fresh)
-        inertia = cost(memo.counts, memo.sums, memo.scatter, plan.centres)
+        before, tally = (NONE, None) if memo is None else (memo.known.bounds.labels, memo.tally)
+        weights = NO_WEIGHTS if block.weights is None else readable(block.weights)
+        labels = known.bounds.labels
+        tally, changed, inertia = account(rows, self.shift, weights, before, labels, tally, plan.centres)
         weight = float(len(rows) if block.weights is None else block.weights.sum())
         statistics = Statistics(
             weight=weight,
             log_likelihood=-inertia,
             free_energy=-inertia,
-            counts=memo.counts,
-            sums=memo.sums,
+            counts=tally.counts,
+            sums=tally.sums,
             inertia=inertia,
             changed=changed,
         )
-        return statistics, memo
+        return statistics, Memo(known, tally)
 
     def maximise(self, statistics: Statistics, params: Centres) -> Centres:
         """Weighted means."""
@@ -147,26 +150,6 @@ class KMeans(Model):
         """Clusters that no row belongs to."""
         empty = int(np.count_nonzero(statistics["counts"] <= 0))
         return {"empty": empty} if empty else {}
-
-    def _gathered(
-        self,
-        rows: Array,
-        weights: NDArray[np.float64] | None,
-        memo: Memo | None,
-        known: Known,
-        fresh: NDArray[np.bool_],
-    ) -> Memo:
-        """Counts, sums and scatter, computed where membership changed and carried over where it did not."""
-        k, d = self.n_clusters, rows.shape[1]
-        if memo is None:
-            memo = Memo(known, np.zeros(k), np.zeros((k, d)), np.zeros(k))
-        if not fresh.any():
-            return memo._replace(known=known)
-        # new arrays: a pass that is run again after a failure must find the old memo untouched
-        counts, sums, scatter = memo.counts.copy(), memo.sums.copy(), memo.scatter.copy()
-        each = readable(np.ones(len(rows)) if weights is None else weights)
-        gather(rows, self.shift, each, known.bounds.labels, fresh, counts, sums, scatter)
-        return Memo(known, counts, sums, scatter)
 
 
 @dataclass(frozen=True)
@@ -231,12 +214,3 @@ def squared_distances_to(plan: Filter, rows: Array, labels: NDArray[np.int32]) -
     out = np.empty(len(rows))
     to_own(readable(rows), plan.shift, plan.centres, labels, out)
     return out
-
-
-def _changes(memo: Memo | None, known: Known, n_clusters: int) -> tuple[NDArray[np.bool_], int]:
-    """Clusters whose membership differs from what the memo holds, and how many rows moved."""
-    labels = known.bounds.labels
-    if memo is None:
-        return np.ones(n_clusters, np.bool_), len(labels)
-    fresh = np.zeros(n_clusters, np.bool_)
-    return fresh, compare(memo.known.bounds.labels, labels, fresh)
