@@ -166,10 +166,10 @@ def test_a_collection_runs_on_the_cluster_that_holds_it(client: Client, monkeypa
         return original(self, *given)
 
     monkeypatch.setattr(Dask, "map_reduce", watched)
-    collection = dask.array.from_array(ROWS[:9000], chunks=(4_000, 3))
+    collection = dask.array.from_array(ROWS[:18_000], chunks=(8_000, 3))
     for fit in (
         lambda: PCA().fit(collection),
-        lambda: PCA().fit(collection, sample_weight=WEIGHTS[:9000]),
+        lambda: PCA().fit(collection, sample_weight=WEIGHTS[:18_000]),
         lambda: BernoulliMixture(2, random_state=0).fit(collection),
     ):
         used.clear()

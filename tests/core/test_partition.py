@@ -32,6 +32,6 @@ def test_partitions_cover_every_row_once(n_rows: int, n_columns: int) -> None:
     assert 0 < bounds[-1][1] - bounds[-1][0] <= partition_rows(n_columns)
 
 
-@pytest.mark.parametrize(("n_rows", "count"), [(0, 0), (1, 1), (8192, 1), (8193, 2), (16384, 2)])
+@pytest.mark.parametrize(("n_rows", "count"), [(0, 0), (1, 1), (16384, 1), (16385, 2), (32768, 2)])
 def test_number_of_partitions_of_a_narrow_table(n_rows: int, count: int) -> None:
     assert partition_count(n_rows, 2) == count

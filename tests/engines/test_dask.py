@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import cloudpickle
+import dask
 import dask.array as da
 import hypothesis.strategies as st
 import numpy as np
@@ -22,17 +23,18 @@ from hypothesis import given
 from threadpoolctl import threadpool_info
 
 import unveil
-from unveil.core.partition import partition_count
+from unveil.core.partition import partition_count, partition_rows
 from unveil.core.protocols import Block, Memo, Source
-from unveil.core.statistics import Statistics, TreeSum, tree_sum
+from unveil.core.statistics import Statistics, TreeSum, heights, tree_sum
 from unveil.engines import Dask, Threads
-from unveil.engines.dask import heights, run_length
+from unveil.engines.dask import run_length
 from unveil.sources import ArraySource, with_weights
 from unveil.sources.dask import DaskSource
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers cannot import this file
 
-N_ROWS = 70 * 8192 + 77  # 71 partitions, the last nearly empty, in runs of two
+SIZE = partition_rows(2)
+N_ROWS = 70 * SIZE + 77  # 71 partitions, the last nearly empty, in runs of two
 ROWS = np.random.default_rng(7).normal(size=(N_ROWS, 2)) * [1e-3, 1e3]
 WEIGHTS = np.random.default_rng(8).uniform(size=N_ROWS)
 
@@ -81,6 +83,7 @@ class Carried:
 @pytest.fixture(scope="module")
 def client() -> Iterator[Client]:
     with (
+        dask.config.set({"distributed.admin.large-graph-warning-threshold": "100MB"}),  # arrays here go in whole
         LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as cluster,
         Client(cluster) as client,
     ):
@@ -92,7 +95,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("files")
     np.save(folder / "rows.npy", ROWS)
     table = pa.table({"a": ROWS[:, 0], "b": ROWS[:, 1]})
-    pyarrow.parquet.write_table(table, folder / "rows.parquet", row_group_size=100_001)
+    pyarrow.parquet.write_table(table, folder / "rows.parquet", row_group_size=200_001)
     return folder
 
 
@@ -109,8 +112,8 @@ SOURCES: dict[str, Callable[[Path], Source]] = {
     "map": lambda files: ArraySource(np.load(files / "rows.npy", mmap_mode="r")),
     "carried": lambda files: Carried(files / "rows.npy"),
     "parquet scan": lambda files: unveil.scan(files / "rows.parquet"),
-    "dask array": lambda files: DaskSource(da.from_array(ROWS, chunks=(77_777, 1))),
-    "dask array kept": lambda files: DaskSource(da.from_array(ROWS, chunks=(77_777, 1)), keep=True),
+    "dask array": lambda files: DaskSource(da.from_array(ROWS, chunks=(155_555, 1))),
+    "dask array kept": lambda files: DaskSource(da.from_array(ROWS, chunks=(155_555, 1)), keep=True),
 }
 
 
@@ -123,7 +126,7 @@ def test_same_bits_as_threads(client: Client, files: Path, name: str) -> None:
     assert sum_of(Threads(5), source) == expected
 
 
-@pytest.mark.parametrize("n_rows", [1, 3 * 8192, 33 * 8192 + 1])
+@pytest.mark.parametrize("n_rows", [1, 3 * SIZE, 33 * SIZE + 1])
 def test_same_bits_at_other_sizes(client: Client, n_rows: int) -> None:
     source = ArraySource(ROWS[:n_rows])
     assert sum_of(Dask(client), source) == sum_of(Threads(1), source)
@@ -131,7 +134,7 @@ def test_same_bits_at_other_sizes(client: Client, n_rows: int) -> None:
 
 @pytest.mark.parametrize("partitions", [[70], range(1, 70), [1, 2, 5, 6, 7, 40, 41, 69]])
 def test_same_bits_for_a_subset(client: Client, partitions: Any) -> None:
-    array = DaskSource(da.from_array(ROWS, chunks=(200_000, 2)))
+    array = DaskSource(da.from_array(ROWS, chunks=(400_000, 2)))
     expected = sum_of(Threads(1), ArraySource(ROWS), partitions)
     assert sum_of(Dask(client), ArraySource(ROWS), partitions) == expected
     assert sum_of(Dask(client), array, partitions) == expected
@@ -140,7 +143,7 @@ def test_same_bits_for_a_subset(client: Client, partitions: Any) -> None:
 def test_same_bits_with_weights(client: Client) -> None:
     source = with_weights(ArraySource(ROWS), WEIGHTS)
     assert sum_of(Dask(client), source) == sum_of(Threads(2), source)
-    lazily = with_weights(DaskSource(da.from_array(ROWS, chunks=(100_000, 2))), WEIGHTS)
+    lazily = with_weights(DaskSource(da.from_array(ROWS, chunks=(200_000, 2))), WEIGHTS)
     assert sum_of(Dask(client), lazily) == sum_of(Threads(1), source)
 
 
@@ -199,7 +202,7 @@ def wait_until(condition: Callable[[], bool], seconds: float = 10) -> bool:
 
 
 def test_the_scheduler_forgets_old_passes(client: Client) -> None:
-    engine, source, memos = Dask(client), ArraySource(ROWS[: 20 * 8192]), None
+    engine, source, memos = Dask(client), ArraySource(ROWS[: 20 * SIZE]), None
 
     def known() -> int:
         return client.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks))
@@ -226,14 +229,14 @@ def test_a_killed_worker_changes_no_bits(client: Client, files: Path, name: str)
 def test_map_keeps_the_order(client: Client, files: Path) -> None:
     for name in ("array", "dask array"):
         results = Dask(client).map(lambda block: (block.index, block.start, len(block.rows)), SOURCES[name](files))
-        assert list(results) == [(index, index * 8192, 8192) for index in range(70)] + [(70, 70 * 8192, 77)]
+        assert list(results) == [(index, index * SIZE, SIZE) for index in range(70)] + [(70, 70 * SIZE, 77)]
 
 
 def test_blas_has_one_thread_on_a_worker(client: Client) -> None:
     def threads(block: Block) -> set[int]:
         return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
 
-    assert all(found == {1} for found in Dask(client).map(threads, ArraySource(ROWS[:20_000])))
+    assert all(found == {1} for found in Dask(client).map(threads, ArraySource(ROWS[:40_000])))
 
 
 def test_an_error_in_a_step_surfaces_as_itself(client: Client) -> None:
@@ -258,7 +261,7 @@ def test_ctrl_c_cancels_what_is_under_way(client: Client, monkeypatch: pytest.Mo
     monkeypatch.setattr(client, "gather", interrupted)
     monkeypatch.setattr(client, "cancel", noted)
     with pytest.raises(KeyboardInterrupt):
-        Dask(client).map_reduce(Squares(1.0), ArraySource(ROWS[: 5 * 8192]), None)
+        Dask(client).map_reduce(Squares(1.0), ArraySource(ROWS[: 5 * SIZE]), None)
     assert len(cancelled) == 5
     assert all(future.cancelled() for future in cancelled)
 
@@ -270,7 +273,7 @@ def test_no_rows_are_an_error(client: Client) -> None:
 
 def test_the_current_client_is_taken_where_none_is_given(client: Client) -> None:
     with client.as_current():
-        assert sum_of(Dask(), ArraySource(ROWS[:9000])) == sum_of(Threads(1), ArraySource(ROWS[:9000]))
+        assert sum_of(Dask(), ArraySource(ROWS[:18_000])) == sum_of(Threads(1), ArraySource(ROWS[:18_000]))
 
 
 def test_no_client_is_an_error_that_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:

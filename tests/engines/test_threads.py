@@ -10,7 +10,7 @@ from unveil.engines import Threads
 from unveil.engines.threads import default_workers
 from unveil.sources import ArraySource
 
-ROWS = np.random.default_rng(3).normal(size=(70_000, 3)) * 10.0 ** np.arange(-3, 0)
+ROWS = np.random.default_rng(3).normal(size=(140_000, 3)) * 10.0 ** np.arange(-3, 0)
 
 
 def squares(block: Block, memo: Memo) -> tuple[Statistics, Memo]:
@@ -42,7 +42,7 @@ def test_memos_come_back_to_their_blocks(workers: int) -> None:
 
 def test_a_subset_counts_its_own_rows_alone() -> None:
     total, _ = Threads(2).map_reduce(squares, ArraySource(ROWS), None, [1, 8])
-    assert float(total["weight"]) == 8192 + 70_000 - 8 * 8192
+    assert float(total["weight"]) == 16384 + 140_000 - 8 * 16384
 
 
 @pytest.mark.parametrize("workers", [1, 4])

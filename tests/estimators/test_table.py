@@ -73,35 +73,35 @@ def test_a_scan_is_a_table_with_names(make: Any, tmp_path: Path) -> None:
 @by_estimator
 @pytest.mark.parametrize(("value", "name"), [(np.nan, "NaN"), (np.inf, "infinity"), (-np.inf, "infinity")])
 def test_cells_that_are_no_numbers_are_refused(make: Any, value: float, name: str, tmp_path: Path) -> None:
-    X = table(10_000)
-    X[9_876, 1] = value
+    X = table(20_000)
+    X[19_876, 1] = value
     with pytest.raises(ValueError, match=f"Input X contains {name}"):
         make().fit(X)
-    with pytest.raises(ValueError, match=f"Input X contains {name}: row 9876, column 'b'"):
+    with pytest.raises(ValueError, match=f"Input X contains {name}: row 19876, column 'b'"):
         make().fit(scanned(tmp_path, X))
-    with pytest.raises(ValueError, match=f"Input X contains {name}: row 9876, column 1"):
+    with pytest.raises(ValueError, match=f"Input X contains {name}: row 19876, column 1"):
         make().fit(ArraySource(X))
 
 
 @pytest.mark.parametrize("expectation", ["exact", "hard"])
 @pytest.mark.parametrize("schedule", ["batch", "stepwise"])
 def test_cells_that_no_start_looked_at_are_refused_too(expectation: str, schedule: str) -> None:
-    X = table(10_000)
-    X[9_876, 1] = np.nan
+    X = table(20_000)
+    X[19_876, 1] = np.nan
     begin = {"weights_init": [0.5, 0.5], "means_init": [[-3.0] * 3, [3.0] * 3], "precisions_init": [np.eye(3)] * 2}
-    with pytest.raises(ValueError, match="Input X contains NaN: row 9876, column 1"):
+    with pytest.raises(ValueError, match="Input X contains NaN: row 19876, column 1"):
         GaussianMixture(2, **begin, expectation=expectation, schedule=schedule).fit(ArraySource(X))
 
 
 @by_estimator
 def test_cells_that_are_no_numbers_are_refused_after_the_fit_too(make: Any, tmp_path: Path) -> None:
     model = make().fit(scanned(tmp_path, table()))
-    X = table(10_000)
-    X[9_876, 1] = np.nan
+    X = table(20_000)
+    X[19_876, 1] = np.nan
     scan = scanned(tmp_path, X)
     uses = [getattr(model, name) for name in ("predict", "score_samples", "transform", "score") if hasattr(model, name)]
     for use in uses:
-        with pytest.raises(ValueError, match=r"Input X contains NaN: row 9876, column ('b'|1)"):
+        with pytest.raises(ValueError, match=r"Input X contains NaN: row 19876, column ('b'|1)"):
             use(scan)
 
 
@@ -165,8 +165,8 @@ def test_tables_that_are_none(make: Any) -> None:
 
 
 def test_the_frame_is_the_mean_of_the_first_partition() -> None:
-    X = table(9000)
-    np.testing.assert_allclose(frame_of(ArraySource(X)), X[:8192].mean(axis=0), rtol=1e-13)
+    X = table(18_000)
+    np.testing.assert_allclose(frame_of(ArraySource(X)), X[:16384].mean(axis=0), rtol=1e-13)
 
 
 def test_a_sample_is_all_of_a_small_table_and_a_part_of_a_large_one() -> None:
@@ -184,9 +184,9 @@ def test_a_finite_source_is_not_refused() -> None:
     refuse_nonfinite(ArraySource(table()))
 
 
-@pytest.mark.parametrize("gone", [slice(0, 5), slice(0, 8192), slice(9000, 9010)])
+@pytest.mark.parametrize("gone", [slice(0, 5), slice(0, 16384), slice(18_000, 18_010)])
 def test_rows_without_weight_are_no_rows_wherever_they_lie(gone: slice) -> None:
-    X, weights = table(10_000), np.ones(10_000)
+    X, weights = table(20_000), np.ones(20_000)
     X[gone], weights[gone] = 1e12, 0.0
     kept = X[weights > 0]
     variances = PCA().fit(X, sample_weight=weights).explained_variance_

@@ -119,7 +119,7 @@ def test_cost_never_rises(case):
 
 def test_many_passes_over_many_partitions_prune_and_agree():
     generator = np.random.default_rng(3)
-    rows = generator.normal(size=(20_000, 5)) + 4 * generator.integers(0, 2, size=(20_000, 5))
+    rows = generator.normal(size=(40_000, 5)) + 4 * generator.integers(0, 2, size=(40_000, 5))
     start = rows[generator.choice(len(rows), 50, replace=False)]
     plain = run(rows, KMeans(50, rows.mean(axis=0), Plain()), start, 25)
     pruned = run(rows, KMeans(50, rows.mean(axis=0), Pruned()), start, 25)
@@ -133,7 +133,7 @@ def test_many_passes_over_many_partitions_prune_and_agree():
 @pytest.mark.parametrize("assignment", [Plain(), Pruned()])
 def test_lost_memo_changes_no_bit(assignment):
     generator = np.random.default_rng(4)
-    rows, weights = generator.normal(size=(9000, 3)), generator.integers(0, 3, size=9000).astype(float)
+    rows, weights = generator.normal(size=(18_000, 3)), generator.integers(0, 3, size=18_000).astype(float)
     model, start = KMeans(20, rows.mean(axis=0), assignment), rows[:20]
     whole = run(rows, model, start, 12, weights)
     broken = run(rows, model, start, 12, weights, forget=(5, 6, 10))
@@ -182,7 +182,7 @@ def test_weight_two_equals_the_row_twice_and_weight_zero_equals_none():
 
 
 def test_order_of_blocks_is_harmless():
-    rows = np.random.default_rng(8).normal(size=(30_000, 3))
+    rows = np.random.default_rng(8).normal(size=(60_000, 3))
     model, blocks = KMeans(9, rows.mean(axis=0)), list(blocks_of(rows))
     params = model.start(rows[:9])
     forth, _ = one_pass(model, params, blocks, {})

@@ -16,7 +16,7 @@ def holed(n, d=3, seed=0):
 
 
 @settings(max_examples=20, deadline=None)
-@given(st.integers(2, 40_000), st.integers(0, 10**6))
+@given(st.integers(2, 80_000), st.integers(0, 10**6))
 def test_blocks_are_the_partitions_of_the_complete_rows(n, seed):
     X, weights = holed(n, seed=seed)
     kept = ~np.isnan(X[:, [0, 2]]).any(axis=1) & (weights > 0)
@@ -31,7 +31,7 @@ def test_blocks_are_the_partitions_of_the_complete_rows(n, seed):
 
 
 def test_some_partitions_are_those_of_all():
-    X, _ = holed(40_000)
+    X, _ = holed(80_000)
     view = View(ArraySource(X), (1, 2), int((~np.isnan(X[:, 1:])).all(axis=1).sum()))
     every = list(view.read())
     (third,) = view.read([2])

@@ -10,7 +10,7 @@ from unveil.core.partition import partition_count
 from unveil.sources import ArraySource
 from unveil.sources.dask import DaskSource, is_dask
 
-ROWS = np.random.default_rng(5).normal(size=(30_000, 3))
+ROWS = np.random.default_rng(5).normal(size=(60_000, 3))
 
 
 def equal(one: DaskSource, other: ArraySource, partitions: list[int] | None = None) -> bool:
@@ -18,17 +18,17 @@ def equal(one: DaskSource, other: ArraySource, partitions: list[int] | None = No
     return all(a[:2] == b[:2] and a.rows.tobytes() == b.rows.tobytes() and a.rows.flags.c_contiguous for a, b in pairs)
 
 
-@pytest.mark.parametrize("chunks", [(30_000, 3), (7_001, 2), ((1, 8_192, 21_807), (1, 2)), (8_192, 1)])
+@pytest.mark.parametrize("chunks", [(60_000, 3), (14_001, 2), ((1, 16_384, 43_615), (1, 2)), (16_384, 1)])
 def test_blocks_are_those_of_the_array(chunks: tuple) -> None:
     source = DaskSource(da.from_array(ROWS, chunks=chunks))
-    assert (source.n_rows, source.n_columns, source.dtype, source.names) == (30_000, 3, np.dtype(np.float64), None)
+    assert (source.n_rows, source.n_columns, source.dtype, source.names) == (60_000, 3, np.dtype(np.float64), None)
     assert equal(source, ArraySource(ROWS))
 
 
 @settings(max_examples=20, deadline=None)
 @given(st.lists(st.integers(0, 3), min_size=1, unique=True))
 def test_a_subset_of_the_partitions(partitions: list[int]) -> None:
-    assert equal(DaskSource(da.from_array(ROWS, chunks=(9_999, 2))), ArraySource(ROWS), partitions)
+    assert equal(DaskSource(da.from_array(ROWS, chunks=(19_999, 2))), ArraySource(ROWS), partitions)
 
 
 def test_partitions_that_are_not_there_are_an_error() -> None:
@@ -39,7 +39,7 @@ def test_partitions_that_are_not_there_are_an_error() -> None:
 @pytest.mark.parametrize("length", [1, 2, 4, 8])
 @pytest.mark.parametrize("keep", [False, True])
 def test_runs_hold_their_partitions(length: int, keep: bool) -> None:
-    source = DaskSource(da.from_array(ROWS, chunks=(6_789, 2)), keep=keep)
+    source = DaskSource(da.from_array(ROWS, chunks=(13_579, 2)), keep=keep)
     expected = list(ArraySource(ROWS).read())
     count = partition_count(source.n_rows, source.n_columns)
     for run in range(-(-count // length)):
@@ -53,16 +53,16 @@ def test_runs_hold_their_partitions(length: int, keep: bool) -> None:
 
 def test_single_precision_stays_and_whole_numbers_become_double() -> None:
     single, whole = ROWS.astype(np.float32), (ROWS * 10).astype(np.int16)
-    assert equal(DaskSource(da.from_array(single, chunks=5_000)), ArraySource(single))
-    assert equal(DaskSource(da.from_array(whole, chunks=5_000)), ArraySource(whole.astype(np.float64)))
+    assert equal(DaskSource(da.from_array(single, chunks=10_000)), ArraySource(single))
+    assert equal(DaskSource(da.from_array(whole, chunks=10_000)), ArraySource(whole.astype(np.float64)))
 
 
 def test_fortran_order_is_undone() -> None:
-    assert equal(DaskSource(da.from_array(np.asfortranarray(ROWS), chunks=(10_000, 3))), ArraySource(ROWS))
+    assert equal(DaskSource(da.from_array(np.asfortranarray(ROWS), chunks=(20_000, 3))), ArraySource(ROWS))
 
 
 def test_chunks_of_unknown_size_are_counted() -> None:
-    array = da.from_array(ROWS, chunks=(7_000, 3))
+    array = da.from_array(ROWS, chunks=(14_000, 3))
     source = DaskSource(array[array[:, 0] > 0])
     assert source.n_rows == (ROWS[:, 0] > 0).sum()
     assert equal(source, ArraySource(ROWS[ROWS[:, 0] > 0]))

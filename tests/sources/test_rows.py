@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from unveil.sources import ArraySource, sample_rows, take
 
-ROWS = np.random.default_rng(1).standard_normal((30_000, 2)).astype(np.float32)
+ROWS = np.random.default_rng(1).standard_normal((60_000, 2)).astype(np.float32)
 
 
-@given(st.lists(st.integers(0, 29_999), max_size=50))
+@given(st.lists(st.integers(0, 59_999), max_size=50))
 def test_take_is_indexing(numbers: list[int]) -> None:
     taken = take(ArraySource(ROWS), numbers)
     assert taken.dtype == np.float32
@@ -27,14 +27,14 @@ def test_take_reads_no_more_than_needed(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(
         ArraySource, "read", lambda self, partitions: (asked.extend(partitions), read(self, partitions))[1]
     )
-    assert np.array_equal(take(ArraySource(ROWS), [29_999, 5, 4]), ROWS[[29_999, 5, 4]])
+    assert np.array_equal(take(ArraySource(ROWS), [59_999, 5, 4]), ROWS[[59_999, 5, 4]])
     assert asked == [0, 3]
 
 
 @pytest.mark.parametrize(
     ("numbers", "error", "said"),
     [
-        ([30_000], IndexError, "rows must be numbers from 0 to 29999, got 30000"),
+        ([60_000], IndexError, "rows must be numbers from 0 to 59999, got 60000"),
         ([-1, 0], IndexError, "got -1 to 0"),
         ([0.5], ValueError, "rows must be a list of whole numbers, got float64"),
         ([[0]], ValueError, r"of shape \(1, 1\)"),

@@ -110,7 +110,7 @@ def assert_blocks(blocks: list[Block], rows: np.ndarray, wanted: list[int] | Non
 
 @pytest.fixture
 def rows() -> np.ndarray:
-    return np.random.default_rng(3).standard_normal((20_000, 3)) * [1.0, 1e-9, 1e12]
+    return np.random.default_rng(3).standard_normal((40_000, 3)) * [1.0, 1e-9, 1e12]
 
 
 @pytest.mark.parametrize("store", STORES)
@@ -123,7 +123,7 @@ def test_every_storage_gives_the_blocks_of_the_array(store: str, rows: np.ndarra
     assert_blocks(list(source.read([2])), rows, [2])
     assert_blocks(list(source.read([2, 0])), rows, [0, 2])
     assert list(source.read([])) == []
-    numbers = [19_999, 0, 8192, 8191, 0]
+    numbers = [39_999, 0, 16384, 16383, 0]
     assert np.array_equal(take(source, numbers), rows[numbers])
 
 
@@ -184,13 +184,13 @@ def test_pickle_carries_paths_and_options_alone(store: str, rows: np.ndarray, tm
 
 def test_repr_counts_nothing(rows: np.ndarray, tmp_path: Path) -> None:
     file = write_parquet(rows, tmp_path)
-    assert repr(unveil.scan(file)) == f"Scan({str(file)!r}, 20,000 rows x 3 columns)"
+    assert repr(unveil.scan(file)) == f"Scan({str(file)!r}, 40,000 rows x 3 columns)"
     text = unveil.scan(write_csv(rows, tmp_path), columns=["c1"])
     assert repr(text).endswith("t.csv', 1 column)")
     list(text.read())
-    assert repr(text).endswith("t.csv', 20,000 rows x 1 column)")
+    assert repr(text).endswith("t.csv', 40,000 rows x 1 column)")
     many = unveil.scan([file] * 5)
-    assert repr(many).endswith("... 5 files], 100,000 rows x 3 columns)")
+    assert repr(many).endswith("... 5 files], 200,000 rows x 3 columns)")
 
 
 def readers() -> list[threading.Thread]:
@@ -219,10 +219,10 @@ def test_partitions_must_exist(rows: np.ndarray, tmp_path: Path) -> None:
 
 def test_a_file_that_changes_is_noticed(rows: np.ndarray, tmp_path: Path) -> None:
     source = unveil.scan(write_csv(rows, tmp_path))
-    assert source.n_rows == 20_000
-    for changed in (rows[:15_000], np.concatenate([rows, rows])):
+    assert source.n_rows == 40_000
+    for changed in (rows[:30_000], np.concatenate([rows, rows])):
         write_csv(changed, tmp_path)
-        with pytest.raises(DataError, match=r"t\.csv: the file changed while it was in use: it had 20,000 rows"):
+        with pytest.raises(DataError, match=r"t\.csv: the file changed while it was in use: it had 40,000 rows"):
             list(source.read())
 
 

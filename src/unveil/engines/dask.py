@@ -54,8 +54,8 @@ class Dask:
     >>> from unveil.engines import Dask
     >>> from unveil.sources import ArraySource
     >>> with Client(processes=False, dashboard_address=":0") as client:
-    ...     list(Dask(client).map(lambda block: float(block.rows.sum()), ArraySource(np.ones((9000, 1)))))
-    [8192.0, 808.0]
+    ...     list(Dask(client).map(lambda block: float(block.rows.sum()), ArraySource(np.ones((18_000, 1)))))
+    [16384.0, 1616.0]
     """
 
     client: Any = None
@@ -111,7 +111,7 @@ def current_client() -> Any:
 def run_length(n_rows: int, n_columns: int) -> int:
     """Partitions in a run: a power of two that follows from the shape of the table alone.
 
-    >>> run_length(50_000, 16), run_length(10**7, 16), run_length(10**7, 5000)
+    >>> run_length(50_000, 16), run_length(2 * 10**7, 8), run_length(10**7, 5000)
     (1, 32, 2)
     """
     fitting = CELLS // (partition_rows(n_columns) * max(n_columns, 1))

@@ -98,7 +98,8 @@ def load(path: PathLike) -> Any:
 
 def _described(estimator: Any) -> dict[str, Any]:
     """What a header says for people and tools; loading uses the class alone."""
-    seed = getattr(estimator, "random_state", None)
+    given, drawn = getattr(estimator, "random_state", None), getattr(estimator, "random_seed_", None)
+    seed = given if isinstance(given, int) else drawn
     return {
         "class": type(estimator).__name__,
         "feature_names": [str(name) for name in getattr(estimator, "feature_names_in_", ())] or None,

@@ -33,9 +33,9 @@ class ArraySource:
     --------
     >>> import numpy as np
     >>> from unveil.sources import ArraySource
-    >>> source = ArraySource(np.arange(20_000.0).reshape(10_000, 2))
+    >>> source = ArraySource(np.arange(40_000.0).reshape(20_000, 2))
     >>> [(block.index, block.start, block.rows.shape) for block in source.read()]
-    [(0, 0, (8192, 2)), (1, 8192, (1808, 2))]
+    [(0, 0, (16384, 2)), (1, 16384, (3616, 2))]
     """
 
     rows: Array

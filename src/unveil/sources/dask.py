@@ -35,9 +35,9 @@ class DaskSource:
     --------
     >>> import dask.array
     >>> from unveil.sources.dask import DaskSource
-    >>> source = DaskSource(dask.array.ones((10_000, 2), chunks=(700, 1)))
+    >>> source = DaskSource(dask.array.ones((20_000, 2), chunks=(1400, 1)))
     >>> [(block.index, block.start, block.rows.shape) for block in source.read()]
-    [(0, 0, (8192, 2)), (1, 8192, (1808, 2))]
+    [(0, 0, (16384, 2)), (1, 16384, (3616, 2))]
     """
 
     def __init__(self, data: Any, keep: bool = False) -> None:
