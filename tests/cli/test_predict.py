@@ -58,7 +58,7 @@ def test_pca_to_stdout(run, iris, tmp_path):
 
 
 def test_streaming_changes_nothing(run, tmp_path, monkeypatch):
-    X = np.random.default_rng(0).normal(size=(20_000, 2))
+    X = np.random.default_rng(0).normal(size=(40_000, 2))
     np.save(tmp_path / "x.npy", X)
     model = unveil.GaussianMixture(3, random_state=0, max_iter=3, tol=1e9).fit(X)
     model.save(tmp_path / "m")

@@ -122,7 +122,7 @@ def test_before_and_after_fit() -> None:
 
 def test_nan_beyond_the_first_partition_is_found() -> None:
     for value, name in ((np.nan, "NaN"), (np.inf, "infinity")):
-        X = np.zeros((9000, 2))
-        X[8999, 1] = value
-        with pytest.raises(ValueError, match=f"{name}: row 8999, column 1"):
+        X = np.zeros((17_000, 2))
+        X[16_999, 1] = value
+        with pytest.raises(ValueError, match=f"{name}: row 16999, column 1"):
             PCA().fit(ArraySource(X))
