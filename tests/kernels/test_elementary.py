@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 @kernel
 def exp_all(x: Floats, out: Floats) -> None:
     for i in range(x.size):
-        out[i] = exp_nonpositive(x[i])
+        out[i] = exp_nonpositive(x[i], -708.0)
 
 
 @kernel
