@@ -10,6 +10,7 @@ from unveil.kernels.distances import to_all, to_own
 from unveil.kernels.gather import account
 from unveil.kernels.prune import loosen
 from unveil.kernels.seeding import approach
+from unveil.models import direct
 from unveil.models.assignment import label, make_filter, readable, revised
 from unveil.models.direct import distances
 
@@ -137,3 +138,16 @@ def test_numpy_and_the_exact_rule_of_the_kernels_give_the_same_labels(generator)
     shift = rows.mean(axis=0)
     plan = make_filter(centres - shift, shift, 8)
     np.testing.assert_array_equal(label(rows, plan).labels, distances(rows, shift, plan.centres).argmin(axis=1))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_numpy_and_the_kernel_keep_the_same_tally(generator, weighted):
+    rows, labels = generator.normal(size=(300, 4)) + 1e4, generator.integers(0, 6, size=300).astype(np.int32)
+    shift, centres, before = rows.mean(axis=0), generator.normal(size=(7, 4)), (labels + 1) % 6
+    weights = generator.integers(0, 3, size=300).astype(float) if weighted else np.empty(0)
+    small, changed, cost = direct.account(rows, shift, weights, before.astype(np.int32), labels, None, centres)
+    tally, _, exact = account(readable(rows), shift, readable(weights), NONE, labels, None, centres)
+    assert changed == 300
+    assert cost == pytest.approx(exact, rel=1e-12)
+    for one, other in zip(small, tally, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)

@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.core.protocols import Array
+from unveil.kernels import gather
 from unveil.kernels.assign import Bounds, Filter, Packed, Tiles, label_all, make_tiles
 from unveil.kernels.prune import Work, revise
-from unveil.models.direct import distances
+from unveil.models import direct
 
 FOUR = 4  # kernels take centres in fours
 COARSE = 16  # the scale is a power of 2**16, so that it rarely changes between passes
@@ -41,6 +42,10 @@ class Assignment(Protocol):
     def assign(self, rows: Array, plan: Filter, known: Known | None) -> Known:
         """Labels at the centres of `plan`; `known` is what an earlier pass returned, or None."""
 
+    @property
+    def account(self) -> Any:
+        """How counts, sums and scatter follow from labels: see `unveil.kernels.gather.account`."""
+
 
 @dataclass(frozen=True)
 class Plain:
@@ -48,6 +53,8 @@ class Plain:
 
     Best where centres are few, or the table is so long that bounds do not fit in memory.
     """
+
+    account = staticmethod(gather.account)
 
     def group_size(self, n_clusters: int) -> int:
         """All centres together."""
@@ -74,6 +81,8 @@ class Pruned:
 
     groups: int = 8
 
+    account = staticmethod(gather.account)
+
     def group_size(self, n_clusters: int) -> int:
         """Eight centres or more to a group."""
         size = max(-(-n_clusters // self.groups), 8)
@@ -88,7 +97,9 @@ class Pruned:
 
 @dataclass(frozen=True)
 class Direct:
-    """Every distance in NumPy: for small tables. Remembers labels alone."""
+    """Everything in NumPy: for small tables. Remembers labels alone."""
+
+    account = staticmethod(direct.account)
 
     def group_size(self, n_clusters: int) -> int:
         """All centres together."""
@@ -96,7 +107,7 @@ class Direct:
 
     def assign(self, rows: Array, plan: Filter, known: Known | None) -> Known:
         """The nearest by distance, the first of equals."""
-        labels = np.argmin(distances(rows, plan.shift, plan.centres), axis=1).astype(np.int32)
+        labels = np.argmin(direct.distances(rows, plan.shift, plan.centres), axis=1).astype(np.int32)
         nothing = np.empty(0, plan.norms.dtype)
         return Known(plan, Bounds(labels, nothing, nothing.reshape(1, 0)))
 

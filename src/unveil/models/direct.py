@@ -1,7 +1,7 @@
-"""Squared distances to all centres in plain NumPy: for tables so small that compiling a kernel would take longer.
+"""K-means in plain NumPy: for tables so small that compiling a kernel would take longer than all the work.
 
-Coordinate after coordinate, rounded after every operation: the bits of the exact rule in `unveil.kernels.assign`, so a
-label never depends on which of the two found it.
+Distances are taken coordinate after coordinate, rounded after every operation: the bits of the exact rule in
+`unveil.kernels.assign`, so a label never depends on which of the two found it.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from unveil.kernels.gather import Tally
 
 Floats = NDArray[np.float64]
 SMALL = 1 << 19  # cells of the table times centres: about a millisecond
@@ -28,3 +30,24 @@ def distances(rows: NDArray[Any], shift: Floats, centres: Floats) -> Floats:
             gaps = (rows[:, column].astype(np.float64) - origin)[:, None] - coordinates
             total += gaps * gaps
     return total
+
+
+def account(
+    rows: NDArray[Any],
+    shift: Floats,
+    weights: Floats,
+    before: NDArray[np.int32],
+    labels: NDArray[np.int32],
+    known: Tally | None,
+    centres: Floats,
+) -> tuple[Tally, int, float]:
+    """What `unveil.kernels.gather.account` does: the tally of `labels`, how many changed, and the cost."""
+    k, x = len(centres), rows - shift
+    share = weights if len(weights) else np.ones(len(x))
+    counts, sums = np.bincount(labels, share, k), np.zeros(centres.shape)
+    np.add.at(sums, labels, share[:, None] * x)
+    means = sums / np.where(counts > 0, counts, 1.0)[:, None]
+    scatter = np.bincount(labels, share * np.sum((x - means[labels]) ** 2, axis=1), k)
+    away = np.where(counts > 0, np.sum((means - centres) ** 2, axis=1), 0.0)
+    changed = len(labels) if len(before) == 0 else int(np.count_nonzero(before != labels))
+    return Tally(counts, sums, scatter), changed, float(np.sum(scatter + counts * away))

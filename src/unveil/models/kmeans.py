@@ -25,7 +25,7 @@ from unveil.core.protocols import Array, Block, Expectation, Model
 from unveil.core.statistics import Statistics
 from unveil.kernels.assign import Filter
 from unveil.kernels.distances import to_all, to_own
-from unveil.kernels.gather import Tally, account
+from unveil.kernels.gather import Tally
 from unveil.models.assignment import Assignment, Direct, Known, Plain, Pruned, label, make_filter, readable
 from unveil.models.direct import distances, is_small
 
@@ -127,7 +127,9 @@ class KMeans(Model):
         before, tally = (NONE, None) if memo is None else (memo.known.bounds.labels, memo.tally)
         weights = NO_WEIGHTS if block.weights is None else readable(block.weights)
         labels = known.bounds.labels
-        tally, changed, inertia = account(rows, self.shift, weights, before, labels, tally, plan.centres)
+        tally, changed, inertia = self.assignment.account(
+            rows, self.shift, weights, before, labels, tally, plan.centres
+        )
         weight = float(len(rows) if block.weights is None else block.weights.sum())
         statistics = Statistics(
             weight=weight,
