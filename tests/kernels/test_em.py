@@ -13,7 +13,6 @@ from unveil.expectations import Exact
 from unveil.families.bernoulli import Bernoulli, BernoulliParams
 from unveil.families.covariance import Diagonal, Full, Spherical, Tied
 from unveil.families.gaussian import Gaussian, GaussianParams
-from unveil.models import mixture
 from unveil.models.mixture import Mixture, MixtureParams
 
 
@@ -38,11 +37,10 @@ def rows_and_model(kind: Any, spread: float) -> tuple[Any, Mixture, MixtureParam
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("spread", [0.5, 30.0])  # most pairs count; hardly any do
 @pytest.mark.parametrize("kind", [Full, Tied, Diagonal, Spherical, Bernoulli])
-def test_equals_the_tile_loop(kind: Any, spread: float, dtype: Any, weighted: bool, monkeypatch: Any) -> None:
+def test_equals_the_tile_loop(kind: Any, spread: float, dtype: Any, weighted: bool) -> None:
     rows, model, params = rows_and_model(kind, spread)
     weights = np.random.default_rng(1).integers(0, 3, len(rows)).astype(float) if weighted else None
     block, plan = Block(0, 0, rows.astype(dtype), weights), model.prepare(params)
-    monkeypatch.setattr(mixture, "WORTH_COMPILING", 0)
     fused, _ = model.expect(plan, block, Exact(), None, lambda: None)  # type: ignore[arg-type,return-value]
     slow = model._expect_by_tiles(plan, block, Exact(), lambda: None)  # type: ignore[arg-type,return-value]
     np.testing.assert_allclose(fused["log_likelihood"], slow["log_likelihood"], rtol=1e-13)
@@ -51,12 +49,17 @@ def test_equals_the_tile_loop(kind: Any, spread: float, dtype: Any, weighted: bo
     assert fused["free_energy"] == fused["log_likelihood"]
 
 
-def test_a_model_with_its_own_frames_goes_by_tiles(monkeypatch: Any) -> None:
+def test_a_model_with_its_own_frames_goes_by_tiles() -> None:
     rows, model, params = rows_and_model(Full, 30.0)
-    monkeypatch.setattr(mixture, "WORTH_COMPILING", 0)
     moved = replace(params, components=replace(params.components, origins=params.components.means))
     block = Block(0, 0, rows)
     far, _ = model.expect(model.prepare(moved), block, Exact(), None, lambda: None)  # type: ignore[arg-type,return-value]
     near, _ = model.expect(model.prepare(params), block, Exact(), None, lambda: None)  # type: ignore[arg-type,return-value]
     np.testing.assert_allclose(far["log_likelihood"], near["log_likelihood"], rtol=1e-12)
     np.testing.assert_allclose(far["moments"][:, 0], near["moments"][:, 0], rtol=1e-9)
+
+
+def test_only_long_passes_are_compiled() -> None:
+    _, model, _ = rows_and_model(Full, 1.0)
+    assert not model.suited_to(1000).compiled
+    assert model.suited_to(1_000_000).compiled

@@ -181,7 +181,7 @@ class MixtureEstimator(Savable, Iterative, DensityMixin, BaseEstimator, ABC):
 
     def _parts(self, model: Mixture, source: Source) -> Parts:
         return Parts(
-            model,
+            model.suited_to(source.n_rows),
             source,
             resolve("expectation", self.expectation, EXPECTATIONS, "responsibilities"),
             resolve("schedule", self.schedule, SCHEDULES, "sweep"),

@@ -10,7 +10,7 @@ makes its parameters of the moments.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +23,7 @@ from unveil.kernels.em import expect_block
 from unveil.kernels.tiles import tile_rows
 
 Floats = NDArray[np.float64]
-WORTH_COMPILING = 1 << 17  # cells of a block times statistics: below, the tile loop in Python is as fast
+WORTH_COMPILING = 1 << 23  # rows times statistics times components: a pass of some milliseconds
 
 
 @dataclass(frozen=True)
@@ -58,6 +58,12 @@ class Mixture(Model):
     family: Family
     n_components: int
     shift: Floats
+    compiled: bool = True  # whether the E step may be one compiled piece
+
+    def suited_to(self, n_rows: int) -> Mixture:
+        """This model for a table of `n_rows`: compiling the E step takes seconds that a small one never gives back."""
+        work = n_rows * self.n_components * self.family.n_statistics(len(self.shift))
+        return replace(self, compiled=work >= WORTH_COMPILING)
 
     def prepare(self, params: MixtureParams) -> Plan:
         """Natural parameters with the log-weights in the constant term."""
@@ -72,7 +78,7 @@ class Mixture(Model):
         """Responsibilities of a block, summed up as moments."""
         sums = self.family.sums
         plain = not plan.own_frames and getattr(expectation, "posterior", False)
-        if sums is not None and plain and len(block.rows) * plan.natural.size >= WORTH_COMPILING:
+        if self.compiled and sums is not None and plain:
             weights = np.empty(0) if block.weights is None else np.ascontiguousarray(block.weights)
             moments, bound = expect_block(_readable(block.rows), weights, self.shift, plan.natural, sums)
             return self._statistics(block, moments, bound, bound), memo
