@@ -79,12 +79,10 @@ def same(one: Statistics, other: Statistics) -> None:
 def numbers(params: Any) -> dict[str, Any]:
     """All arrays and numbers inside parameters, by name."""
     found: dict[str, Any] = {}
-    for name, value in vars(params).items():
-        found.update(
-            {f"{name}.{key}": item for key, item in numbers(value).items()}
-            if hasattr(value, "__dict__")
-            else {name: value}
-        )
+    inside = dict(enumerate(params)) if isinstance(params, tuple) else vars(params)
+    for name, value in inside.items():
+        deeper = hasattr(value, "__dict__") or isinstance(value, tuple)
+        found.update({f"{name}.{key}": item for key, item in numbers(value).items()} if deeper else {str(name): value})
     return found
 
 

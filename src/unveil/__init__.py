@@ -15,11 +15,16 @@ _HOMES = {
     "KMeans": "unveil.estimators.kmeans",
     "GaussianMixture": "unveil.estimators.gaussian_mixture",
     "BernoulliMixture": "unveil.estimators.bernoulli_mixture",
+    "CategoricalMixture": "unveil.estimators.categorical_mixture",
+    "PoissonMixture": "unveil.estimators.poisson_mixture",
+    "StudentMixture": "unveil.estimators.student_mixture",
+    "MixedMixture": "unveil.estimators.mixed_mixture",
+    "merge": "unveil.estimators.merging",
     "scan": "unveil.sources.scan",
     "load": "unveil.estimators.persistence",
     "select": "unveil.selection",
 }
-_MODULES = ("engines", "expectations", "information", "plot", "schedules", "selection")
+_MODULES = ("engines", "expectations", "families", "information", "plot", "schedules", "selection")
 
 __all__ = [*_HOMES, *_MODULES, "__version__"]
 

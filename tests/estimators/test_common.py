@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from unveil import PCA, BernoulliMixture, GaussianMixture, KMeans
+from unveil import (
+    PCA,
+    BernoulliMixture,
+    CategoricalMixture,
+    GaussianMixture,
+    KMeans,
+    MixedMixture,
+    PoissonMixture,
+    StudentMixture,
+)
 
 RANDOM_START = (
     "a start is drawn by row number, so repeated rows draw another one; from the same start weights do equal rows"
@@ -17,7 +26,19 @@ def exemptions(estimator):
 
 
 @parametrize_with_checks(
-    [PCA(), KMeans(n_clusters=3), GaussianMixture(), BernoulliMixture()], expected_failed_checks=exemptions
+    [
+        PCA(),
+        KMeans(n_clusters=3),
+        GaussianMixture(),
+        GaussianMixture(covariance_type="VEV"),
+        GaussianMixture(covariance_type="EVE"),
+        BernoulliMixture(),
+        CategoricalMixture(),
+        PoissonMixture(),
+        StudentMixture(),
+        MixedMixture(),
+    ],
+    expected_failed_checks=exemptions,
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

@@ -192,7 +192,8 @@ def test_rows_that_are_all_the_same(covariance_type: str) -> None:
 @by_type
 def test_as_many_components_as_rows(covariance_type: str) -> None:
     X = np.array([[0.0, 0.0], [5.0, 1.0], [-3.0, 8.0]])
-    model = GaussianMixture(3, covariance_type=covariance_type, random_state=0).fit(X)
+    with pytest.warns(FitWarning, match="more parameters"):
+        model = GaussianMixture(3, covariance_type=covariance_type, random_state=0).fit(X)
     assert sorted(model.predict(X).tolist()) == [0, 1, 2]
     np.testing.assert_allclose(model.weights_, 1 / 3)
 

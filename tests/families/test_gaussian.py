@@ -127,8 +127,8 @@ def test_only_components_that_are_narrow_against_their_distance_get_a_frame(stru
     means = np.array([[0.5, 0.0], [0.0, 2.0 * np.sqrt(NARROW)]])
     framed = family.recentre(GaussianParams(means, covariances, np.zeros((2, 2))))
     np.testing.assert_array_equal(framed.origins, [[0.0, 0.0], means[1]])
-    ((component, origin),) = family.own_frames(framed)
+    ((component, origin),) = family.plan(framed).own_frames
     assert component == 1
     np.testing.assert_array_equal(origin, means[1])
     again = family.recentre(GaussianParams(means / 4, covariances, framed.origins))
-    assert family.own_frames(again) == ()
+    assert family.plan(again).own_frames == ()

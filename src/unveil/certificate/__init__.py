@@ -1,5 +1,6 @@
 """What a fit is checked for, and how it is said."""
 
-from unveil.certificate.certificate import Certificate, Finding, FitWarning, examine
+from unveil.certificate.certificate import Certificate, Finding, FitWarning
+from unveil.certificate.checks import examine
 
 __all__ = ["Certificate", "Finding", "FitWarning", "examine"]

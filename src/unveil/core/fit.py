@@ -11,12 +11,13 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
+from unveil.core.partition import partition_count
 from unveil.core.protocols import Block, Engine, Expectation, Memo, Model, Params, Schedule, Source, Work
 from unveil.core.result import Fit, History, Record, State, Status, add_events
 from unveil.core.statistics import Statistics
@@ -71,23 +72,32 @@ class ExpectationStep:
 
     def __call__(self, block: Block, memo: Memo) -> tuple[Statistics, Memo]:
         """Statistics of `block`, and what it wants to remember."""
-        random = partial(stream, self.seed, self.number, block.index)
+        random = cache(partial(stream, self.seed, self.number, block.index))  # one stream for all tiles of the block
         return self.model.expect(self.plan, block, self.expectation, memo, random)
 
 
 class _Passes:
-    """Runs E steps for a schedule, carrying the memos and counting the passes."""
+    """Runs E steps for a schedule, carrying the memos and counting the passes over all rows."""
 
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
         self.memos: Any = None
-        self.number = 0
+        self.number = 0  # of the call: every one has random streams of its own
+        self.partitions = 0  # seen so far
+        self.count = partition_count(parts.source.n_rows, parts.source.n_columns)
+
+    @property
+    def passes(self) -> int:
+        """Whole passes so far."""
+        return self.partitions // self.count
 
     def __call__(self, params: Params, partitions: Sequence[int] | None = None) -> Statistics:
         parts = self.parts
-        step = ExpectationStep(parts.model, parts.model.prepare(params), parts.expectation, parts.seed, self.number)
+        plan, expectation = parts.model.prepare(params), parts.expectation.at(self.passes)
+        step = ExpectationStep(parts.model, plan, expectation, parts.seed, self.number)
         statistics, self.memos = parts.engine.map_reduce(step, parts.source, self.memos, partitions)
         self.number += 1
+        self.partitions += self.count if partitions is None else len(partitions)
         return statistics
 
 
@@ -96,30 +106,46 @@ def fit(parts: Parts, start: Params) -> Fit:
 
     Ctrl-C ends the climb early and keeps what was reached.
     """
-    work = Work(parts.model, parts.source, _Passes(parts))
+    check_allowed(parts)
+    passes = _Passes(parts)
+    work = Work(parts.model, parts.source, passes)
     began = perf_counter()
     params, statistics, schedule_state = start, Statistics(), None
+    entered = start
     records: list[Record] = []
     events: Counter[str] = Counter()
     status = Status.MAX_ITER
     before: State | None = None
     try:
         for iteration in range(1, parts.max_iter + 1):
-            prior = parts.model.log_prior(params)
+            entering = params
             params, statistics, schedule_state = parts.schedule.sweep(work, params, schedule_state)
+            entered = parts.schedule.measured_at(entering, schedule_state)
+            prior = parts.model.log_prior(entered)
             records.append(record_of(statistics, prior, perf_counter() - began))
             add_events(events, parts.model.events(statistics, params))
+            add_events(events, parts.schedule.events(schedule_state))
             state = State(iteration, params, statistics, records[-1])
             for callback in parts.callbacks:
                 callback(state)
-            if before is not None and parts.stop(before, state):
+            settled = parts.expectation.settled(passes.passes)
+            if before is not None and settled and parts.stop(before, state):
                 status = Status.CONVERGED
                 break
             before = state
     except KeyboardInterrupt:
         logger.warning("interrupted after %d passes; keeping the best so far", len(records))
         status = Status.INTERRUPTED
-    return Fit(params, statistics, History(tuple(records), dict(events), status, parts.schedule.monotone))
+    monotone = parts.schedule.monotone and parts.expectation.monotone
+    return Fit(params, statistics, History(tuple(records), dict(events), status, monotone, (), passes.passes), entered)
+
+
+def check_allowed(parts: Parts) -> None:
+    """Raise a ValueError that says why these parts do not go together, where they do not."""
+    reason = parts.schedule.refuse(parts.model, parts.expectation)
+    if reason is not None:
+        schedule, expectation = parts.schedule.name, type(parts.expectation).__name__
+        raise ValueError(f"schedule {schedule} with expectation {expectation} is not possible: {reason}")
 
 
 def record_of(statistics: Statistics, prior: float, seconds: float) -> Record:

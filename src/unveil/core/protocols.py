@@ -64,9 +64,24 @@ class Bound(NamedTuple):
     free_energy: float
 
 
-class Expectation(Protocol):
-    """Picks q given the joint log-probabilities of a tile."""
+class Expectation(ABC):
+    """Picks q given the joint log-probabilities of a tile. Frozen; what changes from pass to pass is asked of `at`."""
 
+    posterior: bool = False  # is q the posterior itself? Models may have a faster way to it
+    monotone: bool = True  # does a new pass never lower the free energy?
+    steady: bool = True  # does one pass at the same parameters give the same q as another? Not so when it is drawn
+    active: int | None = None  # length of the lists that q is kept to between refreshes
+    refresh: int = 1  # passes between refreshes of those lists
+
+    def at(self, passes: int) -> Expectation:
+        """The expectation of a pass, given how many came before."""
+        return self
+
+    def settled(self, passes: int) -> bool:
+        """Whether it will stay as it is after so many passes; no fit has converged before."""
+        return True
+
+    @abstractmethod
     def responsibilities(
         self,
         logits: NDArray[np.float64],
@@ -82,6 +97,8 @@ class Model(ABC):
     A model of your own needs `expect` and `maximise`; the statistics must hold the scalars ``weight`` (the sum of
     row weights), ``log_likelihood`` and ``free_energy``, each summed over the block, at the parameters given.
     """
+
+    smooth: bool = True  # do statistics move smoothly with the parameters, so that they can be extrapolated?
 
     def prepare(self, params: Params) -> Any:
         """What the E step of every block needs, computed once a pass (Cholesky factors, say)."""
@@ -101,13 +118,51 @@ class Model(ABC):
         """Move the points about which moments are taken. Schedules call it where no older statistics live on."""
         return params
 
+    def same_frames(self, one: Params, other: Params) -> bool:
+        """Whether statistics under both parameters are about the same points, so that they add."""
+        return True
+
     def log_prior(self, params: Params) -> float:
         """Log-density of the prior, added to the free energy that is monitored."""
         return 0.0
 
+    def energy(self, statistics: Statistics, params: Params) -> float:
+        """E_q[log p(x, s | params)] of statistics gathered under any q: what incremental and generalized EM climb."""
+        raise TypeError(f"{type(self).__name__} has no energy, which incremental and generalized EM need")
+
+    def admissible(self, statistics: Statistics) -> bool:
+        """Could these be the statistics of real rows? What acceleration extrapolates must be."""
+        return all(bool(np.all(np.isfinite(value))) for value in statistics.values())
+
+    def dead(self, statistics: Statistics) -> NDArray[np.intp]:
+        """Numbers of the hidden values to which no row belongs any more."""
+        return np.empty(0, dtype=np.intp)
+
+    def coordinates(self, params: Params) -> Coordinates:
+        """Unconstrained coordinates around `params`, for schedules that follow a gradient."""
+        raise TypeError(f"{type(self).__name__} has no unconstrained coordinates, which gradient schedules need")
+
     def events(self, statistics: Statistics, params: Params) -> Mapping[str, int]:
         """What had to be mended in this M step: ``{"floored": 1}``. The certificate adds these up."""
         return {}
+
+
+class Coordinates(Protocol):
+    """A chart of the parameters: vectors of any real numbers, and the parameters they stand for."""
+
+    @property
+    def origin(self) -> NDArray[np.float64]:
+        """The vector of the parameters around which the chart was made."""
+
+    def params(self, vector: NDArray[np.float64]) -> Params:
+        """Parameters at a vector."""
+
+    def gradient(self, statistics: Statistics, vector: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Gradient of ``energy(statistics, params(vector)) + log_prior(params(vector))`` in `vector`.
+
+        By Fisher's identity this is the gradient of the log-likelihood (plus prior) where the statistics were gathered
+        at the same parameters under the exact posterior.
+        """
 
 
 Step = Callable[[Block, Memo], tuple[Statistics, Memo]]
@@ -136,10 +191,29 @@ class Work(NamedTuple):
     expect: Callable[[Params, Sequence[int] | None], Statistics]
 
 
-class Schedule(Protocol):
+class Schedule(ABC):
     """When and how far the parameters move."""
 
     monotone: bool  # does theory promise that the free energy never falls?
+    statistical: bool = False  # are the new parameters the M step of the statistics that a sweep returns?
 
+    @abstractmethod
     def sweep(self, work: Work, params: Params, state: Any) -> tuple[Params, Statistics, Any]:
         """One pass over the data: new parameters, the statistics of the pass, and the schedule's own state."""
+
+    def refuse(self, model: Model, expectation: Expectation) -> str | None:
+        """Why this schedule cannot drive `model` under `expectation`; None if it can."""
+        return None
+
+    def measured_at(self, entering: Params, state: Any) -> Params:
+        """The parameters to which the free energy of the last sweep belongs: those that entered it, as a rule."""
+        return entering
+
+    @property
+    def name(self) -> str:
+        """What to call it in a message."""
+        return type(self).__name__
+
+    def events(self, state: Any) -> Mapping[str, int]:
+        """What had to be mended in the last sweep: ``{"taken_back": 1}``."""
+        return {}

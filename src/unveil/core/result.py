@@ -47,6 +47,7 @@ class History(Sequence[Record]):
     status: Status = Status.MAX_ITER
     monotone: bool = True  # did the schedule promise that the objective never falls?
     restarts: tuple[float, ...] = ()  # final objective of every start, the best among them
+    passes: int = 0  # over all rows: more than there are records where a step was taken back
 
     def __getitem__(self, index: Any) -> Any:
         return self.records[index]
@@ -86,7 +87,12 @@ class History(Sequence[Record]):
     def to_dict(self) -> dict[str, Any]:
         """Plain lists and numbers, for a file."""
         columns = {name: self.column(name).tolist() for name in Record._fields}
-        plain = {"events": dict(self.events), "status": self.status.name, "monotone": self.monotone}
+        plain = {
+            "events": dict(self.events),
+            "status": self.status.name,
+            "monotone": self.monotone,
+            "passes": self.passes,
+        }
         return {"columns": columns, "restarts": list(self.restarts), **plain}
 
     @classmethod
@@ -96,7 +102,9 @@ class History(Sequence[Record]):
         records = tuple(Record(*map(float, row)) for row in zip(*columns, strict=True))
         events = {str(name): int(count) for name, count in plain["events"].items()}
         restarts = tuple(map(float, plain["restarts"]))
-        return cls(records, events, Status[plain["status"]], bool(plain["monotone"]), restarts)
+        return cls(
+            records, events, Status[plain["status"]], bool(plain["monotone"]), restarts, int(plain.get("passes", 0))
+        )
 
 
 class State(NamedTuple):
@@ -115,6 +123,7 @@ class Fit:
     params: Any
     statistics: Statistics
     history: History
+    entered: Any = None  # the parameters at which the last pass began
 
     @property
     def objective(self) -> float:

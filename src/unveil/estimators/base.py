@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import warnings
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -72,11 +73,12 @@ class Iterative:
 
     verbose: int
     random_state: Any
+    _takes_missing: bool = False  # may cells be NaN?
     _stream: Stream  # where `partial_fit` goes on; set by every fit
 
     def _callbacks_for(self, source: Source, interval: int = 1) -> tuple[Callback, ...]:
         """The guard against NaN, the log if asked for, and what a progress bar has hung on the instance."""
-        callbacks: tuple[Callback, ...] = (FiniteGuard(source), *getattr(self, "_callbacks", ()))
+        callbacks: tuple[Callback, ...] = (FiniteGuard(source, self._takes_missing), *getattr(self, "_callbacks", ()))
         if not self.verbose:
             return callbacks
         if logger.getEffectiveLevel() > logging.INFO:
@@ -89,12 +91,12 @@ class Iterative:
         """Why the free energy of this fit may fall, if there is a reason."""
         return None
 
-    def _report(self, outcome: Fit, counts: Any) -> None:
+    def _report(self, outcome: Fit, counts: Any, figures: Mapping[str, float] | None = None) -> None:
         """Set what every iterative estimator has, and warn where the fit is not fine."""
         self.history_ = outcome.history
         self.converged_ = outcome.status is Status.CONVERGED
         self.n_iter_ = len(outcome.history)
-        self.certificate_ = examine(outcome.history, counts, self._excuse())
+        self.certificate_ = examine(outcome.history, counts, self._excuse(), figures)
         for message in self.certificate_.warnings:
             kind = ConvergenceWarning if message.startswith(("not converged", "interrupted")) else FitWarning
             warnings.warn(f"{type(self).__name__}: {message}", kind, stacklevel=4)

@@ -7,11 +7,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 from sklearn.utils._param_validation import Interval
 
 from unveil.core.protocols import Source
-from unveil.estimators.mixture import MixtureEstimator
+from unveil.estimators.mixture import MixtureEstimator, narrowed
+from unveil.families.base import Family
 from unveil.families.bernoulli import FLOOR, Bernoulli, BernoulliParams
+from unveil.families.priors import Beta
 from unveil.models.mixture import MixtureParams
 from unveil.sources.binarized import Binarized
 
@@ -33,8 +36,10 @@ class BernoulliMixture(MixtureEstimator):
         Limit of passes over the data.
     n_init : int, default=1
         Number of starts; the best is kept.
-    init_params : {"kmeans", "k-means++", "random_from_data", "random"}, default="kmeans"
-        Where to start.
+    init_params, responsibilities_init, weight_concentration_prior, empty_components
+        As in :class:`unveil.GaussianMixture`.
+    probability_prior : pair of floats, optional
+        Parameters, at least 1, of a Beta prior on every probability.
     random_state : int, RandomState or None
     warm_start : bool, default=False
         Go on from the last fit.
@@ -63,8 +68,10 @@ class BernoulliMixture(MixtureEstimator):
     """
 
     _parameter_constraints = MixtureEstimator._parameter_constraints | {
-        "binarize": [Interval(Real, None, None, closed="neither"), None]
+        "binarize": [Interval(Real, None, None, closed="neither"), None],
+        "probability_prior": [tuple, list, None],
     }
+    _takes_missing = True
 
     def __init__(
         self,
@@ -74,7 +81,11 @@ class BernoulliMixture(MixtureEstimator):
         tol: float = 1e-6,
         max_iter: int = 1000,
         n_init: int = 1,
-        init_params: str = "kmeans",
+        init_params: str = "auto",
+        responsibilities_init: Any = None,
+        weight_concentration_prior: float | None = None,
+        probability_prior: Any = None,
+        empty_components: str = "reseed",
         random_state: Any = None,
         warm_start: bool = False,
         verbose: int = 0,
@@ -89,6 +100,10 @@ class BernoulliMixture(MixtureEstimator):
         self.max_iter = max_iter
         self.n_init = n_init
         self.init_params = init_params
+        self.responsibilities_init = responsibilities_init
+        self.weight_concentration_prior = weight_concentration_prior
+        self.probability_prior = probability_prior
+        self.empty_components = empty_components
         self.random_state = random_state
         self.warm_start = warm_start
         self.verbose = verbose
@@ -103,23 +118,23 @@ class BernoulliMixture(MixtureEstimator):
         return self.probabilities_
 
     def _family(self) -> Bernoulli:
-        return Bernoulli()
+        return Bernoulli(None if self.probability_prior is None else Beta(*map(float, self.probability_prior)))
 
     def _view(self, source: Source) -> Source:
         """The rows as zeros and ones."""
         if self.binarize is not None:
             return Binarized(source, float(self.binarize))
         for block in source.read():
-            bad = np.argwhere((block.rows != 0) & (block.rows != 1))
+            bad = np.argwhere((block.rows != 0) & (block.rows != 1) & ~np.isnan(block.rows))
             if len(bad):
                 row, column = map(int, bad[0])
                 got = f"got {block.rows[row, column]:g} at row {block.start + row}, column {column}"
                 raise ValueError(f"X must hold zeros and ones only while binarize is None, {got}")
         return source
 
-    def _show(self, params: MixtureParams, shift: Floats, order: NDArray[np.intp]) -> None:
-        self.weights_ = params.weights[order]
-        self.probabilities_ = params.components.probabilities[order]
+    def _show(self, params: MixtureParams, shift: Floats) -> None:
+        self.weights_ = params.weights
+        self.probabilities_ = params.components.probabilities
 
     def _recall(self, shift: Floats) -> MixtureParams:
         probabilities = np.clip(np.asarray(self.probabilities_, dtype=np.float64), FLOOR, 1 - FLOOR)
@@ -128,11 +143,10 @@ class BernoulliMixture(MixtureEstimator):
     def _shift(self) -> Floats:
         return np.zeros(self.probabilities_.shape[1])
 
-    def _n_parameters(self) -> int:
-        n_components, n_columns = self.probabilities_.shape
-        return n_components - 1 + n_components * n_columns
-
-    def _draw(self, component: int, count: int, random: np.random.RandomState) -> Floats:
-        chances = self.probabilities_[component]
-        drawn: Floats = (random.random_sample((count, len(chances))) < chances).astype(np.float64)
-        return drawn
+    def _described_by(
+        self, family: Family, params: MixtureParams, shift: Floats, columns: NDArray[np.intp]
+    ) -> BernoulliMixture:
+        made = clone(self)
+        narrowed(self, made, columns)
+        made._show(params, shift)
+        return made

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Real
 from typing import Any
 
@@ -10,10 +11,14 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array
 
-from unveil.estimators.mixture import MixtureEstimator
+from unveil.core.protocols import Source
+from unveil.estimators.mixture import MixtureEstimator, narrowed
+from unveil.estimators.prior import prior_of
 from unveil.estimators.registry import STRUCTURES, lookup
+from unveil.families.base import Family
 from unveil.families.covariance import Structure
 from unveil.families.gaussian import Gaussian, GaussianParams
+from unveil.families.priors import NormalInverseWishart
 from unveil.models.mixture import MixtureParams
 
 Floats = NDArray[np.float64]
@@ -28,18 +33,35 @@ class GaussianMixture(MixtureEstimator):
     Parameters
     ----------
     n_components : int, default=1
-    covariance_type : {"full", "tied", "diag", "spherical"}, default="full"
+    covariance_type : str, default="full"
+        "full", "tied", "diag", "spherical" as in scikit-learn, or one of mclust's fourteen: a letter each for volume,
+        shape and orientation, E for equal, V for varying, I for none: EII VII EEI VEI EVI VVI EEE VEE EVE VVE EEV VEV
+        EVV VVV. (full is VVV, tied EEE, diag VVI, spherical VII.)
     tol, reg_covar, max_iter, n_init, weights_init, means_init, precisions_init, random_state, warm_start, \
 verbose, verbose_interval
         As in scikit-learn.
-    init_params : {"kmeans", "k-means++", "random_from_data", "random"}, default="kmeans"
-        Where to start. The first three give each row to the nearest of some centres; "random" draws responsibilities.
+    init_params : str, default="auto"
+        Where to start. "auto" runs several cheap starts a few passes each and goes on with the best (emEM). By name:
+        "kmeans", "whitened" (K-means after whitening), "hierarchical" (model-based, as mclust's), "k-means++",
+        "random_from_data", "furthest", "random" (responsibilities).
+    responsibilities_init : array-like of shape (n_samples, n_components), optional
+        First responsibilities, from which the first M step is made.
+    weight_concentration_prior : float, optional
+        Parameter, at least 1, of a symmetric Dirichlet prior on the weights.
+    mean_precision_prior, mean_prior, degrees_of_freedom_prior, covariance_prior : optional
+        A normal-inverse-Wishart prior of each component, which is on as soon as one of them is given. What is not given
+        is as in mclust: precision 0.01, the mean of the data, columns + 2, the covariance of the data over
+        n_components ** (2 / columns). The mode of the posterior is found, and its log-density is what is monitored.
+    empty_components : {"reseed", "keep", "error"}, default="reseed"
+        What becomes of a component that loses all its rows: "reseed" moves it to the rows that are explained worst.
     engine : {"auto", "threads", "dask"} or engine, default="auto"
         Where the work runs; it changes nothing but the time.
-    schedule : {"batch", "stepwise"} or schedule, default="batch"
-        When the parameters move.
-    expectation : {"exact", "hard"} or expectation, default="exact"
-        Which distribution over the components the E step picks.
+    schedule : str or schedule, default="batch"
+        When the parameters move: "batch", "incremental", "stepwise", "gradient", "ascent", "lbfgs", "squarem".
+    expectation : str or expectation, default="exact"
+        Which distribution over the components the E step picks: "exact", "hard", "sampled", "sparse", "annealed".
+
+    Missing cells (NaN) are taken: EM runs on what is there.
 
     Attributes
     ----------
@@ -68,7 +90,12 @@ verbose, verbose_interval
         "weights_init": ["array-like", None],
         "means_init": ["array-like", None],
         "precisions_init": ["array-like", None],
+        "mean_precision_prior": [Interval(Real, 0.0, None, closed="neither"), None],
+        "mean_prior": ["array-like", None],
+        "degrees_of_freedom_prior": [Interval(Real, 0.0, None, closed="neither"), None],
+        "covariance_prior": ["array-like", None],
     }
+    _takes_missing = True
 
     def __init__(
         self,
@@ -79,10 +106,17 @@ verbose, verbose_interval
         reg_covar: float = 1e-6,
         max_iter: int = 100,
         n_init: int = 1,
-        init_params: str = "kmeans",
+        init_params: str = "auto",
         weights_init: Any = None,
         means_init: Any = None,
         precisions_init: Any = None,
+        responsibilities_init: Any = None,
+        weight_concentration_prior: float | None = None,
+        mean_precision_prior: float | None = None,
+        mean_prior: Any = None,
+        degrees_of_freedom_prior: float | None = None,
+        covariance_prior: Any = None,
+        empty_components: str = "reseed",
         random_state: Any = None,
         warm_start: bool = False,
         verbose: int = 0,
@@ -101,6 +135,13 @@ verbose, verbose_interval
         self.weights_init = weights_init
         self.means_init = means_init
         self.precisions_init = precisions_init
+        self.responsibilities_init = responsibilities_init
+        self.weight_concentration_prior = weight_concentration_prior
+        self.mean_precision_prior = mean_precision_prior
+        self.mean_prior = mean_prior
+        self.degrees_of_freedom_prior = degrees_of_freedom_prior
+        self.covariance_prior = covariance_prior
+        self.empty_components = empty_components
         self.random_state = random_state
         self.warm_start = warm_start
         self.verbose = verbose
@@ -117,11 +158,7 @@ verbose, verbose_interval
     @property
     def precisions_cholesky_(self) -> Floats:
         """Upper factors U of the precisions P = U U'; square roots where the structure is diagonal."""
-        if self.covariances_.ndim < 2 or self.covariance_type == "diag":
-            return np.sqrt(self.precisions_)
-        lower = np.linalg.cholesky(self.covariances_)
-        inverse = np.linalg.solve(lower, np.broadcast_to(np.eye(lower.shape[-1]), lower.shape))
-        return np.swapaxes(inverse, -1, -2).copy()
+        return self._structure().factors(self.covariances_)
 
     def _structure(self) -> Structure:
         structure: Structure = lookup(STRUCTURES[self.covariance_type])()
@@ -130,8 +167,22 @@ verbose, verbose_interval
     def _family(self) -> Gaussian:
         return Gaussian(self._structure(), float(self.reg_covar))
 
+    def _framed_family(self, shift: Floats) -> Gaussian:
+        prior: NormalInverseWishart | None = getattr(self, "prior_", None)
+        framed = None if prior is None else replace(prior, mean=prior.mean - shift)
+        return Gaussian(self._structure(), float(self.reg_covar), framed)
+
+    def _learn(self, source: Source) -> None:
+        """The prior, of which what is not given comes from the data."""
+        given = (self.mean_precision_prior, self.mean_prior, self.degrees_of_freedom_prior, self.covariance_prior)
+        if all(one is None for one in given):
+            self.__dict__.pop("prior_", None)
+            return
+        self.prior_ = prior_of(source, self.n_components, *given)
+
     def _is_given(self) -> bool:
-        return not all(given is None for given in (self.weights_init, self.means_init, self.precisions_init))
+        given = (self.weights_init, self.means_init, self.precisions_init, self.responsibilities_init)
+        return not all(one is None for one in given)
 
     def _given(self, params: MixtureParams | None, shift: Floats) -> MixtureParams | None:
         weights, means, precisions = self._checked_start(len(shift))
@@ -155,21 +206,15 @@ verbose, verbose_interval
         return weights, _checked("means_init", self.means_init, (k, n_columns)), precisions
 
     def _inverted_start(self, precisions: Floats) -> Floats:
-        if precisions.ndim < 2 or self.covariance_type == "diag":
-            if np.any(precisions <= 0):
-                raise ValueError("precisions_init must be positive, got a number that is not")
-            return 1.0 / precisions
         try:
             return self._structure().inverted(precisions)
         except np.linalg.LinAlgError as error:
             raise ValueError(f"precisions_init must be positive definite: {error}") from None
 
-    def _show(self, params: MixtureParams, shift: Floats, order: NDArray[np.intp]) -> None:
-        covariances = params.components.covariances
-        shared = covariances.shape == self._structure().shape(0, len(shift))[-2:] and self.covariance_type == "tied"
-        self.weights_ = params.weights[order]
-        self.means_ = (params.components.means + shift)[order]
-        self.covariances_ = covariances if shared else covariances[order]
+    def _show(self, params: MixtureParams, shift: Floats) -> None:
+        self.weights_ = params.weights
+        self.means_ = params.components.means + shift
+        self.covariances_ = params.components.covariances
 
     def _recall(self, shift: Floats) -> MixtureParams:
         means = np.asarray(self.means_, dtype=np.float64) - shift
@@ -187,18 +232,21 @@ verbose, verbose_interval
         return n_components == self.n_components and params.components.covariances.shape == shape
 
     def _excuse(self) -> str | None:
+        reason = super()._excuse()
+        if reason is not None:
+            return reason
         smallest = np.linalg.eigvalsh(self._structure().dense(self.covariances_, *self.means_.shape)).min()
         if self.reg_covar == 0 or smallest > NARROW * self.reg_covar:
             return None
         return f"reg_covar={self.reg_covar:g} is not small against a component's variance, {smallest:.3g}"
 
-    def _n_parameters(self) -> int:
-        n_components, n_columns = self.means_.shape
-        return n_components - 1 + n_components * n_columns + self._structure().n_parameters(n_components, n_columns)
-
-    def _draw(self, component: int, count: int, random: np.random.RandomState) -> Floats:
-        covariance = self._structure().dense(self.covariances_, *self.means_.shape)[component]
-        return random.multivariate_normal(self.means_[component], covariance, count)
+    def _described_by(
+        self, family: Family, params: MixtureParams, shift: Floats, columns: NDArray[np.intp]
+    ) -> GaussianMixture:
+        made = GaussianMixture(len(params.weights), covariance_type="full", random_state=self.random_state)
+        narrowed(self, made, columns)
+        made._show(params, shift)
+        return made
 
 
 def _checked(name: str, value: Any, shape: tuple[int, ...]) -> Floats | None:

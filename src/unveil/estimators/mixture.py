@@ -6,64 +6,42 @@ What differs between mixtures is their family and how its parameters are shown; 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
 from functools import partial
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp, softmax
 from sklearn.base import BaseEstimator, DensityMixin
-from sklearn.utils import check_random_state
+from sklearn.utils import check_array
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
-from unveil.core.fit import BoundChange, Parts, best_of, fit
-from unveil.core.protocols import Block, Source
+from unveil.core.fit import BoundChange, ExpectationStep, Parts, best_of, fit
+from unveil.core.protocols import Block, Engine, Schedule, Source
+from unveil.core.result import Fit
+from unveil.core.statistics import Statistics
 from unveil.estimators.base import Iterative, engine_for, seed_of
+from unveil.estimators.density import Density
+from unveil.estimators.diagnosis import figures_of
 from unveil.estimators.persistence import Savable
+from unveil.estimators.policies import POLICIES
 from unveil.estimators.registry import EXPECTATIONS, SCHEDULES, resolve
-from unveil.estimators.starts import STARTS, Sample, StartStep, starts
+from unveil.estimators.starts import STARTS, Given, Sample, short_runs, starts
 from unveil.estimators.streaming import Stream, feed, resumable
-from unveil.estimators.table import as_source, finite_rows, frame_of, sample_of
+from unveil.estimators.table import as_source, frame_of, sample_of
+from unveil.expectations import Exact
 from unveil.families.base import Family
 from unveil.kernels.blas import single_threaded_blas
 from unveil.models.direct import SMALL
-from unveil.models.mixture import Mixture, MixtureParams, Plan
+from unveil.models.mixture import Mixture, MixtureParams
+from unveil.schedules import Batch
+from unveil.schedules.reseeding import Reseeding
 
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class LogJoint:
-    """log p(x, s) of a block, as engines take it."""
-
-    model: Mixture
-    plan: Plan
-
-    def __call__(self, block: Block) -> Floats:
-        """(rows, components)."""
-        finite_rows(block)
-        return self.model.log_joint(self.plan, block)
-
-
-@dataclass(frozen=True)
-class WeightedScore:
-    """Log-density summed over the rows of a block, and their weight."""
-
-    log_joint: LogJoint
-
-    def __call__(self, block: Block) -> tuple[float, float]:
-        """Both sums; rows without weight take no part, however unlikely they are."""
-        scores = logsumexp(self.log_joint(block), axis=1)
-        if block.weights is None:
-            return float(scores.sum()), float(len(scores))
-        return float(block.weights @ np.where(block.weights > 0, scores, 0.0)), float(block.weights.sum())
-
-
-class MixtureEstimator(Savable, Iterative, DensityMixin, BaseEstimator, ABC):
+class MixtureEstimator(Savable, Iterative, Density, DensityMixin, BaseEstimator, ABC):
     """Mixtures of any family."""
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012  scikit-learn's own convention
@@ -71,7 +49,10 @@ class MixtureEstimator(Savable, Iterative, DensityMixin, BaseEstimator, ABC):
         "tol": [Interval(Real, 0.0, None, closed="left")],
         "max_iter": [Interval(Integral, 0, None, closed="left")],
         "n_init": [Interval(Integral, 1, None, closed="left")],
-        "init_params": [StrOptions(set(STARTS))],
+        "init_params": [StrOptions({"auto", *STARTS})],
+        "responsibilities_init": ["array-like", None],
+        "weight_concentration_prior": [Interval(Real, 1.0, None, closed="left"), None],
+        "empty_components": [StrOptions(set(POLICIES))],
         "random_state": ["random_state"],
         "warm_start": ["boolean"],
         "verbose": ["verbose"],
@@ -83,11 +64,15 @@ class MixtureEstimator(Savable, Iterative, DensityMixin, BaseEstimator, ABC):
 
     @abstractmethod
     def _family(self) -> Family:
-        """The family of the components."""
+        """The family of the components, in the coordinates of the data."""
+
+    def _framed_family(self, shift: Floats) -> Family:
+        """The family in the frame."""
+        return self._family()
 
     @abstractmethod
-    def _show(self, params: MixtureParams, shift: Floats, order: NDArray[np.intp]) -> None:
-        """Set the fitted attributes, components in the given order."""
+    def _show(self, params: MixtureParams, shift: Floats) -> None:
+        """Set the fitted attributes."""
 
     @abstractmethod
     def _recall(self, shift: Floats) -> MixtureParams:
@@ -97,29 +82,33 @@ class MixtureEstimator(Savable, Iterative, DensityMixin, BaseEstimator, ABC):
     def _shift(self) -> Floats:
         """A frame that suits the fitted attributes."""
 
-    @abstractmethod
-    def _n_parameters(self) -> int:
-        """Free parameters, for AIC and BIC."""
-
-    @abstractmethod
-    def _draw(self, component: int, count: int, random: np.random.RandomState) -> Floats:
-        """`count` rows from one component."""
-
     def _given(self, params: MixtureParams | None, shift: Floats) -> MixtureParams | None:
         """`params` with what the user gave as a start in place; None while parts are missing."""
         return params
 
     def _is_given(self) -> bool:
         """Whether any part of the start is given, so that components keep their order."""
-        return False
+        return self.responsibilities_init is not None
 
     def _suits(self, params: MixtureParams) -> bool:
         """Whether `params` belong to a mixture as it is asked for now."""
         return len(params.weights) == self.n_components
 
+    def _learn(self, source: Source) -> None:
+        """Set what the family needs to know of the data before a fit."""
+
     def _view(self, source: Source) -> Source:
         """The rows as the family takes them."""
         return source
+
+    def _source(self, X: Any, sample_weight: Any = None, *, reset: bool, min_rows: int = 1) -> Source:
+        source = as_source(self, X, sample_weight, reset=reset, min_rows=min_rows, missing=self._takes_missing)
+        return self._view(source)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self._takes_missing
+        return tags
 
     # -- fitting -------------------------------------------------------------------------------------------------------
 
@@ -140,9 +129,11 @@ class MixtureEstimator(Savable, Iterative, DensityMixin, BaseEstimator, ABC):
         """
         self._validate_params()
         with single_threaded_blas():
-            source = self._view(as_source(self, X, sample_weight, reset=True, min_rows=2))
+            source = self._source(X, sample_weight, reset=True, min_rows=2)
             self._check_size(source)
-            self._adopt(self._climb(source))
+            self._learn(source)
+            stream, figures = self._climb(source)
+            self._adopt(stream, figures)
         return self
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> NDArray[np.intp]:
@@ -160,12 +151,13 @@ class MixtureEstimator(Savable, Iterative, DensityMixin, BaseEstimator, ABC):
         if not fresh and not self._suits(self._stream.params):
             raise ValueError("n_components or covariance_type was changed since partial_fit began: call fit anew")
         with single_threaded_blas():
-            source = self._view(as_source(self, X, sample_weight, reset=fresh))
+            source = self._source(X, sample_weight, reset=fresh)
             if fresh:
                 self._check_size(source)
+                self._learn(source)
                 self.random_seed_ = seed_of(self.random_state)
-                model = self._model(frame_of(source) if self._family().framed else np.zeros(source.n_columns))
-                start = next(self._start_params(model, source, engine_for(self.engine, source)))
+                model = self._model(self._frame(source))
+                start = next(self._start_params(model, source, self._sample(model, source)))
                 self._stream = Stream(model.shift, start, np.arange(self.n_components))
             parts = self._parts(self._model(self._stream.shift), source)
             self._adopt(feed(self._stream, parts))
@@ -176,15 +168,29 @@ class MixtureEstimator(Savable, Iterative, DensityMixin, BaseEstimator, ABC):
             got = f"n_components = {self.n_components}, n_samples = {source.n_rows}"
             raise ValueError(f"Expected n_samples >= n_components but got {got}")
 
-    def _model(self, shift: Floats) -> Mixture:
-        return Mixture(self._family(), self.n_components, shift)
+    def _frame(self, source: Source) -> Floats:
+        """The shift of the frame: zero in columns that may not be shifted."""
+        framing = self._family().framing(source.n_columns)
+        return np.where(framing, frame_of(source), 0.0) if framing.any() else np.zeros(source.n_columns)
 
-    def _parts(self, model: Mixture, source: Source) -> Parts:
+    def _model(self, shift: Floats, n_components: int | None = None) -> Mixture:
+        prior = 1.0 if self.weight_concentration_prior is None else float(self.weight_concentration_prior)
+        return Mixture(self._framed_family(shift), n_components or self.n_components, shift, concentration=prior)
+
+    def _fitted(self) -> tuple[Mixture, MixtureParams]:
+        shift = self._shift()
+        return self._model(shift, len(self.weights_)), self._recall(shift)
+
+    def _parts(self, model: Mixture, source: Source, sample: Sample | None = None) -> Parts:
+        schedule: Schedule = resolve("schedule", self.schedule, SCHEDULES, "sweep")
+        if sample is not None and self.empty_components != "keep":
+            policy = POLICIES[self.empty_components](Block(0, 0, sample.rows, sample.weights))
+            schedule = Reseeding(schedule, policy)
         return Parts(
             model.suited_to(source.n_rows),
             source,
             resolve("expectation", self.expectation, EXPECTATIONS, "responsibilities"),
-            resolve("schedule", self.schedule, SCHEDULES, "sweep"),
+            schedule,
             engine_for(self.engine, source),
             BoundChange(self.tol),
             self.max_iter,
@@ -192,97 +198,93 @@ class MixtureEstimator(Savable, Iterative, DensityMixin, BaseEstimator, ABC):
             self._callbacks_for(source, self.verbose_interval),
         )
 
-    def _climb(self, source: Source) -> Stream:
+    def _climb(self, source: Source) -> tuple[Stream, Mapping[str, float]]:
         """All starts, each to its end; the best of them, with its components in canonical order."""
         recalled = self.warm_start and hasattr(self, "_stream") and self._suits(self._stream.params)
         self.random_seed_ = seed_of(self.random_state)
-        model = self._model(frame_of(source) if self._family().framed else np.zeros(source.n_columns))
-        parts = self._parts(model, source)
-        begin = iter([self._recall(model.shift)]) if recalled else self._start_params(model, source, parts.engine)
+        model = self._model(self._frame(source))
+        sample = self._sample(model, source)
+        parts = self._parts(model, source, sample)
+        begin = iter([self._recall(model.shift)]) if recalled else self._start_params(model, source, sample)
         outcome = best_of(partial(fit, parts, params) for params in begin)
         weights = outcome.params.weights
         kept = recalled or self._is_given()
         order = np.arange(len(weights)) if kept else np.argsort(-weights, kind="stable")
-        return resumable(outcome, model.shift, order)
+        return resumable(outcome, model.shift, order), self._figures(parts, outcome, order)
 
-    def _start_params(self, model: Mixture, source: Source, engine: Any) -> Iterator[MixtureParams]:
+    def _sample(self, model: Mixture, source: Source) -> Sample:
+        """Rows that starts are drawn from: enough for K-means, which the pass that follows makes good."""
+        enough = SMALL // (self.n_components * source.n_columns)
+        rows, weights = sample_of(source, self.random_seed_, self.n_components, enough, self._takes_missing)
+        return Sample(model, rows, weights)
+
+    def _start_params(self, model: Mixture, source: Source, sample: Sample) -> Iterator[MixtureParams]:
         """First parameters, one set per start, with the given parts in place."""
         complete = self._given(None, model.shift)
         if complete is not None:
             yield complete
             return
-        # K-means on a sample gives a start; the pass that follows looks at every row
-        enough = SMALL // (self.n_components * source.n_columns)
-        rows, weights = sample_of(source, self.random_seed_, self.n_components, most=enough)
-        sample = Sample(rows - model.shift, weights, self.n_components)
-        for start in starts(self.init_params, sample, self.random_seed_, self.n_init):
-            statistics, _ = engine.map_reduce(StartStep(model, start), source, None)
-            params = self._given(model.first(statistics), model.shift)
-            if params is not None:
-                yield params
+        engine = engine_for(self.engine, source)
+        if self.responsibilities_init is not None:
+            yield self._first(model, source, engine, sample, Given(self._given_responsibilities(source)))
+        elif self.init_params == "auto":
+            yield from short_runs(sample, self.random_seed_, self.n_init, partial(self._completed, shift=model.shift))
+        else:
+            for start in starts(self.init_params, sample, self.random_seed_, self.n_init):
+                yield self._first(model, source, engine, sample, start)
 
-    def _adopt(self, stream: Stream) -> None:
+    def _first(self, model: Mixture, source: Source, engine: Engine, sample: Sample, start: Any) -> MixtureParams:
+        statistics, _ = engine.map_reduce(sample.step(start), source, None)
+        return self._completed(model.first(statistics), model.shift)
+
+    def _completed(self, params: MixtureParams, shift: Floats) -> MixtureParams:
+        """`params` with what the user gave in place."""
+        completed = self._given(params, shift)
+        return params if completed is None else completed
+
+    def _given_responsibilities(self, source: Source) -> Floats:
+        table: Floats = check_array(self.responsibilities_init, dtype=np.float64, input_name="responsibilities_init")
+        wanted = (source.n_rows, self.n_components)
+        if table.shape != wanted or np.any(table < 0) or np.any(np.abs(table.sum(axis=1) - 1) > 1e-6):
+            got = f"an array of shape {table.shape}"
+            raise ValueError(f"responsibilities_init must hold {wanted} shares, each row summing to 1, got {got}")
+        return table
+
+    def _figures(self, parts: Parts, outcome: Fit, order: NDArray[np.intp]) -> Mapping[str, float]:
+        """What the certificate says of the end of a fit; where q was not the posterior, a pass of it is run."""
+        if not outcome.history or not isinstance(parts.model, Mixture):
+            return {}
+        schedule = parts.schedule.schedule if isinstance(parts.schedule, Reseeding) else parts.schedule
+        if isinstance(schedule, Batch) and parts.expectation.posterior:
+            return figures_of(parts.model, outcome.entered, outcome.statistics, parts.seed, order)
+        return figures_of(parts.model, outcome.params, _posterior_pass(parts, outcome.params), parts.seed, order)
+
+    def _adopt(self, stream: Stream, figures: Mapping[str, float] | None = None) -> None:
         """Set the fitted attributes."""
         self._stream = stream
-        outcome, weights = stream.outcome, stream.params.weights
-        self._show(stream.params, stream.shift, stream.order)
+        outcome, weights = stream.outcome, stream.params.weights[stream.order]
+        components = self._framed_family(stream.shift).taken(stream.params.components, stream.order)
+        self._show(MixtureParams(weights, components), stream.shift)
         self.lower_bounds_ = [record.objective / record.weight for record in outcome.history]
         self.lower_bound_ = self.lower_bounds_[-1] if self.lower_bounds_ else -np.inf
-        self._report(outcome, weights * outcome.history[-1].weight if outcome.history else None)
+        self._report(outcome, weights * outcome.history[-1].weight if outcome.history else None, figures)
 
-    # -- use -----------------------------------------------------------------------------------------------------------
+    def _excuse(self) -> str | None:
+        """Why the free energy of this fit may fall, if there is a reason."""
+        return "a component was re-seeded" if self.history_.events.get("reseeded") else None
 
-    def _blocks(self, X: Any, wrap: Callable[[LogJoint], Any], sample_weight: Any = None) -> Iterator[Any]:
-        """A function of log p(x, s), block by block, on the engine."""
-        check_is_fitted(self)
-        source = self._view(as_source(self, X, sample_weight, reset=False))
-        model = replace(self._model(self._shift()), n_components=len(self.weights_))
-        with single_threaded_blas():
-            plan = model.prepare(model.recentre(self._recall(model.shift)))
-            yield from engine_for(self.engine, source).map(wrap(LogJoint(model, plan)), source)
 
-    def _map(self, X: Any, finish: Callable[[Floats], NDArray[Any]]) -> NDArray[Any]:
-        """`finish` of log p(x, s) for all rows."""
-        return np.concatenate([finish(joint) for joint in self._blocks(X, lambda step: step)])
+def _posterior_pass(parts: Parts, params: MixtureParams) -> Statistics:
+    """Statistics of all rows under the posterior."""
+    step = ExpectationStep(parts.model, parts.model.prepare(params), Exact(), parts.seed, 0)
+    statistics, _ = parts.engine.map_reduce(step, parts.source, None)
+    return statistics
 
-    def predict(self, X: Any) -> NDArray[np.intp]:
-        """The likeliest component of each row."""
-        return self._map(X, lambda joint: np.argmax(joint, axis=1))
 
-    def predict_proba(self, X: Any) -> Floats:
-        """Probability of each component given the row, (n_samples, n_components)."""
-        return self._map(X, lambda joint: softmax(joint, axis=1))
-
-    def score_samples(self, X: Any) -> Floats:
-        """Log-density of each row."""
-        return self._map(X, lambda joint: logsumexp(joint, axis=1))
-
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Mean log-density of the rows."""
-        log_likelihood, weight = self._log_likelihood(X, sample_weight)
-        return log_likelihood / weight
-
-    def _log_likelihood(self, X: Any, sample_weight: Any) -> tuple[float, float]:
-        """Sum over rows, and the sum of weights: those given and those that a scan brings along."""
-        sums = np.array(list(self._blocks(X, WeightedScore, sample_weight)))
-        log_likelihood, weight = sums.sum(axis=0)
-        return float(log_likelihood), float(weight)
-
-    def bic(self, X: Any, sample_weight: Any = None) -> float:
-        """Bayesian information criterion, the lower the better: -2 log-likelihood + parameters * log n."""
-        log_likelihood, count = self._log_likelihood(X, sample_weight)
-        return -2.0 * log_likelihood + self._n_parameters() * float(np.log(count))
-
-    def aic(self, X: Any, sample_weight: Any = None) -> float:
-        """Akaike's information criterion, the lower the better: -2 log-likelihood + 2 * parameters."""
-        return -2.0 * self._log_likelihood(X, sample_weight)[0] + 2.0 * self._n_parameters()
-
-    def sample(self, n_samples: int = 1) -> tuple[Floats, NDArray[np.intp]]:
-        """Rows drawn from the fitted mixture, and the components they came from."""
-        check_is_fitted(self)
-        if not isinstance(n_samples, Integral) or n_samples < 1:
-            raise ValueError(f"n_samples must be a positive integer, got {n_samples!r}")
-        random = check_random_state(self.random_state)
-        counts = random.multinomial(n_samples, self.weights_ / self.weights_.sum())
-        rows = [self._draw(component, int(count), random) for component, count in enumerate(counts)]
-        return np.concatenate(rows), np.repeat(np.arange(len(counts)), counts)
+def narrowed(estimator: Any, made: Any, columns: NDArray[np.intp]) -> None:
+    """Give `made` the column names of `estimator`, narrowed to `columns`, and the look of a fitted one."""
+    made.n_features_in_ = len(columns)
+    if hasattr(estimator, "feature_names_in_"):
+        made.feature_names_in_ = estimator.feature_names_in_[columns]
+    for name in ("converged_", "n_iter_", "history_", "certificate_", "lower_bound_"):
+        setattr(made, name, getattr(estimator, name))

@@ -30,6 +30,12 @@ RECORDS = Parts(
         "MixtureParams": "unveil.models.mixture:MixtureParams",
         "GaussianParams": "unveil.families.gaussian:GaussianParams",
         "BernoulliParams": "unveil.families.bernoulli:BernoulliParams",
+        "PoissonParams": "unveil.families.poisson:PoissonParams",
+        "ExponentialParams": "unveil.families.exponential:ExponentialParams",
+        "CategoricalParams": "unveil.families.categorical:CategoricalParams",
+        "StudentParams": "unveil.families.student:StudentParams",
+        "ProductParams": "unveil.families.product:ProductParams",
+        "NormalInverseWishart": "unveil.families.priors:NormalInverseWishart",
     }
 )
 """Classes that fitted attributes may be of, besides numbers, words and arrays."""

@@ -15,16 +15,56 @@ ESTIMATORS = {
     "KMeans": "unveil.estimators.kmeans:KMeans",
     "GaussianMixture": "unveil.estimators.gaussian_mixture:GaussianMixture",
     "BernoulliMixture": "unveil.estimators.bernoulli_mixture:BernoulliMixture",
+    "CategoricalMixture": "unveil.estimators.categorical_mixture:CategoricalMixture",
+    "PoissonMixture": "unveil.estimators.poisson_mixture:PoissonMixture",
+    "StudentMixture": "unveil.estimators.student_mixture:StudentMixture",
+    "MixedMixture": "unveil.estimators.mixed_mixture:MixedMixture",
 }
 ENGINES = {"threads": "unveil.engines.threads:Threads", "dask": "unveil.engines.dask:Dask"}
-SCHEDULES = {"batch": "unveil.schedules.batch:Batch", "stepwise": "unveil.schedules.stepwise:Stepwise"}
-EXPECTATIONS = {"exact": "unveil.expectations.exact:Exact", "hard": "unveil.expectations.hard:Hard"}
-STRUCTURES = {
+SCHEDULES = {
+    "batch": "unveil.schedules.batch:Batch",
+    "incremental": "unveil.schedules.incremental:Incremental",
+    "stepwise": "unveil.schedules.stepwise:Stepwise",
+    "gradient": "unveil.schedules.gradient:Gradient",
+    "ascent": "unveil.schedules.ascent:Ascent",
+    "lbfgs": "unveil.schedules.ascent:LBFGS",
+    "squarem": "unveil.schedules.squarem:Squarem",
+}
+EXPECTATIONS = {
+    "exact": "unveil.expectations.exact:Exact",
+    "hard": "unveil.expectations.hard:Hard",
+    "sampled": "unveil.expectations.sampled:Sampled",
+    "sparse": "unveil.expectations.sparse:Sparse",
+    "annealed": "unveil.expectations.annealed:Annealed",
+}
+STRUCTURES = {  # scikit-learn's words, then mclust's: volume, shape and orientation equal, varying or identity
     "full": "unveil.families.covariance:Full",
     "tied": "unveil.families.covariance:Tied",
     "diag": "unveil.families.covariance:Diagonal",
     "spherical": "unveil.families.covariance:Spherical",
+    "EII": "unveil.families.diagonals:EII",
+    "VII": "unveil.families.covariance:Spherical",
+    "EEI": "unveil.families.diagonals:EEI",
+    "VEI": "unveil.families.diagonals:VEI",
+    "EVI": "unveil.families.diagonals:EVI",
+    "VVI": "unveil.families.covariance:Diagonal",
+    "EEE": "unveil.families.covariance:Tied",
+    "VEE": "unveil.families.ellipsoids:VEE",
+    "EVE": "unveil.families.ellipsoids:EVE",
+    "VVE": "unveil.families.ellipsoids:VVE",
+    "EEV": "unveil.families.ellipsoids:EEV",
+    "VEV": "unveil.families.ellipsoids:VEV",
+    "EVV": "unveil.families.ellipsoids:EVV",
+    "VVV": "unveil.families.covariance:Full",
 }
+FAMILIES = {
+    "number": "unveil.families.gaussian:Gaussian",
+    "count": "unveil.families.poisson:Poisson",
+    "yes/no": "unveil.families.bernoulli:Bernoulli",
+    "category": "unveil.families.categorical:Categorical",
+    "waiting time": "unveil.families.exponential:Exponential",
+}
+"""What a column may be taken for."""
 SEEDINGS = {
     "random": "unveil.seeding.random:RandomRows",
     "k-means++": "unveil.seeding.plusplus:PlusPlus",

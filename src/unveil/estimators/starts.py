@@ -1,53 +1,65 @@
-"""Where a mixture starts: by name, from a fixed sample of the rows, and then from all of them.
+"""Where a mixture starts: by name, from a fixed sample of the rows.
 
 A start gives every row of a block its first responsibilities; one pass of those, summed up, and an M step give the
 first parameters. So it works for every family, and for tables of any size.
+
+"auto" is emEM (Biernacki, Celeux & Govaert 2003): several cheap starts are run a few passes each on the sample, and
+the best of them go on with all the rows.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.core.fit import Parts, fit, stream
+from unveil.core.fit import BoundChange, Parts, fit, stream
 from unveil.core.protocols import Block, Memo
 from unveil.core.result import Status
 from unveil.core.statistics import Statistics
 from unveil.engines.threads import Threads
-from unveil.expectations import Hard
+from unveil.expectations import Exact, Hard
 from unveil.models.kmeans import AssignmentsFixed, Centres, KMeans, choose
-from unveil.models.mixture import Mixture
+from unveil.models.mixture import Mixture, MixtureParams
 from unveil.schedules import Batch
+from unveil.seeding.furthest import Furthest
+from unveil.seeding.hierarchical import Hierarchical
 from unveil.seeding.plusplus import PlusPlus
 from unveil.seeding.random import RandomRows
 from unveil.sources.array import ArraySource
 
 Floats = NDArray[np.float64]
+HIERARCHICAL = 500  # rows that are merged pair by pair; the others follow their nearest
+FEW_PASSES = 10  # of a short run
+SHORT = (("kmeans", 2), ("whitened", 1), ("hierarchical", 1), ("k-means++", 2), ("random_from_data", 2))
 
 
 class Start(ABC):
     """First responsibilities of the rows of any block."""
 
     @abstractmethod
-    def responsibilities(self, rows: Floats, n_components: int, partition: int) -> Floats:
-        """(components, rows) for rows in the frame."""
+    def responsibilities(self, block: Block, points: Floats, n_components: int) -> Floats:
+        """(components, rows); `points` are the rows as points among which distances make sense."""
 
 
 @dataclass(frozen=True)
 class Nearest(Start):
-    """All of a row to the nearest of some centres."""
+    """All of a row to the label of the nearest of some centres."""
 
     centres: Floats
+    transform: Floats | None = None  # of the points, before distances are taken
+    labels: NDArray[np.intp] | None = None  # of the centres; each its own by default
 
-    def responsibilities(self, rows: Floats, n_components: int, partition: int) -> Floats:
+    def responsibilities(self, block: Block, points: Floats, n_components: int) -> Floats:
         """One-hot."""
-        scores = np.sum(self.centres**2, axis=1) - 2.0 * (rows @ self.centres.T)
-        return np.equal(np.argmin(scores, axis=1), np.arange(n_components)[:, None]).astype(np.float64)
+        points = points if self.transform is None else points @ self.transform
+        scores = np.sum(self.centres**2, axis=1) - 2.0 * (points @ self.centres.T)
+        chosen = np.argmin(scores, axis=1)
+        labels = chosen if self.labels is None else self.labels[chosen]
+        return np.equal(labels, np.arange(n_components)[:, None]).astype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -56,10 +68,21 @@ class Noise(Start):
 
     seed: int
 
-    def responsibilities(self, rows: Floats, n_components: int, partition: int) -> Floats:
+    def responsibilities(self, block: Block, points: Floats, n_components: int) -> Floats:
         """Uniform numbers, normalised."""
-        drawn = stream(self.seed, 0, partition).random((n_components, len(rows)))
+        drawn = stream(self.seed, 0, block.index).random((n_components, len(block.rows)))
         return drawn / drawn.sum(axis=0)
+
+
+@dataclass(frozen=True)
+class Given(Start):
+    """Responsibilities that the user gave, (rows, components)."""
+
+    table: Floats
+
+    def responsibilities(self, block: Block, points: Floats, n_components: int) -> Floats:
+        """Those of the rows of the block."""
+        return self.table[block.start : block.start + len(block.rows)].T
 
 
 @dataclass(frozen=True)
@@ -68,57 +91,167 @@ class StartStep:
 
     model: Mixture
     start: Start
+    typical: Floats  # (d,), stands in for missing cells
+    embed: Callable[[Floats], Floats]
 
     def __call__(self, block: Block, memo: Memo) -> tuple[Statistics, Memo]:
         """Statistics of one block."""
-        rows = block.rows - self.model.shift
-        return self.model.gather(block, self.start.responsibilities(rows, self.model.n_components, block.index)), None
+        rows = filled(block.rows, self.typical)
+        points = self.embed(rows - self.model.shift)
+        given = self.start.responsibilities(block, points, self.model.n_components)
+        return self.model.gather(block._replace(rows=rows), given), None
+
+
+def filled(rows: NDArray[np.floating], typical: Floats) -> NDArray[np.floating]:
+    """`rows` with something typical in place of the missing cells."""
+    there = ~np.isnan(rows)
+    return rows if there.all() else np.where(there, rows, typical)
 
 
 @dataclass(frozen=True)
 class Sample:
-    """Rows in the frame that starts are drawn from."""
+    """Rows that starts are drawn from, as they are in the table, and as points."""
 
-    rows: Floats
+    model: Mixture
+    rows: NDArray[np.floating]
     weights: Floats | None
-    n_components: int
+    typical: Floats = field(init=False)
+    points: Floats = field(init=False)
+    embed: Callable[[Floats], Floats] = field(init=False)
+
+    def __post_init__(self) -> None:
+        typical = self.model.family.typical(np.asarray(self.rows, dtype=np.float64))
+        object.__setattr__(self, "typical", typical)
+        complete = np.asarray(filled(self.rows, typical) - self.model.shift, dtype=np.float64)
+        embed = self.model.family.embedding(complete)
+        object.__setattr__(self, "embed", embed)
+        object.__setattr__(self, "points", np.ascontiguousarray(embed(complete)))
+
+    @property
+    def n_components(self) -> int:
+        """How many groups are looked for."""
+        return self.model.n_components
 
     def random_rows(self, seed: int) -> Start:
         """Rows drawn at random as centres."""
-        return Nearest(self.rows[RandomRows()(self.rows, self.weights, self.n_components, np.random.default_rng(seed))])
+        return self._seeded(RandomRows(), seed)
 
     def plus_plus(self, seed: int) -> Start:
         """Centres by k-means++."""
-        return Nearest(self.rows[PlusPlus()(self.rows, self.weights, self.n_components, np.random.default_rng(seed))])
+        return self._seeded(PlusPlus(), seed)
+
+    def furthest(self, seed: int) -> Start:
+        """Centres far from each other, from a random first one."""
+        return self._seeded(Furthest(), seed)
 
     def k_means(self, seed: int) -> Start:
         """Centres by K-means on the sample, from k-means++."""
-        n_rows, n_columns = self.rows.shape
-        picked = PlusPlus()(self.rows, self.weights, self.n_components, np.random.default_rng(seed))
-        model = KMeans(self.n_components, np.zeros(n_columns), choose(n_rows, n_columns, self.n_components))
-        tol = 1e-4 * float(np.mean(np.var(self.rows, axis=0)))
-        source = ArraySource(self.rows, self.weights)
-        parts = Parts(model, source, Hard(), Batch(), Threads(), AssignmentsFixed(tol), max_iter=300)
-        outcome = fit(parts, Centres(self.rows[picked]))
-        if outcome.status is Status.INTERRUPTED:
-            raise KeyboardInterrupt  # a start that was not finished is nothing to keep
-        centres: Floats = outcome.params.centres
-        return Nearest(centres)
+        return Nearest(_k_means(self.points, self.weights, self.n_components, seed))
+
+    def whitened(self, seed: int) -> Start:
+        """K-means where all directions of the data have the same spread."""
+        transform = whitening(self.points, self.weights)
+        return Nearest(_k_means(self.points @ transform, self.weights, self.n_components, seed), transform)
+
+    def hierarchical(self, seed: int) -> Start:
+        """Groups by merging the pairs that fit together best as Gaussians; on some of the rows where there are many."""
+        size = len(self.points)
+        some = np.arange(size) if size <= HIERARCHICAL else np.sort(_draw(size, HIERARCHICAL, seed))
+        weights = None if self.weights is None else self.weights[some]
+        points = np.ascontiguousarray(self.points[some])
+        labels = Hierarchical().labels(points, weights, self.n_components)
+        return Nearest(points, labels=labels)
 
     def noise(self, seed: int) -> Start:
         """Random responsibilities."""
         return Noise(seed)
 
+    def _seeded(self, seeding: Callable[..., NDArray[np.intp]], seed: int) -> Start:
+        generator = np.random.default_rng(seed)
+        return Nearest(self.points[seeding(self.points, self.weights, self.n_components, generator)])
 
-STARTS = {
+    def step(self, start: Start) -> StartStep:
+        """A pass of first responsibilities."""
+        return StartStep(self.model, start, self.typical, self.embed)
+
+    def first(self, start: Start) -> MixtureParams:
+        """First parameters, from the sample alone."""
+        statistics, _ = Threads(1).map_reduce(self.step(start), ArraySource(self.rows, self.weights), None)
+        return self.model.first(statistics)
+
+
+STARTS: dict[str, Callable[[Sample, int], Start]] = {
     "kmeans": Sample.k_means,
     "k-means++": Sample.plus_plus,
     "random_from_data": Sample.random_rows,
     "random": Sample.noise,
+    "furthest": Sample.furthest,
+    "hierarchical": Sample.hierarchical,
+    "whitened": Sample.whitened,
 }
 
 
-def starts(name: str, sample: Sample, seed: int, count: int) -> Iterator[Any]:
+def starts(name: str, sample: Sample, seed: int, count: int) -> Iterator[Start]:
     """`count` starts of the kind that `name` says, each with a seed of its own."""
     seeds = np.random.SeedSequence(seed).generate_state(count)
     return (STARTS[name](sample, int(one)) for one in seeds)
+
+
+def short_runs(
+    sample: Sample, seed: int, count: int, finish: Callable[[MixtureParams], MixtureParams]
+) -> list[MixtureParams]:
+    """The `count` best of several cheap starts after a few passes each over the sample, the best first.
+
+    A run that put a component on fewer rows than it takes to know it climbs high for no good reason, and comes last.
+    """
+    source = ArraySource(sample.rows, sample.weights)
+    model = sample.model.suited_to(len(sample.rows))
+    parts = Parts(model, source, Exact(), Batch(), Threads(), BoundChange(1e-4), FEW_PASSES)
+    runs = []
+    kinds = (
+        [(name, max(each, count // len(SHORT) + 1)) for name, each in SHORT] if model.n_components > 1 else [SHORT[0]]
+    )
+    for name, each in kinds:
+        for start in starts(name, sample, seed, each if model.n_components > 1 else 1):
+            outcome = fit(parts, finish(sample.first(start)))
+            if outcome.status is Status.INTERRUPTED:
+                raise KeyboardInterrupt  # a start that was not finished is nothing to keep
+            runs.append((supported(model, outcome), np.nan_to_num(outcome.objective, nan=-np.inf), outcome.params))
+    runs.sort(key=lambda run: run[:2], reverse=True)
+    return [params for _, _, params in runs[:count]]
+
+
+def supported(model: Mixture, outcome: object) -> bool:
+    """Whether every component stands for more rows than there are columns."""
+    counts = outcome.statistics["moments"][:, 0]  # type: ignore[attr-defined]
+    return bool(np.all(counts > len(model.shift)))
+
+
+def whitening(points: Floats, weights: Floats | None) -> Floats:
+    """A matrix after which the points have unit spread in every direction that has any."""
+    shares = np.ones(len(points)) if weights is None else weights
+    middle = shares @ points / shares.sum()
+    centred = (points - middle) * np.sqrt(shares / shares.sum())[:, None]
+    _, singular, directions = np.linalg.svd(centred, full_matrices=False)
+    used = singular > 1e-10 * max(float(singular.max(initial=0.0)), 1e-300)
+    return np.ascontiguousarray((directions[used] / singular[used, None]).T) if used.any() else np.eye(points.shape[1])
+
+
+def _draw(size: int, count: int, seed: int) -> NDArray[np.intp]:
+    return np.random.default_rng(seed).permutation(size)[:count]
+
+
+def _k_means(points: Floats, weights: Floats | None, n_clusters: int, seed: int) -> Floats:
+    """Centres by K-means, from k-means++."""
+    points = np.ascontiguousarray(points)
+    n_rows, n_columns = points.shape
+    picked = PlusPlus()(points, weights, n_clusters, np.random.default_rng(seed))
+    model = KMeans(n_clusters, np.zeros(n_columns), choose(n_rows, n_columns, n_clusters))
+    tol = 1e-4 * float(np.mean(np.var(points, axis=0)))
+    source = ArraySource(points, weights)
+    parts = Parts(model, source, Hard(), Batch(), Threads(), AssignmentsFixed(tol), max_iter=300)
+    outcome = fit(parts, Centres(points[picked]))
+    if outcome.status is Status.INTERRUPTED:
+        raise KeyboardInterrupt  # a start that was not finished is nothing to keep
+    centres: Floats = outcome.params.centres
+    return centres

@@ -24,6 +24,7 @@ class Stream:
     order: NDArray[np.intp]  # of the components, as they are shown: fixed, so that labels keep their meaning
     running: Running | None = None
     history: History = field(default_factory=lambda: History(status=Status.STREAMING, monotone=False))
+    seen: float = 0.0  # weight of all rows so far: what a prior is set against
     latest: Statistics = field(default_factory=lambda: Statistics(weight=0.0))
 
     @property
@@ -34,12 +35,12 @@ class Stream:
 
 def resumable(outcome: Fit, shift: NDArray[np.float64], order: NDArray[np.intp]) -> Stream:
     """A stream that goes on from a fit, which counts for as many batches as its rows would have made."""
-    stream = Stream(shift, outcome.params, order, None, outcome.history, outcome.statistics)
+    stream = Stream(shift, outcome.params, order, None, outcome.history, latest=outcome.statistics)
     if not outcome.history:
         return stream
     weight = float(outcome.statistics["weight"])
     batches = 1 + int(weight) // Stepwise().batch_rows
-    return replace(stream, running=Running(batches, outcome.statistics.scaled(1.0 / weight)))
+    return replace(stream, running=Running(batches, outcome.statistics.scaled(1.0 / weight)), seen=weight)
 
 
 def feed(stream: Stream, parts: Parts) -> Stream:
@@ -51,11 +52,12 @@ def feed(stream: Stream, parts: Parts) -> Stream:
     fresh, _ = parts.engine.map_reduce(step, parts.source, None)
     schedule = parts.schedule if isinstance(parts.schedule, Stepwise) else Stepwise()
     running = schedule.blend(stream.running, fresh, 1.0 / float(fresh["weight"]))
-    params = model.maximise(running.statistics, params)
+    seen = stream.seen + float(fresh["weight"])
+    params = model.maximise(running.statistics.scaled(seen), params)
     seconds = perf_counter() - began + (stream.history[-1].seconds if stream.history else 0.0)
     record = record_of(fresh, model.log_prior(stream.params), seconds)
     for callback in parts.callbacks:
         callback(State(number + 1, params, fresh, record))
     records = (*stream.history.records, record)
     history = replace(stream.history, records=records, status=Status.STREAMING, monotone=False)
-    return replace(stream, params=params, running=running, history=history, latest=fresh)
+    return replace(stream, params=params, running=running, history=history, seen=seen, latest=fresh)

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.core.protocols import Bound
+from unveil.core.protocols import Bound, Expectation
 from unveil.kernels.softmax import soft_assign
 
 
 @dataclass(frozen=True)
-class Exact:
+class Exact(Expectation):
     """q(s) = p(s | x): EM proper.
 
     Examples
@@ -22,7 +22,7 @@ class Exact:
     >>> model = GaussianMixture(2, expectation=expectations.Exact())
     """
 
-    posterior = True  # q is the posterior itself, for which models may have a faster way
+    posterior = True
 
     def responsibilities(
         self,

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.core.protocols import Bound
+from unveil.core.protocols import Bound, Expectation
 from unveil.kernels.softmax import hard_assign
 
 
 @dataclass(frozen=True)
-class Hard:
+class Hard(Expectation):
     """q(s) = 1 at the likeliest s: classification EM.
 
     Examples

@@ -1,34 +1,213 @@
-"""What a family of distributions owes a mixture: an exponential family is two matrix products.
+"""What a family of distributions owes a mixture: to score the rows of a tile, and to add up what its M step reads.
 
-With T(x) the sufficient statistics of a row (the first of them the constant 1),
+An *exponential* family is two matrix products. With T(x) the sufficient statistics of a row, the first of them the
+constant 1, and h(x) a factor that no parameter touches,
 
-    log p(x | component) = T(x) . eta(component)        so   logits  = eta @ T      (components, rows)
-    the M step needs   sum over rows of r(component) T(x)   so   moments = R @ T.T    (components, statistics)
+    log p(x | component) = log h(x) + T(x) . eta(component)   so   logits  = eta @ T      (components, rows)
+    the M step needs     sum over rows of r(component) T(x)   so   moments = R @ T.T      (components, statistics)
 
-and that is the whole E step and all that the M step reads, for every family. Tiles are laid out (columns, rows).
+and a family of one's own needs T, eta and the way back from moments to parameters, in one file. Tiles are laid out
+(columns, rows). Rows with missing cells come in tiles of one pattern each; `Independent` and `Gaussian` take those.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unveil.kernels.em import Sums
+from unveil.kernels.pairs import score_pairs
 
 Floats = NDArray[np.float64]
 
 
+@dataclass
+class Tile:
+    """Some rows of a block, with room for what is made of them."""
+
+    x: Floats  # (columns, rows), in the frame; NaN in the columns that are missing
+    logits: Floats  # (components, rows): log p(x | component), then responsibilities times weights
+    weights: Floats | None = None
+    places: Any = None  # of the rows within the block: a slice, or numbers
+    observed: NDArray[np.intp] | None = None  # columns that are not missing; None when all are there
+    scratch: dict[str, Any] = field(default_factory=dict)
+
+    def room(self, name: str, *shape: int) -> Floats:
+        """An array to write to, the same one for every tile of this shape."""
+        if name not in self.scratch or self.scratch[name].shape != shape:
+            self.scratch[name] = np.empty(shape)
+        found: Floats = self.scratch[name]
+        return found
+
+
 class Family(ABC):
-    """An exponential family over the columns of a table. Frozen; parameters travel beside it."""
+    """A family of distributions over the columns of a table. Frozen; parameters travel beside it.
+
+    Parameters of all k components are one object. `moments` are (components, statistics), the weight of each
+    component first, and are the only thing that the M step reads.
+    """
 
     framed: bool = False  # may the data be shifted by a constant vector? (true of location families)
+    takes_missing: bool = False  # can it score rows of which only some columns are there?
+    neutral: float = 0.0  # stands in for a missing cell where its value cannot matter; inside the family's support
 
     @abstractmethod
     def n_statistics(self, n_columns: int) -> int:
-        """Length of T(x)."""
+        """Length of a row of `moments`."""
+
+    def framing(self, n_columns: int) -> NDArray[np.bool_]:
+        """Which columns may be shifted."""
+        return np.full(n_columns, self.framed)
+
+    @abstractmethod
+    def plan(self, params: Any) -> Any:
+        """What the rows of a whole pass need of the parameters, computed once."""
+
+    @abstractmethod
+    def score(self, plan: Any, tile: Tile) -> None:
+        """Write log p(x | component) - log h(x) to ``tile.logits``."""
+
+    def score_listed(self, plan: Any, tile: Tile, listed: NDArray[np.intp]) -> Floats:
+        """log p(x | component) - log h(x) for the components listed for each row, (list, rows)."""
+        self.score(plan, tile)
+        return np.take_along_axis(tile.logits, listed, axis=0)
+
+    @abstractmethod
+    def gather(self, plan: Any, tile: Tile) -> Floats:
+        """Sums of statistics (components, statistics), weighted by the responsibilities in ``tile.logits``.
+
+        Called after `score` of the same tile. Missing cells count with their expectation under each component.
+        """
+
+    @abstractmethod
+    def gather_first(self, tile: Tile) -> Floats:
+        """The same for a start, when there are no parameters yet and no cell is missing."""
+
+    @abstractmethod
+    def natural(self, params: Any) -> Floats:
+        """eta, (components, statistics): the expected log-likelihood of moments is the sum of their product."""
+
+    @abstractmethod
+    def maximise(self, moments: Floats, params: Any) -> Any:
+        """Parameters of greatest likelihood given sums of T; components with no weight keep their parameters."""
+
+    @abstractmethod
+    def first(self, moments: Floats) -> Any:
+        """`maximise` without parameters to fall back on: the start of a fit."""
+
+    @abstractmethod
+    def n_parameters(self, n_components: int, n_columns: int) -> int:
+        """Free parameters of the components."""
+
+    @abstractmethod
+    def draw(self, params: Any, component: int, count: int, random: np.random.RandomState) -> Floats:
+        """`count` rows (count, columns) from one component, in the frame."""
+
+    @abstractmethod
+    def taken(self, params: Any, components: NDArray[np.intp]) -> Any:
+        """Parameters of some components, in this order."""
+
+    def log_base(self, x: Floats) -> Floats | None:
+        """log h(x) of each row of `x` (columns, rows), missing cells left out; None when h is 1."""
+        return None
+
+    missing_compiled: bool = False  # does `expect_missing` take seconds to compile, so that small tables go without?
+
+    def expect_missing(
+        self, plan: Any, log_weights: Floats, rows: Floats, weights: Floats | None, patterns: Any
+    ) -> tuple[Floats, float] | None:
+        """Moments and log-likelihood of a whole block with missing cells under the posterior, in one compiled piece.
+
+        `rows` (rows, columns) are in the frame and `patterns` an `unveil.models.patterns.Patterns`. None where there is
+        no such piece: then tiles of one pattern each do the same.
+        """
+        return None
+
+    def complete(self, plan: Any, tile: Tile) -> Floats:
+        """The rows (columns, rows) with missing cells replaced by their expectation, given ``tile.logits`` = q."""
+        raise TypeError(f"{type(self).__name__} does not take missing values")
+
+    def marginal(self, params: Any, columns: NDArray[np.intp]) -> tuple[Family, Any]:
+        """The family of some of the columns, and its parameters."""
+        raise TypeError(f"{type(self).__name__} has no marginal")
+
+    def conditional(self, params: Any, columns: NDArray[np.intp], values: Floats) -> tuple[Family, Any]:
+        """The family of the other columns given the values of `columns`, and its parameters; weights are not ours."""
+        raise TypeError(f"{type(self).__name__} has no conditional")
+
+    def means(self, params: Any) -> Floats:
+        """Expected row of each component, (components, columns), in the frame."""
+        raise TypeError(f"{type(self).__name__} has no means")
+
+    def embed(self, rows: Floats) -> Floats:
+        """Rows (rows, columns) as points among which distances make sense, for starts by distance."""
+        return rows
+
+    def embedding(self, sample: Floats) -> Callable[[Floats], Floats]:
+        """`embed`, in units that a sample (rows, columns) says."""
+        return self.embed
+
+    def typical(self, rows: Floats) -> Floats:
+        """What stands in for missing cells at a start, (columns,): the mean of what is there."""
+        there = ~np.isnan(rows)
+        counts = there.sum(axis=0)
+        return np.where(counts > 0, np.where(there, rows, 0.0).sum(axis=0) / np.maximum(counts, 1), self.neutral)
+
+    def log_prior(self, params: Any) -> float:
+        """Log-density of the prior at the parameters; 0 without one."""
+        return 0.0
+
+    def admissible(self, moments: Floats) -> bool:
+        """Could these be sums over real rows? What acceleration extrapolates must be."""
+        return bool(np.all(np.isfinite(moments)) and np.all(moments[:, 0] > 0))
+
+    def recentre(self, params: Any) -> Any:
+        """Give components that are narrow against their distance from the origin a frame of their own."""
+        return params
+
+    def same_frames(self, one: Any, other: Any) -> bool:
+        """Whether moments under both parameters are about the same points, so that they add."""
+        return True
+
+    def located(self, params: Any, shift: Floats) -> Any:
+        """Parameters of x + `shift`, where the family may be shifted."""
+        if self.framed:
+            raise TypeError(f"{type(self).__name__} must say where its parameters go with a shift")
+        return params
+
+    def moved(self, moments: Floats, params: Any, target: Any, shift: Floats) -> Floats:
+        """Moments under `params` as they are under the frames of `target`, whose rows are x + `shift`."""
+        if self.framed:
+            raise TypeError(f"{type(self).__name__} does not move its moments from frame to frame")
+        return moments
+
+    def floored(self, params: Any) -> int:
+        """How many components had to be kept from degenerating."""
+        return 0
+
+    def health(self, params: Any) -> Mapping[str, float]:
+        """Figures for the certificate, such as the smallest and largest variance of a component."""
+        return {}
+
+    def coordinates(self, params: Any) -> Any:
+        """Unconstrained coordinates around `params`, an `unveil.families.coordinates.Coordinates`."""
+        raise TypeError(f"{type(self).__name__} has no unconstrained coordinates, which gradient schedules need")
+
+
+class ExponentialPlan(NamedTuple):
+    """What a pass needs of the parameters of an exponential family."""
+
+    natural: Floats
+    params: Any
+
+
+class ExponentialFamily(Family):
+    """A family by its sufficient statistics."""
 
     @property
     def sums(self) -> Sums | None:
@@ -41,26 +220,37 @@ class Family(ABC):
             raise TypeError(f"{type(self).__name__} must define `statistics`, or `sums` as compiled functions")
         self.sums.statistics(x, out)
 
-    @abstractmethod
-    def natural(self, params: Any) -> Floats:
-        """Natural parameters eta, (components, statistics), the log-normaliser in column 0."""
+    def fused(self, plan: Any) -> Sums | None:
+        """Compiled sums for the whole E step of a block, where this plan allows them."""
+        return self.sums
 
-    @abstractmethod
-    def maximise(self, moments: Floats, params: Any) -> Any:
-        """Parameters of greatest likelihood given sums of T; components with no weight keep their parameters."""
+    def plan(self, params: Any) -> Any:
+        """Natural parameters."""
+        return ExponentialPlan(self.natural(params), params)
 
-    @abstractmethod
-    def first(self, moments: Floats) -> Any:
-        """`maximise` without parameters to fall back on: the start of a fit."""
+    def score(self, plan: Any, tile: Tile) -> None:
+        """logits = eta @ T."""
+        np.matmul(plan.natural, self._table(tile), out=tile.logits)
 
-    def recentre(self, params: Any) -> Any:
-        """Give components that are narrow against their distance from the origin a frame of their own."""
-        return params
+    def score_listed(self, plan: Any, tile: Tile, listed: NDArray[np.intp]) -> Floats:
+        """Only the pairs that are asked for, where no cell is missing and all components share the frame."""
+        if tile.observed is not None or self.fused(plan) is None:
+            return super().score_listed(plan, tile, listed)
+        return score_pairs(plan.natural, np.ascontiguousarray(self._table(tile).T), listed)
 
-    def own_frames(self, params: Any) -> tuple[tuple[int, Floats], ...]:
-        """Components with a frame of their own, and its origin."""
-        return ()
+    def gather(self, plan: Any, tile: Tile) -> Floats:
+        """moments = R @ T'."""
+        moments: Floats = tile.logits @ tile.scratch["statistics"].T
+        return moments
 
-    def floored(self, params: Any) -> int:
-        """How many components had to be kept from degenerating."""
-        return 0
+    def gather_first(self, tile: Tile) -> Floats:
+        """moments = R @ T'."""
+        moments: Floats = tile.logits @ self._table(tile).T
+        return moments
+
+    def _table(self, tile: Tile) -> Floats:
+        """T of the tile, (statistics, rows)."""
+        n_columns, n_rows = tile.x.shape
+        table = tile.room("statistics", self.n_statistics(n_columns), n_rows)
+        self.statistics(tile.x, table)
+        return table

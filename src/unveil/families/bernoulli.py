@@ -6,11 +6,16 @@ log p(x | component) = sum_j x_j log(p_j / (1 - p_j)) + sum_j log(1 - p_j), so T
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from unveil.families.base import Family, Floats
+from unveil.families.independent import Independent, Terms
+from unveil.families.priors import Beta
 from unveil.kernels.em import LINEAR, Sums
 
 FLOOR = 1e-12
@@ -25,8 +30,10 @@ class BernoulliParams:
 
 
 @dataclass(frozen=True)
-class Bernoulli(Family):
-    """Independent yes/no columns."""
+class Bernoulli(Independent):
+    """Independent yes/no columns, with a Beta `prior` on every probability or none."""
+
+    prior: Beta | None = None
 
     def n_statistics(self, n_columns: int) -> int:
         """1 + d."""
@@ -37,24 +44,75 @@ class Bernoulli(Family):
         """Of (1, x)."""
         return LINEAR
 
-    def natural(self, params: BernoulliParams) -> Floats:
-        """Log-odds, and the log-probability of all noes in front."""
+    def terms(self, params: BernoulliParams) -> Terms:
+        """Log-probabilities of no, and log-odds."""
         log_no = np.log1p(-params.probabilities)
-        return np.concatenate([log_no.sum(axis=1, keepdims=True), np.log(params.probabilities) - log_no], axis=1)
+        return Terms(log_no, np.log(params.probabilities) - log_no)
+
+    def expected(self, params: BernoulliParams) -> Floats:
+        """The probabilities."""
+        return params.probabilities
+
+    def means(self, params: BernoulliParams) -> Floats:
+        """The probabilities."""
+        return params.probabilities
 
     def maximise(self, moments: Floats, params: BernoulliParams) -> BernoulliParams:
         """Weighted shares of yes; a component without weight keeps what it had."""
         alive = moments[:, 0] > 0
+        if not alive.any():
+            return params
         fresh = self.first(moments)
         return BernoulliParams(np.where(alive[:, None], fresh.probabilities, params.probabilities), fresh.floored)
 
     def first(self, moments: Floats) -> BernoulliParams:
         """Shares of yes; a component without weight gets those of all the data."""
         moments = np.where(moments[:, :1] > 0, moments, moments.sum(axis=0))
-        shares = moments[:, 1:] / moments[:, :1]
+        yes, total = moments[:, 1:], moments[:, :1]
+        if self.prior is not None:
+            yes, total = yes + (self.prior.a - 1), total + (self.prior.a + self.prior.b - 2)
+        shares = yes / total
         kept = np.clip(shares, FLOOR, 1 - FLOOR)
         return BernoulliParams(kept, int(np.count_nonzero(np.any(kept != shares, axis=1))))
+
+    def log_prior(self, params: BernoulliParams) -> float:
+        """Beta, where there is one."""
+        return 0.0 if self.prior is None else self.prior.log_density(params.probabilities)
+
+    def admissible(self, moments: Floats) -> bool:
+        """Shares between 0 and 1."""
+        between = np.all(moments[:, 1:] >= 0) and np.all(moments[:, 1:] <= moments[:, :1])
+        return bool(super().admissible(moments) and between)
 
     def floored(self, params: BernoulliParams) -> int:
         """Components with a probability at the floor."""
         return params.floored
+
+    def n_parameters(self, n_components: int, n_columns: int) -> int:
+        """A probability each."""
+        return n_components * n_columns
+
+    def draw(self, params: BernoulliParams, component: int, count: int, random: np.random.RandomState) -> Floats:
+        """Zeros and ones."""
+        chances = params.probabilities[component]
+        drawn: Floats = (random.random_sample((count, len(chances))) < chances).astype(np.float64)
+        return drawn
+
+    def taken(self, params: BernoulliParams, components: NDArray[np.intp]) -> BernoulliParams:
+        """Some components."""
+        return BernoulliParams(params.probabilities[components], params.floored)
+
+    def restricted(self, params: BernoulliParams, columns: NDArray[np.intp]) -> tuple[Family, BernoulliParams]:
+        """Some columns."""
+        return self, BernoulliParams(params.probabilities[:, columns], params.floored)
+
+    def health(self, params: BernoulliParams) -> Mapping[str, float]:
+        """Probabilities at the edges of what is possible."""
+        edge = np.minimum(params.probabilities, 1 - params.probabilities)
+        return {"smallest_probability": float(edge.min())}
+
+    def coordinates(self, params: BernoulliParams) -> Any:
+        """Log-odds."""
+        from unveil.families.coordinates import BernoulliCoordinates
+
+        return BernoulliCoordinates(self, params)

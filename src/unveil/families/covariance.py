@@ -1,32 +1,37 @@
-"""Structures of covariance: full, tied, diagonal, spherical, each an object.
+"""Structures of covariance, each an object: here what they share, and full, tied, diagonal and spherical.
 
 A structure knows which second moments it reads (all products, squares, or the squared norm), how its covariances turn
-into natural parameters, and how moments turn into covariances. Shapes are scikit-learn's: full (k, d, d), tied (d, d),
-diagonal (k, d), spherical (k,).
+into natural parameters, and how moments turn into covariances. Shapes are scikit-learn's: matrices (k, d, d), one
+matrix for all (d, d), diagonals (k, d), spheres (k,).
 
 log N(x; m, C) = -1/2 x'Px + (Pm)'x - 1/2 (m'Pm - log|P| + d log 2 pi),  P = inverse of C.
+
+With C = volume * axes * shape * axes' there are fourteen ways to make volume, shape and axes equal or not (Celeux and
+Govaert, Gaussian parsimonious clustering models, 1995). The four here are VVV, EEE, VVI and VII; the others are in
+`diagonals` and `ellipsoids`. All maximise the sum over k of -n_k/2 (log|C_k| + trace(S_k / C_k)), where S_k is the
+scatter of component k about its mean with `reg_covar` added to its diagonal.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from functools import cache
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import lapack
 
+from unveil.families.symmetric import floored_matrices, invert_positive, positive, triangle, unpack, width_of
 from unveil.kernels.em import NORM, PRODUCTS, SQUARES, Sums
 
 Floats = NDArray[np.float64]
 LOG_TWO_PI = float(np.log(2 * np.pi))
-FLAT = 1e-13  # smallest eigenvalue as a share of the largest: below, Cholesky's factor has no digits left
 
 
 class Structure(ABC):
     """One way for covariances to be shared or restricted."""
+
+    closed: ClassVar[bool] = True  # is the M step a formula, or an iteration?
 
     @abstractmethod
     def n_second(self, n_columns: int) -> int:
@@ -39,8 +44,13 @@ class Structure(ABC):
         """Natural parameters (k, 1 + d + n_second)."""
 
     @abstractmethod
-    def estimate(self, counts: Floats, centred: Floats, floor: Floats, reg_covar: float) -> tuple[Floats, int]:
-        """Covariances from mean second moments about the mean (k, n_second), and how many had to be floored."""
+    def estimate(
+        self, counts: Floats, centred: Floats, floor: Floats, reg_covar: float, previous: Floats | None
+    ) -> tuple[Floats, int]:
+        """Covariances from mean second moments about the mean (k, n_second), and how many had to be floored.
+
+        `previous` are the covariances before this M step, for those that iterate; None at the start of a fit.
+        """
 
     @abstractmethod
     def centre(self, second: Floats, offset: Floats) -> Floats:
@@ -49,6 +59,10 @@ class Structure(ABC):
     @abstractmethod
     def variances(self, centred: Floats, n_columns: int) -> Floats:
         """Variance of each column, from one row of second moments about the mean."""
+
+    def chosen(self, covariances: Floats, components: NDArray[Any]) -> Floats:
+        """The covariances of some components, by mask or by number."""
+        return covariances[components]
 
     def merged(self, previous: Floats, fresh: Floats, alive: NDArray[np.bool_]) -> Floats:
         """`previous` with the covariances of the components that are alive replaced."""
@@ -66,52 +80,15 @@ class Structure(ABC):
 
     @abstractmethod
     def inverted(self, matrices: Floats) -> Floats:
-        """Inverse of covariances or precisions, in the structure's own shape."""
+        """Inverse of covariances or precisions, in the structure's own shape; LinAlgError if one is not positive."""
+
+    @abstractmethod
+    def factors(self, covariances: Floats) -> Floats:
+        """Upper factors U of the precisions P = U U', in the structure's own shape."""
 
     @abstractmethod
     def shape(self, n_components: int, n_columns: int) -> tuple[int, ...]:
         """Shape of the covariances."""
-
-
-@cache
-def triangle(n_columns: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Rows and columns of the upper triangle, in the order of the products."""
-    return np.triu_indices(n_columns)
-
-
-def floored_matrices(matrices: Floats, floor: Floats) -> tuple[Floats, int]:
-    """`matrices` with no direction below `floor` (d,), a variance per column; and how many were touched."""
-    units = np.sqrt(floor)
-    scaled = matrices / (units[:, None] * units)  # the floor is now 1 in every direction, whatever the units
-    largest = np.max(np.einsum("kii->ki", scaled), axis=1)
-    lowest = np.maximum(1.0, FLAT * largest)
-    low = np.array([_nearly_singular(one, least) for one, least in zip(scaled, lowest, strict=True)])
-    if not low.any():
-        return matrices, 0
-    values, vectors = np.linalg.eigh(scaled[low])
-    raised = np.maximum(values, lowest[low][:, None])
-    out = matrices.copy()
-    out[low] = np.einsum("kij,kj,klj->kil", vectors, raised, vectors) * (units[:, None] * units)
-    return out, int(np.count_nonzero(values[:, 0] < lowest[low]))
-
-
-def _nearly_singular(matrix: Floats, floor: float) -> bool:
-    """A cheap first look: the squared pivots of Cholesky's factor bound the smallest eigenvalue from above."""
-    factor, failed = lapack.dpotrf(matrix, lower=1)
-    return bool(failed != 0 or np.min(np.diagonal(factor)) ** 2 < 4 * len(matrix) * floor)
-
-
-def invert_positive(matrices: Floats) -> tuple[Floats, Floats]:
-    """Inverses of positive definite matrices (k, d, d) and log-determinants of the inverses, by Cholesky."""
-    inverses, log_determinants = np.empty_like(matrices), np.empty(len(matrices))
-    for k, matrix in enumerate(matrices):
-        factor, failed = lapack.dpotrf(matrix, lower=1)
-        if failed:
-            raise np.linalg.LinAlgError(f"matrix {k} is not positive definite")
-        log_determinants[k] = -2.0 * np.sum(np.log(np.diagonal(factor)))
-        inverse, (rows, columns) = lapack.dpotri(factor, lower=1)[0], triangle(len(matrix))
-        inverses[k, rows, columns] = inverses[k, columns, rows] = inverse[columns, rows]
-    return inverses, log_determinants
 
 
 def _pack_precisions(precisions: Floats, log_determinants: Floats, means: Floats) -> Floats:
@@ -124,22 +101,7 @@ def _pack_precisions(precisions: Floats, log_determinants: Floats, means: Floats
     return np.concatenate([constant[:, None], linear, quadratic], axis=1)
 
 
-def _unpack(second: Floats, n_columns: int) -> Floats:
-    """Symmetric matrices (k, d, d) from rows of upper triangles."""
-    rows, columns = triangle(n_columns)
-    out = np.empty((second.shape[0], n_columns, n_columns))
-    out[:, rows, columns] = second
-    out[:, columns, rows] = second
-    return out
-
-
-def _width(n_second: int) -> int:
-    """Number of columns whose products are `n_second` many."""
-    return int((np.sqrt(8 * n_second + 1) - 1) / 2 + 0.5)
-
-
-@dataclass(frozen=True)
-class _Products(Structure):
+class Products(Structure):
     """Structures that read all products x_i x_j."""
 
     sums: ClassVar[Sums] = PRODUCTS
@@ -159,20 +121,22 @@ class _Products(Structure):
         stack = matrices.reshape(-1, *matrices.shape[-2:])
         return invert_positive(stack)[0].reshape(matrices.shape)
 
+    def factors(self, covariances: Floats) -> Floats:
+        lower = np.linalg.cholesky(covariances)
+        inverse = np.linalg.solve(lower, np.broadcast_to(np.eye(lower.shape[-1]), lower.shape))
+        return np.swapaxes(inverse, -1, -2).copy()
 
-@dataclass(frozen=True)
-class Full(_Products):
-    """A covariance matrix per component."""
+    def scatters(self, centred: Floats, reg_covar: float) -> Floats:
+        """Matrices (k, d, d) of second moments about the mean, `reg_covar` added to each variance."""
+        n_columns = width_of(centred.shape[1])
+        return unpack(centred, n_columns) + reg_covar * np.eye(n_columns)
+
+
+class Matrices(Products):
+    """Structures that keep a matrix for each component."""
 
     def natural(self, means: Floats, covariances: Floats) -> Floats:
         return _pack_precisions(*invert_positive(covariances), means)
-
-    def estimate(self, counts: Floats, centred: Floats, floor: Floats, reg_covar: float) -> tuple[Floats, int]:
-        n_columns = _width(centred.shape[1])
-        return floored_matrices(_unpack(centred, n_columns) + reg_covar * np.eye(n_columns), floor)
-
-    def n_parameters(self, n_components: int, n_columns: int) -> int:
-        return n_components * n_columns * (n_columns + 1) // 2
 
     def dense(self, covariances: Floats, n_components: int, n_columns: int) -> Floats:
         return covariances
@@ -181,37 +145,8 @@ class Full(_Products):
         return n_components, n_columns, n_columns
 
 
-@dataclass(frozen=True)
-class Tied(_Products):
-    """One covariance matrix for all components."""
-
-    def natural(self, means: Floats, covariances: Floats) -> Floats:
-        (precision,), (log_determinant,) = invert_positive(covariances[None])
-        shared = np.broadcast_to(precision, (len(means), *precision.shape))
-        return _pack_precisions(shared, np.full(len(means), log_determinant), means)
-
-    def estimate(self, counts: Floats, centred: Floats, floor: Floats, reg_covar: float) -> tuple[Floats, int]:
-        pooled = (counts @ centred / counts.sum())[None]
-        n_columns = _width(centred.shape[1])
-        matrices, floored = floored_matrices(_unpack(pooled, n_columns) + reg_covar * np.eye(n_columns), floor)
-        return matrices[0], floored
-
-    def merged(self, previous: Floats, fresh: Floats, alive: NDArray[np.bool_]) -> Floats:
-        return fresh
-
-    def n_parameters(self, n_components: int, n_columns: int) -> int:
-        return n_columns * (n_columns + 1) // 2
-
-    def dense(self, covariances: Floats, n_components: int, n_columns: int) -> Floats:
-        return np.broadcast_to(covariances, (n_components, n_columns, n_columns))
-
-    def shape(self, n_components: int, n_columns: int) -> tuple[int, ...]:
-        return n_columns, n_columns
-
-
-@dataclass(frozen=True)
-class Diagonal(Structure):
-    """A variance per component and column."""
+class Columns(Structure):
+    """Structures that keep a variance for each component and column."""
 
     sums: ClassVar[Sums] = SQUARES
 
@@ -229,26 +164,21 @@ class Diagonal(Structure):
         constant = -0.5 * np.sum(linear * means + np.log(covariances) + LOG_TWO_PI, axis=1)
         return np.concatenate([constant[:, None], linear, -0.5 / covariances], axis=1)
 
-    def estimate(self, counts: Floats, centred: Floats, floor: Floats, reg_covar: float) -> tuple[Floats, int]:
-        variances = centred + reg_covar
-        return np.maximum(variances, floor), int(np.count_nonzero(np.any(variances < floor, axis=1)))
-
-    def n_parameters(self, n_components: int, n_columns: int) -> int:
-        return n_components * n_columns
-
     def dense(self, covariances: Floats, n_components: int, n_columns: int) -> Floats:
         return covariances[:, :, None] * np.eye(n_columns)
 
     def inverted(self, matrices: Floats) -> Floats:
-        return 1.0 / matrices
+        return 1.0 / positive(matrices)
+
+    def factors(self, covariances: Floats) -> Floats:
+        return np.sqrt(1.0 / covariances)
 
     def shape(self, n_components: int, n_columns: int) -> tuple[int, ...]:
         return n_components, n_columns
 
 
-@dataclass(frozen=True)
-class Spherical(Structure):
-    """One variance per component."""
+class Spheres(Structure):
+    """Structures that keep one variance for each component."""
 
     sums: ClassVar[Sums] = NORM
 
@@ -267,19 +197,88 @@ class Spherical(Structure):
         constant = -0.5 * (np.sum(linear * means, axis=1) + n_columns * (np.log(covariances) + LOG_TWO_PI))
         return np.concatenate([constant[:, None], linear, -0.5 / covariances[:, None]], axis=1)
 
-    def estimate(self, counts: Floats, centred: Floats, floor: Floats, reg_covar: float) -> tuple[Floats, int]:
+    def dense(self, covariances: Floats, n_components: int, n_columns: int) -> Floats:
+        return covariances[:, None, None] * np.eye(n_columns)
+
+    def inverted(self, matrices: Floats) -> Floats:
+        return 1.0 / positive(matrices)
+
+    def factors(self, covariances: Floats) -> Floats:
+        return np.sqrt(1.0 / covariances)
+
+    def shape(self, n_components: int, n_columns: int) -> tuple[int, ...]:
+        return (n_components,)
+
+
+@dataclass(frozen=True)
+class Full(Matrices):
+    """VVV: a covariance matrix per component."""
+
+    def estimate(
+        self, counts: Floats, centred: Floats, floor: Floats, reg_covar: float, previous: Floats | None
+    ) -> tuple[Floats, int]:
+        return floored_matrices(self.scatters(centred, reg_covar), floor)
+
+    def n_parameters(self, n_components: int, n_columns: int) -> int:
+        return n_components * n_columns * (n_columns + 1) // 2
+
+
+@dataclass(frozen=True)
+class Tied(Products):
+    """EEE: one covariance matrix for all components."""
+
+    def natural(self, means: Floats, covariances: Floats) -> Floats:
+        (precision,), (log_determinant,) = invert_positive(covariances[None])
+        shared = np.broadcast_to(precision, (len(means), *precision.shape))
+        return _pack_precisions(shared, np.full(len(means), log_determinant), means)
+
+    def estimate(
+        self, counts: Floats, centred: Floats, floor: Floats, reg_covar: float, previous: Floats | None
+    ) -> tuple[Floats, int]:
+        pooled = (counts @ centred / counts.sum())[None]
+        matrices, floored = floored_matrices(self.scatters(pooled, reg_covar), floor)
+        return matrices[0], floored
+
+    def chosen(self, covariances: Floats, components: NDArray[Any]) -> Floats:
+        return covariances
+
+    def merged(self, previous: Floats, fresh: Floats, alive: NDArray[np.bool_]) -> Floats:
+        return fresh
+
+    def n_parameters(self, n_components: int, n_columns: int) -> int:
+        return n_columns * (n_columns + 1) // 2
+
+    def dense(self, covariances: Floats, n_components: int, n_columns: int) -> Floats:
+        return np.broadcast_to(covariances, (n_components, n_columns, n_columns))
+
+    def shape(self, n_components: int, n_columns: int) -> tuple[int, ...]:
+        return n_columns, n_columns
+
+
+@dataclass(frozen=True)
+class Diagonal(Columns):
+    """VVI: a variance per component and column."""
+
+    def estimate(
+        self, counts: Floats, centred: Floats, floor: Floats, reg_covar: float, previous: Floats | None
+    ) -> tuple[Floats, int]:
+        variances = centred + reg_covar
+        return np.maximum(variances, floor), int(np.count_nonzero(np.any(variances < floor, axis=1)))
+
+    def n_parameters(self, n_components: int, n_columns: int) -> int:
+        return n_components * n_columns
+
+
+@dataclass(frozen=True)
+class Spherical(Spheres):
+    """VII: one variance per component."""
+
+    def estimate(
+        self, counts: Floats, centred: Floats, floor: Floats, reg_covar: float, previous: Floats | None
+    ) -> tuple[Floats, int]:
         variances = centred[:, 0] + reg_covar
         lowest = float(np.mean(floor))
         return np.maximum(variances, lowest), int(np.count_nonzero(variances < lowest))
 
     def n_parameters(self, n_components: int, n_columns: int) -> int:
         return n_components
-
-    def dense(self, covariances: Floats, n_components: int, n_columns: int) -> Floats:
-        return covariances[:, None, None] * np.eye(n_columns)
-
-    def inverted(self, matrices: Floats) -> Floats:
-        return 1.0 / matrices
-
-    def shape(self, n_components: int, n_columns: int) -> tuple[int, ...]:
-        return (n_components,)

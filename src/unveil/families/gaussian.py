@@ -7,16 +7,22 @@ Such a component gets a frame of its own: its statistics are taken of x - origin
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from unveil.families.base import Family, Floats
+from unveil.families.base import ExponentialFamily, Family, Floats, Tile
 from unveil.families.covariance import Full, Structure
+from unveil.families.observed import Observed, about, observe
+from unveil.families.priors import NormalInverseWishart
 from unveil.kernels.em import Sums
 
 NARROW = 1e6  # squared distance of the origin, in standard deviations, past which a component has its own frame:
 #               the natural form loses as many digits as this number has, and sixteen less six are enough
+NEAR = 100.0  # squared distance of a component's own origin, likewise, up to which it need not move
 FLOOR = 1e-15  # smallest variance, as a share of the variance of the column
 ALIKE = 1e-16  # stands in for the variance of a column of equal numbers, as a share of their square
 
@@ -31,14 +37,26 @@ class GaussianParams:
     floored: int = 0
 
 
+class GaussianPlan(NamedTuple):
+    """What a pass needs of the parameters."""
+
+    natural: Floats  # each component in its own frame
+    params: GaussianParams
+    own_frames: tuple[tuple[int, Floats], ...]  # components whose origin is not zero
+    observed: dict[bytes, Observed]  # by pattern of missing cells, filled as patterns are met
+
+
 @dataclass(frozen=True)
-class Gaussian(Family):
+class Gaussian(ExponentialFamily):
     """Gaussian components whose covariances have a `structure`; `reg_covar` is added to every variance."""
 
     structure: Structure = field(default_factory=Full)
     reg_covar: float = 1e-6
+    prior: NormalInverseWishart | None = None
 
     framed = True
+    takes_missing = True
+    missing_compiled = True
 
     def n_statistics(self, n_columns: int) -> int:
         """1 + d + the second moments."""
@@ -49,16 +67,71 @@ class Gaussian(Family):
         """Of (1, x, second-order statistics of the structure)."""
         return self.structure.sums
 
+    def fused(self, plan: GaussianPlan) -> Sums | None:
+        """Compiled sums, unless a component has a frame of its own."""
+        return None if plan.own_frames else self.sums
+
+    # -- E step --------------------------------------------------------------------------------------------------------
+
     def natural(self, params: GaussianParams) -> Floats:
         """Natural parameters, each component in its own frame."""
         return self.structure.natural(params.means - params.origins, params.covariances)
+
+    def plan(self, params: GaussianParams) -> GaussianPlan:
+        """Natural parameters, and the components in frames of their own."""
+        own = np.flatnonzero(np.any(params.origins != 0.0, axis=1))
+        return GaussianPlan(self.natural(params), params, tuple((int(k), params.origins[k]) for k in own), {})
+
+    def score(self, plan: GaussianPlan, tile: Tile) -> None:
+        """logits = eta @ T, in each component's frame; by the marginal of what is there where cells are missing."""
+        if tile.observed is not None:
+            self._observed(plan, tile.observed, len(tile.x)).score(tile.x, tile.logits)
+            return
+        super().score(plan, tile)
+        for component, origin in plan.own_frames:
+            table = tile.room("framed", *tile.scratch["statistics"].shape)
+            self.statistics(tile.x - origin[:, None], table)
+            np.matmul(plan.natural[component], table, out=tile.logits[component])
+
+    def gather(self, plan: GaussianPlan, tile: Tile) -> Floats:
+        """moments = R @ T', in each component's frame."""
+        if tile.observed is not None:
+            return self._observed(plan, tile.observed, len(tile.x)).gather(tile, plan.params.origins, self.sums.second)
+        moments = super().gather(plan, tile)
+        for component, origin in plan.own_frames:
+            table = tile.room("framed", *tile.scratch["statistics"].shape)
+            self.statistics(tile.x - origin[:, None], table)
+            moments[component] = table @ tile.logits[component]
+        return moments
+
+    def complete(self, plan: GaussianPlan, tile: Tile) -> Floats:
+        """Missing cells by their conditional means, in proportion to q."""
+        assert tile.observed is not None
+        return self._observed(plan, tile.observed, len(tile.x)).complete(tile)
+
+    def expect_missing(
+        self, plan: GaussianPlan, log_weights: Floats, rows: Floats, weights: Floats | None, patterns: Any
+    ) -> tuple[Floats, float]:
+        """Moments and log-likelihood of a block with missing cells: see `unveil.kernels.missing`."""
+        whole = self._observed(plan, np.arange(rows.shape[1]), rows.shape[1])
+        sums, log_likelihood = whole.expect(log_weights, rows, weights, patterns)
+        return about(sums, plan.params.means - plan.params.origins, self.sums.second), log_likelihood
+
+    def _observed(self, plan: GaussianPlan, columns: NDArray[np.intp], n_columns: int) -> Observed:
+        key = columns.tobytes()
+        if key not in plan.observed:
+            plan.observed[key] = observe(plan.params.means, self._dense(plan.params), columns)
+        return plan.observed[key]
+
+    # -- M step --------------------------------------------------------------------------------------------------------
 
     def maximise(self, moments: Floats, params: GaussianParams) -> GaussianParams:
         """Weighted means and covariances; a component without weight keeps what it had."""
         alive = moments[:, 0] > 0
         if not alive.any():
             return params
-        fresh = self._estimate(moments[alive], params.origins[alive])
+        previous = self.structure.chosen(params.covariances, np.flatnonzero(alive))
+        fresh = self._estimate(moments[alive], params.origins[alive], previous)
         means = params.means.copy()
         means[alive] = fresh.means
         covariances = self.structure.merged(params.covariances, fresh.covariances, alive)
@@ -68,20 +141,35 @@ class Gaussian(Family):
         """Parameters from moments about the frame's origin; a component without weight gets those of all the data."""
         alive = moments[:, :1] > 0
         origins = np.zeros((len(moments), self._width(moments)))
-        return self._estimate(np.where(alive, moments, moments.sum(axis=0)), origins)
+        return self._estimate(np.where(alive, moments, moments.sum(axis=0)), origins, None)
 
     def _width(self, moments: Floats) -> int:
         """Number of columns, from the length of T."""
         return next(d for d in range(1, moments.shape[1]) if self.n_statistics(d) == moments.shape[1])
 
-    def _estimate(self, moments: Floats, origins: Floats) -> GaussianParams:
+    def _estimate(self, moments: Floats, origins: Floats, previous: Floats | None) -> GaussianParams:
         counts, n_columns = moments[:, 0], origins.shape[1]
         offsets = moments[:, 1 : 1 + n_columns] / counts[:, None]
         second = moments[:, 1 + n_columns :] / counts[:, None]
         centred = self.structure.centre(second, offsets)
         floor = FLOOR * self._spread(counts, origins + offsets, centred)
-        covariances, floored = self.structure.estimate(counts, centred, floor, self.reg_covar)
-        return GaussianParams(origins + offsets, covariances, origins, floored)
+        means = origins + offsets
+        if self.prior is not None:
+            counts, means, centred = self._with_prior(counts, means, centred, self.prior)
+        covariances, floored = self.structure.estimate(counts, centred, floor, self.reg_covar, previous)
+        return GaussianParams(means, covariances, origins, floored)
+
+    def _with_prior(
+        self, counts: Floats, means: Floats, centred: Floats, prior: NormalInverseWishart
+    ) -> tuple[Floats, Floats, Floats]:
+        """The prior as rows seen before: counts, means and centred moments whose maximum is the posterior's mode."""
+        n_columns, strength = means.shape[1], prior.strength
+        away = means - prior.mean
+        between = (counts * strength / (counts + strength))[:, None, None] * away[:, :, None] * away[:, None, :]
+        extra = self.structure.centre(self.sums.second(prior.scale + between), np.zeros_like(means))
+        total = counts + prior.dof + n_columns + 1 + (strength > 0)
+        pulled = (counts[:, None] * means + strength * prior.mean) / (counts + strength)[:, None]
+        return total, pulled, (counts[:, None] * centred + extra) / total[:, None]
 
     def _spread(self, counts: Floats, means: Floats, centred: Floats) -> Floats:
         """Variance of each column of the data, within components and between them; a stand-in where there is none."""
@@ -91,16 +179,105 @@ class Gaussian(Family):
         spread = np.maximum(within, 0.0) + shares @ (means - middle) ** 2
         return np.where(spread > 0, spread, np.maximum(middle**2, 1.0) * ALIKE)
 
-    def recentre(self, params: GaussianParams) -> GaussianParams:
-        """Origin at the mean for narrow components, at zero for the others."""
-        precisions = self.structure.dense(self.structure.inverted(params.covariances), *params.means.shape)
-        narrow = np.max(params.means**2 * np.einsum("kii->ki", precisions), axis=1) > NARROW
-        return replace(params, origins=np.where(narrow[:, None], params.means, 0.0))
+    def log_prior(self, params: GaussianParams) -> float:
+        """Normal-inverse-Wishart, where there is one."""
+        return 0.0 if self.prior is None else self.prior.log_density(params.means, self._dense(params))
 
-    def own_frames(self, params: GaussianParams) -> tuple[tuple[int, Floats], ...]:
-        """Components whose origin is not zero."""
-        return tuple((int(k), params.origins[k]) for k in np.flatnonzero(np.any(params.origins != 0.0, axis=1)))
+    def admissible(self, moments: Floats) -> bool:
+        """Positive weights and variances, in every direction that the structure sees."""
+        if not super().admissible(moments):
+            return False
+        n_columns = self._width(moments)
+        offsets, second = np.split(moments[:, 1:] / moments[:, :1], [n_columns], axis=1)
+        centred = self.structure.centre(second, offsets)
+        variances = np.stack([self.structure.variances(line, n_columns) for line in centred])
+        if not np.all(variances > 0):
+            return False
+        if self.structure.n_second(n_columns) != n_columns * (n_columns + 1) // 2 or n_columns == 1:
+            return True
+        matrices = np.empty((len(moments), n_columns, n_columns))
+        rows, columns = np.triu_indices(n_columns)
+        matrices[:, rows, columns] = matrices[:, columns, rows] = centred
+        units = np.sqrt(variances)
+        return bool(np.linalg.eigvalsh(matrices / (units[:, :, None] * units[:, None, :])).min() > 0)
+
+    # -- frames --------------------------------------------------------------------------------------------------------
+
+    def recentre(self, params: GaussianParams) -> GaussianParams:
+        """Origin at the mean for narrow components, at zero for the others; one that is still near stays put."""
+        precisions = self.structure.dense(self.structure.inverted(params.covariances), *params.means.shape)
+        scales = np.einsum("kii->ki", precisions)
+        narrow = np.max(params.means**2 * scales, axis=1) > NARROW
+        near = np.max((params.means - params.origins) ** 2 * scales, axis=1) < NEAR
+        origins = np.where(near[:, None], params.origins, params.means)
+        return replace(params, origins=np.where(narrow[:, None], origins, 0.0))
+
+    def same_frames(self, one: GaussianParams, other: GaussianParams) -> bool:
+        """Whether the origins are the same."""
+        return bool(np.array_equal(one.origins, other.origins))
+
+    def located(self, params: GaussianParams, shift: Floats) -> GaussianParams:
+        """The means move, and the frames with them."""
+        return replace(params, means=params.means + shift, origins=np.zeros_like(params.origins))
+
+    def moved(self, moments: Floats, params: GaussianParams, target: GaussianParams, shift: Floats) -> Floats:
+        """About other points: x - target's origin = (x - own origin) + step."""
+        step = params.origins + shift - target.origins
+        n_columns = step.shape[1]
+        counts, sums, second = moments[:, :1], moments[:, 1 : 1 + n_columns], moments[:, 1 + n_columns :]
+        cross = sums[:, :, None] * step[:, None, :]
+        extra = cross + np.swapaxes(cross, 1, 2) + counts[:, :, None] * step[:, :, None] * step[:, None, :]
+        return np.concatenate([counts, sums + counts * step, second + self.sums.second(extra)], axis=1)
 
     def floored(self, params: GaussianParams) -> int:
         """Covariances raised to the floor in the last M step."""
         return params.floored
+
+    # -- use -----------------------------------------------------------------------------------------------------------
+
+    def n_parameters(self, n_components: int, n_columns: int) -> int:
+        """Means, and what the structure leaves free."""
+        return n_components * n_columns + self.structure.n_parameters(n_components, n_columns)
+
+    def draw(self, params: GaussianParams, component: int, count: int, random: np.random.RandomState) -> Floats:
+        """Normal rows."""
+        return random.multivariate_normal(params.means[component], self._dense(params)[component], count)
+
+    def taken(self, params: GaussianParams, components: NDArray[np.intp]) -> GaussianParams:
+        """Some components."""
+        covariances = self.structure.chosen(params.covariances, components)
+        return GaussianParams(params.means[components], covariances, params.origins[components], params.floored)
+
+    def means(self, params: GaussianParams) -> Floats:
+        """The means."""
+        return params.means
+
+    def marginal(self, params: GaussianParams, columns: NDArray[np.intp]) -> tuple[Family, GaussianParams]:
+        """Means and covariances of some columns."""
+        covariances = self._dense(params)[:, columns[:, None], columns]
+        means = params.means[:, columns]
+        return Gaussian(Full(), self.reg_covar), GaussianParams(means, covariances, np.zeros_like(means))
+
+    def conditional(
+        self, params: GaussianParams, columns: NDArray[np.intp], values: Floats
+    ) -> tuple[Family, GaussianParams]:
+        """Regression of the other columns on the values."""
+        given = observe(params.means, self._dense(params), columns)
+        means, covariances = given.predict(values)
+        return Gaussian(Full(), self.reg_covar), GaussianParams(means, covariances, np.zeros_like(means))
+
+    def health(self, params: GaussianParams) -> Mapping[str, float]:
+        """Extreme eigenvalues of the covariances."""
+        values = np.linalg.eigvalsh(self._dense(params))
+        figures = {"smallest_eigenvalue": float(values.min()), "largest_eigenvalue": float(values.max())}
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return figures | {"condition": float(np.max(values[:, -1] / values[:, 0]))}
+
+    def coordinates(self, params: GaussianParams) -> Any:
+        """Whitened means, log-volumes, log-shapes and rotations."""
+        from unveil.families.coordinates import GaussianCoordinates
+
+        return GaussianCoordinates(self, params)
+
+    def _dense(self, params: GaussianParams) -> Floats:
+        return self.structure.dense(params.covariances, *params.means.shape)

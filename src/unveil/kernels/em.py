@@ -38,6 +38,8 @@ class Sums(NamedTuple):
 
     statistics: Any  # T of a tile (columns, rows), written to (statistics, rows)
     expect: Any  # the whole E step of a block
+    add: Any  # adds share times T for rows and components with a share
+    second: Any  # second-order statistics (k, n) of a matrix of products for each component, (k, d, d)
 
 
 def expect_block(rows: Any, weights: Any, shift: Any, natural: Any, sums: Sums) -> tuple[Any, float]:
@@ -116,7 +118,23 @@ def _products(x: Any, weights: Any, natural: Any, a: Any, b: Any, c: Any, part: 
     return _expect(x, weights, natural, a, b, c, part, moments, with_products, add_products)
 
 
-LINEAR = Sums(linear, _linear)  # (1, x)
-SQUARES = Sums(with_squares, _squares)  # (1, x, squares)
-NORM = Sums(with_norm, _norm)  # (1, x, sum of squares)
-PRODUCTS = Sums(with_products, _products)  # (1, x, all products)
+def _nothing(products: Any) -> Any:
+    return products[:, 0, :0]
+
+
+def _upper(products: Any) -> Any:
+    return products[:, *np.triu_indices(products.shape[-1])]
+
+
+def _diagonal(products: Any) -> Any:
+    return np.einsum("kii->ki", products)
+
+
+def _trace(products: Any) -> Any:
+    return np.einsum("kii->k", products)[:, None]
+
+
+LINEAR = Sums(linear, _linear, add_linear, _nothing)  # (1, x)
+SQUARES = Sums(with_squares, _squares, add_squares, _diagonal)  # (1, x, squares)
+NORM = Sums(with_norm, _norm, add_norm, _trace)  # (1, x, sum of squares)
+PRODUCTS = Sums(with_products, _products, add_products, _upper)  # (1, x, all products)

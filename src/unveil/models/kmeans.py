@@ -101,6 +101,8 @@ class KMeans(Model):
     assignment: Assignment = field(default_factory=Pruned)
     empty: Empty = field(default_factory=Keep)
 
+    smooth = False  # assignments jump
+
     def start(self, centres: ArrayLike) -> Centres:
         """Parameters from centres in the coordinates of the data."""
         return Centres(np.ascontiguousarray(np.asarray(centres, dtype=np.float64) - self.shift))
@@ -147,6 +149,11 @@ class KMeans(Model):
         counts = statistics["counts"]
         means = statistics["sums"] / np.where(counts > 0, counts, 1.0)[:, None]
         return Centres(self.empty.mend(means, counts, params))
+
+    def energy(self, statistics: Statistics, params: Centres) -> float:
+        """Minus the cost, but for the squared norms of the rows, which no centre changes."""
+        norms = np.einsum("ij,ij->i", params.centres, params.centres)
+        return float(2.0 * np.vdot(params.centres, statistics["sums"]) - statistics["counts"] @ norms)
 
     def events(self, statistics: Statistics, params: Centres) -> Mapping[str, int]:
         """Clusters that no row belongs to."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from unveil.core.protocols import Params, Work
+from unveil.core.protocols import Params, Schedule, Work
 from unveil.core.statistics import Statistics
 
 
 @dataclass(frozen=True)
-class Batch:
+class Batch(Schedule):
     """One M step per pass over the data.
 
     Examples
@@ -20,6 +20,7 @@ class Batch:
     """
 
     monotone = True
+    statistical = True
 
     def sweep(self, work: Work, params: Params, state: Any) -> tuple[Params, Statistics, Any]:
         """One pass; no statistics outlive it, so moments may be taken about new points each time."""

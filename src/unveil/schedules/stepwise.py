@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from unveil.core.partition import partition_count, partition_rows
-from unveil.core.protocols import Params, Work
+from unveil.core.protocols import Params, Schedule, Work
 from unveil.core.statistics import Statistics, tree_sum
 
 
@@ -27,7 +27,7 @@ class Running(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Stepwise:
+class Stepwise(Schedule):
     """One M step per mini-batch.
 
     Parameters

@@ -64,6 +64,8 @@ def _encode_float(value: float, name: str, arrays: Arrays) -> Any:
 def _encode_array(value: NDArray[Any], name: str, arrays: Arrays) -> Any:
     if value.dtype.kind in "OU" and value.ndim == 1 and all(isinstance(item, str) for item in value):
         return {"strings": [str(item) for item in value]}
+    if value.dtype.kind == "O" and value.ndim == 1 and all(isinstance(item, str | int | float) for item in value):
+        return {"objects": [encode(item, name, arrays) for item in value]}
     if value.dtype.kind not in KINDS or value.dtype.itemsize > 8:
         raise TypeError(f"{name} is an array of {value.dtype}, which cannot be stored")
     arrays[name] = value
@@ -95,6 +97,14 @@ def _decode_strings(content: Any, arrays: Arrays) -> NDArray[np.object_]:
     return np.array(content, dtype=object)
 
 
+def _decode_objects(content: Any, arrays: Arrays) -> NDArray[np.object_]:
+    out = np.empty(len(_list(content)), dtype=object)
+    out[:] = [decode(item, arrays) for item in content]
+    if not all(isinstance(item, str | int | float | np.generic) for item in out):
+        raise TypeError("words and numbers are expected")
+    return out
+
+
 def _list(content: Any) -> list[Any]:
     if not isinstance(content, list):
         raise TypeError("a list is expected")
@@ -120,6 +130,7 @@ _DECODERS: dict[str, Any] = {
     "scalar": _decode_scalar,
     "array": lambda content, arrays: arrays[content],
     "strings": _decode_strings,
+    "objects": _decode_objects,
     "tuple": lambda content, arrays: tuple(decode(_list(content), arrays)),
     "dict": lambda content, arrays: {key: decode(item, arrays) for key, item in content.items()},
 }

@@ -1,0 +1,33 @@
+"""Which component of one mixture is which of another."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
+
+Floats = NDArray[np.float64]
+DRAWS = 2000  # rows that stand for a mixture where there are no others to compare on
+
+
+def matched(one: Floats, other: Floats, weights: Floats | None = None) -> NDArray[np.intp]:
+    """For each component of `one`, the component of `other` that owns the same rows; responsibilities (rows, k)."""
+    shared = one.T @ (other if weights is None else other * weights[:, None])
+    _, columns = linear_sum_assignment(-shared)
+    return np.asarray(columns, dtype=np.intp)
+
+
+def matched_by_draws(one: Any, other: Any) -> NDArray[np.intp]:
+    """The same by rows drawn from both mixtures."""
+    rows = np.concatenate([_drawn(one), _drawn(other)])
+    return matched(one.predict_proba(rows), other.predict_proba(rows))
+
+
+def _drawn(estimator: Any) -> Any:
+    model, params = estimator._fitted()
+    random = np.random.RandomState(0)
+    each = max(DRAWS // len(params.weights), 10)
+    drawn = [model.family.draw(params.components, c, each, random) for c in range(len(params.weights))]
+    return estimator._rows_out(np.concatenate(drawn) + model.shift)

@@ -1,0 +1,93 @@
+"""The annealed expectation: q is the posterior of a warmer world that cools down (Ueda & Nakano 1998).
+
+    q(s) proportional to p(x, s) ** beta,      beta rising from `start` to 1 over the first `passes` passes
+
+A small beta blurs the responsibilities, which smooths away poor optima; at 1 it is EM proper, and only then can a fit
+converge. The free energy of this q is still a lower bound, but it is not what a warm pass climbs, so it may fall.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.core.protocols import Bound, Expectation
+from unveil.kernels.softmax import soft_assign
+
+
+@dataclass(frozen=True)
+class Tempered(Expectation):
+    """q(s) proportional to p(x, s) ** `beta`."""
+
+    beta: float
+
+    monotone = False
+
+    def responsibilities(
+        self,
+        logits: NDArray[np.float64],
+        weights: NDArray[np.float64] | None,
+        random: Callable[[], np.random.Generator],
+    ) -> Bound:
+        """Tempered posterior, in place. With q = p ** beta / Z: F = (1 - beta) E_q[log p] + log Z."""
+        weights = np.empty(0) if weights is None else weights
+        joint = logits.copy()
+        log_likelihood = soft_assign(logits.copy(), weights)
+        logits *= self.beta
+        log_normaliser = soft_assign(logits, weights)
+        held = np.where(logits > 0, joint, 0.0)
+        return Bound(log_likelihood, (1.0 - self.beta) * float(np.sum(logits * held)) + log_normaliser)
+
+
+@dataclass(frozen=True)
+class Annealed(Expectation):
+    """A posterior that cools down.
+
+    Parameters
+    ----------
+    start : float, default=0.2
+        First inverse temperature, above 0 and at most 1.
+    passes : int, default=20
+        Passes until the posterior itself is reached; beta rises by the same factor each time.
+
+    Examples
+    --------
+    >>> from unveil.expectations import Annealed
+    >>> [round(Annealed(0.25, passes=4).beta(n), 3) for n in range(5)]
+    [0.25, 0.354, 0.5, 0.707, 1.0]
+    """
+
+    start: float = 0.2
+    passes: int = 20
+
+    monotone = False
+
+    def __post_init__(self) -> None:
+        if not 0 < self.start <= 1:
+            raise ValueError(f"start must be above 0 and at most 1, got {self.start!r}")
+        if not isinstance(self.passes, int) or self.passes < 1:
+            raise ValueError(f"passes must be a positive integer, got {self.passes!r}")
+
+    def beta(self, passes: int) -> float:
+        """Inverse temperature after so many passes."""
+        return float(self.start ** max(1.0 - passes / self.passes, 0.0))
+
+    def at(self, passes: int) -> Tempered:
+        """The posterior at the temperature of that pass."""
+        return Tempered(self.beta(passes))
+
+    def settled(self, passes: int) -> bool:
+        """Whether it has cooled down; the pass before counts as one to compare with."""
+        return passes > self.passes + 1
+
+    def responsibilities(
+        self,
+        logits: NDArray[np.float64],
+        weights: NDArray[np.float64] | None,
+        random: Callable[[], np.random.Generator],
+    ) -> Bound:
+        """The posterior at the end of the schedule."""
+        return Tempered(1.0).responsibilities(logits, weights, random)

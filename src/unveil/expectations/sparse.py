@@ -1,0 +1,52 @@
+"""The sparse expectation: q moves only within short lists of likely values, refreshed every few passes.
+
+Neal & Hinton, "A view of the EM algorithm that justifies incremental, sparse, and other variants", 1998. The lists and
+what is frozen off them live with each block; see `unveil.models.active`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.core.protocols import Bound, Expectation
+from unveil.kernels.softmax import soft_assign
+
+
+@dataclass(frozen=True)
+class Sparse(Expectation):
+    """q(s) proportional to p(x, s) on a list of `active` components per row, frozen elsewhere between refreshes.
+
+    Parameters
+    ----------
+    active : int, default=3
+        Length of the lists.
+    refresh : int, default=5
+        Every so many passes the full posterior is computed and the lists are drawn up anew.
+
+    Examples
+    --------
+    >>> from unveil import GaussianMixture, expectations
+    >>> model = GaussianMixture(8, expectation=expectations.Sparse(active=2))
+    """
+
+    active: int = 3
+    refresh: int = 5
+
+    def __post_init__(self) -> None:
+        for name in ("active", "refresh"):
+            if not isinstance(getattr(self, name), int) or getattr(self, name) < 1:
+                raise ValueError(f"{name} must be a positive integer, got {getattr(self, name)!r}")
+
+    def responsibilities(
+        self,
+        logits: NDArray[np.float64],
+        weights: NDArray[np.float64] | None,
+        random: Callable[[], np.random.Generator],
+    ) -> Bound:
+        """The posterior: what a block without lists starts from."""
+        log_likelihood = soft_assign(logits, np.empty(0) if weights is None else weights)
+        return Bound(log_likelihood, log_likelihood)

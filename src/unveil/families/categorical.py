@@ -1,0 +1,191 @@
+"""The categorical family: independent columns of codes 0, 1, ..., levels - 1.
+
+log p(x | component) = sum_j log p_j(x_j), so T(x) is 1 and the indicators of every level of every column. As with yes
+and no, probabilities are kept `FLOOR` away from 0. A code has no mean: missing cells get their likeliest level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.families.base import Family, Floats, Tile
+from unveil.families.independent import Independent, IndependentPlan, Terms
+from unveil.families.priors import Dirichlet
+from unveil.kernels._jit import kernel
+
+FLOOR = 1e-12
+
+
+@dataclass(frozen=True)
+class CategoricalParams:
+    """Probabilities of all levels of all columns side by side, (k, sum of levels)."""
+
+    probabilities: Floats
+    floored: int = 0
+
+
+@dataclass(frozen=True)
+class Categorical(Independent):
+    """Independent columns of codes, with a Dirichlet `prior` on the probabilities of every column or none.
+
+    Parameters
+    ----------
+    levels : tuple of int
+        How many levels each column has; its cells hold the codes 0 to levels - 1. A code beyond them says nothing.
+    prior : Dirichlet, optional
+        The same for every column of every component.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from unveil.families.categorical import Categorical
+    >>> moments = np.array([[8.0, 4.0, 2.0, 2.0, 2.0, 6.0]])  # weight, counts of three levels, counts of two
+    >>> Categorical((3, 2)).first(moments).probabilities
+    array([[0.5 , 0.25, 0.25, 0.25, 0.75]])
+    """
+
+    levels: tuple[int, ...]
+    prior: Dirichlet | None = None
+
+    def __post_init__(self) -> None:
+        if not all(levels >= 1 for levels in self.levels):
+            raise ValueError(f"levels must hold a positive integer for each column, got {self.levels!r}")
+
+    def n_statistics(self, n_columns: int) -> int:
+        """1 + the levels of all columns."""
+        return 1 + sum(self.levels)
+
+    def owners(self, n_columns: int) -> NDArray[np.intp]:
+        """Each column as often as it has levels."""
+        return np.repeat(np.arange(len(self.levels)), self.levels)
+
+    def statistics(self, x: Floats, out: Floats) -> None:
+        """1 and the indicators."""
+        _indicate(x, np.array(self.levels, dtype=np.intp), out)
+
+    def terms(self, params: CategoricalParams) -> Terms:
+        """Log-probabilities."""
+        return Terms(np.zeros((len(params.probabilities), len(self.levels))), np.log(params.probabilities))
+
+    def expected(self, params: CategoricalParams) -> Floats:
+        """The probabilities."""
+        return params.probabilities
+
+    def means(self, params: CategoricalParams) -> Floats:
+        """Codes have none."""
+        return np.full((len(params.probabilities), len(self.levels)), np.nan)
+
+    def maximise(self, moments: Floats, params: CategoricalParams) -> CategoricalParams:
+        """Weighted shares of the levels; a component without weight keeps what it had."""
+        alive = moments[:, :1] > 0
+        fresh = self.first(moments)
+        return CategoricalParams(np.where(alive, fresh.probabilities, params.probabilities), fresh.floored)
+
+    def first(self, moments: Floats) -> CategoricalParams:
+        """Shares of the levels; a component without weight gets those of all the data."""
+        counts = np.where(moments[:, :1] > 0, moments, moments.sum(axis=0))[:, 1:]
+        if self.prior is not None:
+            counts = counts + (self.prior.concentration - 1.0)
+        totals = self._totals(counts)
+        shares = np.where(totals > 0, counts / np.where(totals > 0, totals, 1.0), 1.0)  # a column never seen: all alike
+        kept = np.maximum(shares, FLOOR)
+        floored = np.count_nonzero(np.any(kept != shares, axis=1))
+        return CategoricalParams(kept / self._totals(kept), int(floored))
+
+    def log_prior(self, params: CategoricalParams) -> float:
+        """Dirichlet, where there is one."""
+        if self.prior is None:
+            return 0.0
+        return sum(self.prior.log_density(params.probabilities[:, place]) for place in self._places())
+
+    def admissible(self, moments: Floats) -> bool:
+        """No count below 0."""
+        return bool(super().admissible(moments) and np.all(moments >= 0))
+
+    def floored(self, params: CategoricalParams) -> int:
+        """Components with a probability at the floor."""
+        return params.floored
+
+    def n_parameters(self, n_components: int, n_columns: int) -> int:
+        """One less than there are levels, for each column."""
+        return n_components * sum(levels - 1 for levels in self.levels)
+
+    def draw(self, params: CategoricalParams, component: int, count: int, random: np.random.RandomState) -> Floats:
+        """Codes."""
+        chances = [params.probabilities[component, place] for place in self._places()]
+        codes = [random.choice(len(chance), count, p=chance) for chance in chances]
+        return np.stack(codes, axis=1).astype(np.float64)
+
+    def complete(self, plan: IndependentPlan, tile: Tile) -> Floats:
+        """Missing cells by their likeliest level under q."""
+        assert tile.observed is not None
+        rows, places = tile.x.copy(), self._places()
+        for column in np.setdiff1d(np.arange(len(rows)), tile.observed):
+            rows[column] = np.argmax(plan.params.probabilities[:, places[column]].T @ tile.logits, axis=0)
+        return rows
+
+    def taken(self, params: CategoricalParams, components: NDArray[np.intp]) -> CategoricalParams:
+        """Some components."""
+        return CategoricalParams(params.probabilities[components], params.floored)
+
+    def restricted(self, params: CategoricalParams, columns: NDArray[np.intp]) -> tuple[Family, CategoricalParams]:
+        """Some columns."""
+        places = self._places()
+        kept = [params.probabilities[:, places[column]] for column in columns]
+        family = Categorical(tuple(self.levels[column] for column in columns), self.prior)
+        return family, CategoricalParams(np.concatenate(kept, axis=1), params.floored)
+
+    def conditional(
+        self, params: CategoricalParams, columns: NDArray[np.intp], values: Floats
+    ) -> tuple[Family, CategoricalParams]:
+        """Given the component, the other columns do not care."""
+        return self.restricted(params, np.setdiff1d(np.arange(len(self.levels)), columns))
+
+    def embed(self, rows: Floats) -> Floats:
+        """Indicators, scaled so that different levels are at a distance of 1."""
+        out = np.empty((1 + sum(self.levels), len(rows)))
+        self.statistics(np.ascontiguousarray(rows.T), out)
+        return np.ascontiguousarray(out[1:].T) * np.sqrt(0.5)
+
+    def typical(self, rows: Floats) -> Floats:
+        """The most frequent code of each column."""
+        found = [column[~np.isnan(column)].astype(np.intp) for column in rows.T]
+        return np.array([np.bincount(codes, minlength=1).argmax() for codes in found], dtype=np.float64)
+
+    def health(self, params: CategoricalParams) -> Mapping[str, float]:
+        """The smallest probability of a level."""
+        return {"smallest_probability": float(params.probabilities.min())}
+
+    def coordinates(self, params: CategoricalParams) -> Any:
+        """Logarithms of the probabilities, up to a constant for each column."""
+        from unveil.families.coordinates import CategoricalCoordinates
+
+        return CategoricalCoordinates(self, params)
+
+    def _places(self) -> list[slice]:
+        """Where the levels of each column are among all of them."""
+        ends = np.cumsum(self.levels, dtype=np.intp)
+        return [slice(int(end) - levels, int(end)) for end, levels in zip(ends, self.levels, strict=True)]
+
+    def _totals(self, counts: Floats) -> Floats:
+        """Sums over the levels of each column, in the place of each level."""
+        starts = np.array([place.start for place in self._places()], dtype=np.intp)
+        return np.repeat(np.add.reduceat(counts, starts, axis=1), self.levels, axis=1)
+
+
+@kernel
+def _indicate(x: Floats, levels: NDArray[np.intp], out: Floats) -> None:
+    """1 and the indicators of a tile (columns, rows); six times as fast as comparing with every level."""
+    out[:] = 0.0
+    out[0] = 1.0
+    first = 1
+    for c in range(x.shape[0]):
+        for r in range(x.shape[1]):
+            if 0.0 <= x[c, r] < levels[c]:
+                out[first + int(x[c, r]), r] = 1.0
+        first += levels[c]

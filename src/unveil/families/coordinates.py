@@ -1,0 +1,289 @@
+"""Unconstrained coordinates of the parameters of each family.
+
+Schedules that follow a gradient move a vector of any real numbers; a chart says which parameters it stands for. By
+Fisher's identity the gradient of the log-likelihood is that of the expected complete one, which is linear in the
+moments, so a chart needs no rows:
+
+    Gaussian      whitened means; log-volumes, log-shapes and turns, or a triangular factor (`elliptical`, `orbits`)
+    Student       the same, and log degrees of freedom
+    Bernoulli     log-odds               d energy = yes - weight * p
+    Poisson       log-rates              d energy = sum of counts - weight * rate
+    exponential   log-rates              d energy = weight - sum of times * rate
+    categorical   log-probabilities      d energy = count of the level - p * counts of the column
+    a product     those of its parts, one after the other
+
+A chart also says how much information its coordinates carry, which sets the length of a step: in coordinates scaled
+by its root, a step along the gradient is about as long as that of EM.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import digamma, expit, logit, polygamma
+
+from unveil.families.base import Family
+from unveil.families.bernoulli import Bernoulli, BernoulliParams
+from unveil.families.categorical import Categorical, CategoricalParams
+from unveil.families.elliptical import Elliptical, Seen
+from unveil.families.exponential import Exponential, ExponentialParams
+from unveil.families.gaussian import Gaussian, GaussianParams
+from unveil.families.poisson import Poisson, PoissonParams
+from unveil.families.product import Product, ProductParams
+from unveil.families.student import LEAST_DOF, MOST_DOF, Student, StudentParams
+
+Floats = NDArray[np.float64]
+DEPTH = 28.0  # logarithm of how far below its column a rate or a probability may fall: about that of the M step
+FLAT = 1e-2  # least information of a coordinate, in that of a good one: at the edge there is none
+
+
+class Coordinates(ABC):
+    """A chart of the parameters of a family, made around some of them.
+
+    One of one's own needs `origin`, `params` and `gradient`.
+    """
+
+    origin: Floats  # the vector of the parameters around which the chart was made
+
+    @abstractmethod
+    def params(self, vector: Floats) -> Any:
+        """Parameters at a vector."""
+
+    @abstractmethod
+    def gradient(self, moments: Floats, vector: Floats) -> Floats:
+        """Gradient in `vector` of natural parameters times `moments`, plus that of the family's log-prior."""
+
+    def information(self, counts: Floats) -> Floats:
+        """Fisher information of each coordinate at the origin, roughly, given the weight of each component."""
+        return np.full(len(self.origin), counts.sum())
+
+
+class GaussianCoordinates(Coordinates):
+    """Whitened means, and covariances by their structure."""
+
+    def __init__(self, family: Gaussian, params: GaussianParams) -> None:
+        self.prior, self.start = family.prior, params
+        self.chart = Elliptical(family.structure, params.means, params.covariances, params.origins)
+        self.origin = np.zeros(self.chart.size)
+
+    def params(self, vector: Floats) -> GaussianParams:
+        """Means and covariances; moments stay about the same origins."""
+        means, covariances = self.chart.at(vector)
+        return GaussianParams(means, covariances, self.start.origins)
+
+    def gradient(self, moments: Floats, vector: Floats) -> Floats:
+        """That of the sums of x and its products."""
+        counts, first, second = _columns(moments, 1, self.start.means.shape[1])
+        return self.chart.gradient(Seen(counts[:, 0], counts[:, 0], first, second), self.prior, vector)
+
+    def information(self, counts: Floats) -> Floats:
+        """That of whitened normal rows."""
+        return self.chart.information(counts)
+
+
+class StudentCoordinates(Coordinates):
+    """Locations and scales as a Gaussian's; log degrees of freedom, where they are estimated, between their limits.
+
+    With h half of them, d energy / d h = weight (log h - digamma(h) + 1) - sum of u + sum of log u.
+    """
+
+    def __init__(self, family: Student, params: StudentParams) -> None:
+        self.start = params
+        self.chart = Elliptical(family.structure, params.means, params.scales, params.origins)
+        k = len(params.dofs)
+        estimated = np.ones((k, 1)) if family.shared_dof else np.eye(k)
+        self.hand = np.zeros((k, 0)) if family.dof is not None else estimated  # gives components their coordinate
+        self.origin = np.zeros(self.chart.size + self.hand.shape[1])
+
+    def params(self, vector: Floats) -> StudentParams:
+        """Locations, scales and degrees of freedom; moments stay about the same origins."""
+        means, scales = self.chart.at(vector[: self.chart.size])
+        return StudentParams(means, scales, self._dofs(vector)[0], self.start.origins)
+
+    def gradient(self, moments: Floats, vector: Floats) -> Floats:
+        """Rows weigh as much as u says."""
+        counts, mass, first, second = _columns(moments[:, :-1], 1, 1, self.start.means.shape[1])
+        seen = Seen(counts[:, 0], mass[:, 0], first, second)
+        dofs, free = self._dofs(vector)
+        half = 0.5 * dofs
+        slopes = half * (seen.counts * (np.log(half) - digamma(half) + 1.0) - seen.mass + moments[:, -1])
+        ellipsoids = self.chart.gradient(seen, None, vector[: self.chart.size])
+        return np.concatenate([ellipsoids, self.hand.T @ np.where(free, slopes, 0.0)])
+
+    def information(self, counts: Floats) -> Floats:
+        """As if u were seen."""
+        half = 0.5 * self.start.dofs
+        tails = counts * (half * half * polygamma(1, half) - half)
+        return np.concatenate([self.chart.information(counts), self.hand.T @ tails])
+
+    def _dofs(self, vector: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+        """Degrees of freedom, and which of them are not at a limit."""
+        logs = np.log(self.start.dofs) + self.hand @ vector[self.chart.size :]
+        lowest, highest = np.log(np.minimum(LEAST_DOF, self.start.dofs)), np.log(np.maximum(MOST_DOF, self.start.dofs))
+        kept = np.clip(logs, lowest, highest)
+        return np.exp(kept), kept == logs
+
+
+class _Logarithms(Coordinates):
+    """Logarithms, of odds or rates or probabilities, kept between bounds beyond which nothing changes."""
+
+    def __init__(self, logs: Floats, lowest: Floats | float, highest: Floats | float) -> None:
+        self.shape = logs.shape
+        self.lowest, self.highest = np.minimum(lowest, logs), np.maximum(highest, logs)
+        self.origin = logs.ravel()
+
+    def logs(self, vector: Floats) -> Floats:
+        """Between the bounds, (k, n)."""
+        return np.clip(vector.reshape(self.shape), self.lowest, self.highest)
+
+    def gradient(self, moments: Floats, vector: Floats) -> Floats:
+        """Zero where a bound is passed."""
+        free = self.logs(vector) == vector.reshape(self.shape)
+        return np.where(free, self.slopes(moments, vector), 0.0).ravel()
+
+    @abstractmethod
+    def slopes(self, moments: Floats, vector: Floats) -> Floats:
+        """The gradient as if there were no bounds, (k, n)."""
+
+
+class BernoulliCoordinates(_Logarithms):
+    """Log-odds."""
+
+    def __init__(self, family: Bernoulli, params: BernoulliParams) -> None:
+        super().__init__(logit(params.probabilities), -DEPTH, DEPTH)
+        self.a, self.b = (1.0, 1.0) if family.prior is None else (family.prior.a, family.prior.b)
+
+    def params(self, vector: Floats) -> BernoulliParams:
+        """Probabilities."""
+        return BernoulliParams(expit(self.logs(vector)))
+
+    def slopes(self, moments: Floats, vector: Floats) -> Floats:
+        """Yes less what was expected, the prior's pseudo-rows included."""
+        total = moments[:, :1] + (self.a + self.b - 2.0)
+        return moments[:, 1:] + (self.a - 1.0) - total * expit(self.logs(vector))
+
+    def information(self, counts: Floats) -> Floats:
+        """weight p (1 - p)."""
+        chances = expit(self.logs(self.origin))
+        return (counts[:, None] * np.maximum(chances * (1.0 - chances), FLAT)).ravel()
+
+
+class PoissonCoordinates(_Logarithms):
+    """Logarithms of rates."""
+
+    def __init__(self, family: Poisson, params: PoissonParams) -> None:
+        self.typical = params.rates.mean(axis=0)
+        super().__init__(np.log(params.rates), np.log(self.typical) - DEPTH, np.inf)
+        self.shape_of_prior, self.rate = (1.0, 0.0) if family.prior is None else (family.prior.shape, family.prior.rate)
+
+    def params(self, vector: Floats) -> PoissonParams:
+        """Rates."""
+        return PoissonParams(np.exp(self.logs(vector)))
+
+    def slopes(self, moments: Floats, vector: Floats) -> Floats:
+        """Counts less what was expected, the prior's pseudo-rows included."""
+        counts = moments[:, 1:] + (self.shape_of_prior - 1.0)
+        return counts - (moments[:, :1] + self.rate) * np.exp(self.logs(vector))
+
+    def information(self, counts: Floats) -> Floats:
+        """weight * rate."""
+        rates = np.exp(self.logs(self.origin))
+        return (counts[:, None] * np.maximum(rates, FLAT * self.typical)).ravel()
+
+
+class ExponentialCoordinates(_Logarithms):
+    """Logarithms of rates."""
+
+    def __init__(self, family: Exponential, params: ExponentialParams) -> None:
+        typical = np.mean(1.0 / params.rates, axis=0)
+        super().__init__(np.log(params.rates), -np.inf, DEPTH - np.log(typical))
+        self.shape_of_prior, self.rate = (1.0, 0.0) if family.prior is None else (family.prior.shape, family.prior.rate)
+
+    def params(self, vector: Floats) -> ExponentialParams:
+        """Rates."""
+        return ExponentialParams(np.exp(self.logs(vector)))
+
+    def slopes(self, moments: Floats, vector: Floats) -> Floats:
+        """Weight less times in units of their mean, the prior's pseudo-rows included."""
+        weight = moments[:, :1] + (self.shape_of_prior - 1.0)
+        return weight - (moments[:, 1:] + self.rate) * np.exp(self.logs(vector))
+
+    def information(self, counts: Floats) -> Floats:
+        """The weight."""
+        return np.broadcast_to(counts[:, None], self.shape).ravel()
+
+
+class CategoricalCoordinates(_Logarithms):
+    """Logarithms of probabilities, up to a constant for each column, along which the gradient has no part."""
+
+    def __init__(self, family: Categorical, params: CategoricalParams) -> None:
+        super().__init__(np.log(params.probabilities), -DEPTH, DEPTH)
+        ends = np.cumsum(family.levels, dtype=np.intp)
+        self.levels, self.firsts = family.levels, ends - np.array(family.levels, dtype=np.intp)
+        self.extra = 0.0 if family.prior is None else family.prior.concentration - 1.0
+
+    def params(self, vector: Floats) -> CategoricalParams:
+        """Probabilities, by a softmax of each column."""
+        logs = self.logs(vector)
+        positive = np.exp(logs - self._each(np.maximum.reduceat(logs, self.firsts, axis=1)))
+        return CategoricalParams(positive / self._each(np.add.reduceat(positive, self.firsts, axis=1)))
+
+    def slopes(self, moments: Floats, vector: Floats) -> Floats:
+        """Counts of the levels less what was expected, the prior's pseudo-rows included."""
+        counts = moments[:, 1:] + self.extra
+        total = self._each(np.add.reduceat(counts, self.firsts, axis=1))
+        return counts - total * self.params(vector).probabilities
+
+    def information(self, counts: Floats) -> Floats:
+        """weight * p."""
+        return (counts[:, None] * np.maximum(self.params(self.origin).probabilities, FLAT)).ravel()
+
+    def _each(self, columns: Floats) -> Floats:
+        """What belongs to columns (k, d), once for each of their levels."""
+        return np.repeat(columns, self.levels, axis=1)
+
+
+class ProductCoordinates(Coordinates):
+    """The parts' coordinates, one after the other."""
+
+    def __init__(self, family: Product, params: ProductParams) -> None:
+        self.start = params
+        self.charts: list[Coordinates] = [
+            part.coordinates(one) for (part, _), one in zip(family.parts, params.parts, strict=True)
+        ]
+        self.origin = np.concatenate([chart.origin for chart in self.charts])
+        self.vectors = np.cumsum([len(chart.origin) for chart in self.charts])[:-1]
+        self.moments = np.cumsum([part.n_statistics(len(columns)) for part, columns in family.parts])[:-1]
+
+    def params(self, vector: Floats) -> ProductParams:
+        """Those of each part."""
+        pieces = np.split(vector, self.vectors)
+        parts = tuple(chart.params(piece) for chart, piece in zip(self.charts, pieces, strict=True))
+        return replace(self.start, parts=parts)
+
+    def gradient(self, moments: Floats, vector: Floats) -> Floats:
+        """Those of each part, from its own moments."""
+        pieces, sums = np.split(vector, self.vectors), np.split(moments, self.moments, axis=1)
+        found = [chart.gradient(own, piece) for chart, own, piece in zip(self.charts, sums, pieces, strict=True)]
+        return np.concatenate(found)
+
+    def information(self, counts: Floats) -> Floats:
+        """Those of each part."""
+        return np.concatenate([chart.information(counts) for chart in self.charts])
+
+
+def uncharted(family: Family) -> str | None:
+    """The name of a family without coordinates, this one or one that it is made of; None when all have them."""
+    parts = (part for part, _ in family.parts) if isinstance(family, Product) else ()
+    if type(family).coordinates is Family.coordinates:
+        return type(family).__name__
+    return next((name for part in parts if (name := uncharted(part)) is not None), None)
+
+
+def _columns(moments: Floats, *widths: int) -> list[Floats]:
+    """`moments` cut into pieces of some widths, and what is left."""
+    return np.split(moments, np.cumsum(widths), axis=1)

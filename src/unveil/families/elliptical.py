@@ -1,0 +1,129 @@
+"""Unconstrained coordinates of means and covariances together, for families that look at x' C^-1 x.
+
+Means are whitened by the covariances at the chart's origin, m = m0 + L0 z with C0 = L0 L0', so that no unit of any
+column and no offset matters; covariances have the coordinates of `orbits`. For sums over rows of weight `mass`, with
+mean b and scatter B about it, and `counts` many log-determinants,
+
+    energy = -1/2 sum_k [ counts_k log|C_k| + mass_k trace(P_k S_k) ],    S_k = B_k + (b_k - m_k)(b_k - m_k)',
+    d energy / d m_k = mass_k P_k (b_k - m_k),      d energy / d C_k = -1/2 (counts_k P_k - mass_k P_k S_k P_k).
+
+A normal-inverse-Wishart prior adds to counts, mass and scatter, as in the M step.
+"""
+
+from __future__ import annotations
+
+from functools import singledispatch
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.families.covariance import Columns, Products, Spheres, Structure, Tied
+from unveil.families.orbits import orbit_of
+from unveil.families.priors import NormalInverseWishart
+from unveil.families.symmetric import invert_positive, unpack
+
+Floats = NDArray[np.float64]
+
+
+class Seen(NamedTuple):
+    """What the rows say of location and scale: sums about the origins of the components."""
+
+    counts: Floats  # (k,): of log-determinants
+    mass: Floats  # (k,): of squares
+    first: Floats  # (k, d)
+    second: Floats  # (k, n_second)
+
+
+class Elliptical:
+    """Coordinates around means (k, d) and covariances in the shape of a structure; origins stay where they are."""
+
+    def __init__(self, structure: Structure, means: Floats, covariances: Floats, origins: Floats) -> None:
+        self.structure, self.centre, self.origins = structure, means, origins
+        dense = structure.dense(covariances, *means.shape)
+        self.roots = np.linalg.cholesky(dense)
+        self.orbit = orbit_of(structure, dense)
+
+    @property
+    def size(self) -> int:
+        """Number of coordinates; all are zero at the origin."""
+        return self.centre.size + self.orbit.size
+
+    def at(self, vector: Floats) -> tuple[Floats, Floats]:
+        """Means, and covariances in the shape of the structure."""
+        means, matrices = self._dense(vector)
+        return means, packed(self.structure, matrices)
+
+    def gradient(self, seen: Seen, prior: NormalInverseWishart | None, vector: Floats) -> Floats:
+        """Gradient of the energy, and of the prior where there is one."""
+        means, matrices = self._dense(vector)
+        precisions = invert_positive(matrices)[0]
+        away, scatter = self._scatter(seen, means)
+        counts, pull = seen.counts, seen.mass[:, None] * away
+        if prior is not None:
+            below = means - prior.mean
+            counts = counts + prior.dof + means.shape[1] + 1 + (prior.strength > 0)
+            scatter = scatter + prior.scale + prior.strength * below[:, :, None] * below[:, None, :]
+            pull = pull - prior.strength * below
+        slopes = -0.5 * (counts[:, None, None] * precisions - precisions @ scatter @ precisions)
+        whitened = np.einsum("kji,kjl,kl->ki", self.roots, precisions, pull)
+        return np.concatenate([whitened.ravel(), self.orbit.gradient(slopes, vector[self.centre.size :])])
+
+    def information(self, counts: Floats) -> Floats:
+        """Of each coordinate at the origin, if rows were normal, given the weight of each component."""
+        return np.concatenate([np.repeat(counts, self.centre.shape[1]), self.orbit.information(counts)])
+
+    def _dense(self, vector: Floats) -> tuple[Floats, Floats]:
+        steps = vector[: self.centre.size].reshape(self.centre.shape)
+        means = self.centre + np.einsum("kij,kj->ki", self.roots, steps)
+        return means, self.orbit.matrices(vector[self.centre.size :])
+
+    def _scatter(self, seen: Seen, means: Floats) -> tuple[Floats, Floats]:
+        """How far the rows' means are from `means`, and sums of products about `means` (k, d, d)."""
+        mass = np.where(seen.mass > 0, seen.mass, 1.0)[:, None]
+        offsets = seen.first / mass
+        away = offsets - (means - self.origins)
+        centred = spread(self.structure, self.structure.centre(seen.second / mass, offsets), means.shape[1])
+        return away, seen.mass[:, None, None] * (centred + away[:, :, None] * away[:, None, :])
+
+
+@singledispatch
+def packed(structure: Structure, matrices: Floats) -> Floats:
+    """Matrices (k, d, d) that obey a structure, in its own shape."""
+    return matrices
+
+
+@packed.register
+def _(structure: Tied, matrices: Floats) -> Floats:
+    return matrices[0]
+
+
+@packed.register
+def _(structure: Columns, matrices: Floats) -> Floats:
+    return np.einsum("kii->ki", matrices).copy()
+
+
+@packed.register
+def _(structure: Spheres, matrices: Floats) -> Floats:
+    return matrices[:, 0, 0].copy()
+
+
+@singledispatch
+def spread(structure: Structure, centred: Floats, n_columns: int) -> Floats:
+    """Second moments as a structure reads them, as matrices (k, d, d); what it does not read is left at zero."""
+    raise TypeError(f"{type(structure).__name__} has no unconstrained coordinates, which gradient schedules need")
+
+
+@spread.register
+def _(structure: Products, centred: Floats, n_columns: int) -> Floats:
+    return unpack(centred, n_columns)
+
+
+@spread.register
+def _(structure: Columns, centred: Floats, n_columns: int) -> Floats:
+    return structure.dense(centred, len(centred), n_columns)
+
+
+@spread.register
+def _(structure: Spheres, centred: Floats, n_columns: int) -> Floats:
+    return structure.dense(centred[:, 0], len(centred), n_columns)

@@ -1,0 +1,120 @@
+"""Families whose columns are independent given the component.
+
+    log p(x | component) = sum_j [ constant_j + eta_j . T_j(x_j) ]
+
+A missing cell then simply drops out of the sum, and in the M step it counts with the expectation of its statistics
+under the component: moments = R @ T' over what is there + (weight of what is not) * E[T].
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.families.base import ExponentialFamily, Family, Floats, Tile
+from unveil.kernels.softmax import soft_assign
+
+
+class Terms(NamedTuple):
+    """The log-density of each column as a linear function of its statistics."""
+
+    constants: Floats  # (components, columns)
+    slopes: Floats  # (components, statistics - 1)
+
+
+class IndependentPlan(NamedTuple):
+    """What a pass needs of the parameters."""
+
+    natural: Floats
+    params: Any
+    terms: Terms
+    expected: Floats  # (components, statistics - 1): E[T] under each component
+
+
+class Independent(ExponentialFamily):
+    """Independent columns. A family of one's own gives `terms`, `expected` and `owners` besides T and the M step."""
+
+    takes_missing = True
+
+    @abstractmethod
+    def terms(self, params: Any) -> Terms:
+        """Constants and slopes of the columns."""
+
+    @abstractmethod
+    def expected(self, params: Any) -> Floats:
+        """E[T], without the leading 1, under each component."""
+
+    @abstractmethod
+    def restricted(self, params: Any, columns: NDArray[np.intp]) -> tuple[Family, Any]:
+        """The family of some of the columns, and its parameters."""
+
+    def owners(self, n_columns: int) -> NDArray[np.intp]:
+        """The column that each statistic belongs to, without the leading 1; by default they go round by column."""
+        each = (self.n_statistics(n_columns) - 1) // n_columns
+        return np.tile(np.arange(n_columns), each)
+
+    def natural(self, params: Any) -> Floats:
+        """The constants added up in front of the slopes."""
+        constants, slopes = self.terms(params)
+        return np.concatenate([constants.sum(axis=1, keepdims=True), slopes], axis=1)
+
+    def plan(self, params: Any) -> IndependentPlan:
+        """Natural parameters, by column too."""
+        return IndependentPlan(self.natural(params), params, self.terms(params), self.expected(params))
+
+    def score(self, plan: IndependentPlan, tile: Tile) -> None:
+        """logits = eta @ T, over the columns that are there."""
+        if tile.observed is None:
+            super().score(plan, tile)
+            return
+        kept = np.isin(self.owners(len(tile.x)), tile.observed)
+        table = self._filled_table(tile)
+        np.matmul(plan.terms.slopes[:, kept], table[1:][kept], out=tile.logits)
+        tile.logits += plan.terms.constants[:, tile.observed].sum(axis=1, keepdims=True)
+
+    def gather(self, plan: IndependentPlan, tile: Tile) -> Floats:
+        """moments = R @ T', what is missing by its expectation."""
+        moments = super().gather(plan, tile)
+        if tile.observed is not None:
+            missing = np.flatnonzero(~np.isin(self.owners(len(tile.x)), tile.observed))
+            moments[:, 1 + missing] = moments[:, :1] * plan.expected[:, missing]
+        return moments
+
+    def expect_missing(
+        self, plan: IndependentPlan, log_weights: Floats, rows: Floats, weights: Floats | None, patterns: Any
+    ) -> tuple[Floats, float]:
+        """All patterns at once, by masks: random holes make nearly one pattern per row."""
+        from unveil.families.holes import Masked
+
+        logits = np.repeat(log_weights[:, None], len(rows), axis=1)
+        masked = Masked(self, plan, np.ascontiguousarray(rows.T))
+        masked.score(logits)
+        log_likelihood = soft_assign(logits, np.empty(0) if weights is None else weights)
+        return masked.gather(logits), log_likelihood
+
+    def complete(self, plan: IndependentPlan, tile: Tile) -> Floats:
+        """Missing cells by the means of the components, in proportion to q."""
+        assert tile.observed is not None
+        rows = tile.x.copy()
+        missing = np.setdiff1d(np.arange(len(rows)), tile.observed)
+        rows[missing] = self.means(plan.params)[:, missing].T @ tile.logits
+        return rows
+
+    def marginal(self, params: Any, columns: NDArray[np.intp]) -> tuple[Family, Any]:
+        """What is left of the columns."""
+        return self.restricted(params, columns)
+
+    def conditional(self, params: Any, columns: NDArray[np.intp], values: Floats) -> tuple[Family, Any]:
+        """Given the component, the other columns do not care."""
+        rest = np.setdiff1d(np.arange(self.means(params).shape[1]), columns)
+        return self.restricted(params, rest)
+
+    def _filled_table(self, tile: Tile) -> Floats:
+        """T with something harmless in place of the missing cells."""
+        n_columns, n_rows = tile.x.shape
+        table = tile.room("statistics", self.n_statistics(n_columns), n_rows)
+        self.statistics(np.where(np.isnan(tile.x), self.neutral, tile.x), table)
+        return table

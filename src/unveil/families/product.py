@@ -1,0 +1,325 @@
+"""Columns of different kinds side by side: groups of columns, each with a family of its own.
+
+Given the component the groups are independent, so their log-densities add, and T is theirs put together:
+
+    log p(x | component) = sum over groups of log p(x_group | component),      T(x) = (T_1(x_1), T_2(x_2), ...)
+
+Each group keeps its own leading 1, so that a family finds its moments as if it were alone. A group with missing cells
+sees those of its own columns; one that misses all of them adds nothing to the score, and expectations to the moments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.families.base import Family, Floats, Tile
+from unveil.families.holes import holed
+from unveil.kernels.softmax import soft_assign
+
+
+@dataclass(frozen=True)
+class ProductParams:
+    """Parameters of the groups, in their order."""
+
+    parts: tuple[Any, ...]
+
+
+class Part(NamedTuple):
+    """A group of columns."""
+
+    family: Family
+    columns: NDArray[np.intp]
+    place: slice  # of its statistics among all
+
+
+@dataclass(frozen=True)
+class Embedding:
+    """A product's rows as points, in the units of a sample."""
+
+    family: Product
+    units: tuple[Floats, ...]
+
+    def __call__(self, rows: Floats) -> Floats:
+        """Rows (rows, columns) as points (rows, more columns)."""
+        points = self.family.points(rows)
+        return np.concatenate([part / unit for part, unit in zip(points, self.units, strict=True)], axis=1)
+
+
+@dataclass(frozen=True)
+class Product(Family):
+    """Groups of columns, independent given the component.
+
+    Parameters
+    ----------
+    parts : tuple of (family, columns)
+        A family and the numbers of its columns, as a tuple; every column of the table belongs to one of them.
+
+    Examples
+    --------
+    >>> from unveil.families.bernoulli import Bernoulli
+    >>> from unveil.families.poisson import Poisson
+    >>> from unveil.families.product import Product
+    >>> family = Product(((Poisson(), (0, 2)), (Bernoulli(), (1,))))
+    >>> family.n_parameters(4, 3)
+    12
+    """
+
+    parts: tuple[tuple[Family, tuple[int, ...]], ...]
+
+    def __post_init__(self) -> None:
+        used = sorted(column for _, columns in self.parts for column in columns)
+        if not used or used != list(range(len(used))) or not all(columns for _, columns in self.parts):
+            raise ValueError(f"parts must name each of the columns 0, 1, ... once, got {[c for _, c in self.parts]!r}")
+        families = [family for family, _ in self.parts]
+        object.__setattr__(self, "framed", any(family.framed for family in families))
+        object.__setattr__(self, "takes_missing", all(family.takes_missing for family in families))
+
+    @property
+    def n_columns(self) -> int:
+        """Columns of all groups."""
+        return sum(len(columns) for _, columns in self.parts)
+
+    def n_statistics(self, n_columns: int) -> int:
+        """Those of all groups."""
+        return sum(family.n_statistics(len(columns)) for family, columns in self.parts)
+
+    def framing(self, n_columns: int) -> NDArray[np.bool_]:
+        """The columns that may be shifted: those of location families."""
+        mask = np.zeros(n_columns, dtype=np.bool_)
+        for family, columns in self.parts:
+            mask[list(columns)] = family.framed
+        return mask
+
+    # -- E step --------------------------------------------------------------------------------------------------------
+
+    def plan(self, params: ProductParams) -> tuple[Any, ...]:
+        """A plan for each group."""
+        return tuple(part.family.plan(own) for part, own in self._with(params))
+
+    def score(self, plan: tuple[Any, ...], tile: Tile) -> None:
+        """The groups' log-densities added up."""
+        tile.logits[...] = 0.0
+        for number, (part, own) in enumerate(zip(self._parts(), plan, strict=True)):
+            piece = self._piece(tile, number, part)
+            piece.logits = piece.room("logits", *tile.logits.shape)
+            part.family.score(own, piece)
+            tile.logits += piece.logits
+
+    def gather(self, plan: tuple[Any, ...], tile: Tile) -> Floats:
+        """The groups' moments side by side."""
+        pairs = enumerate(zip(self._parts(), plan, strict=True))
+        return np.concatenate([p.family.gather(own, self._piece(tile, n, p)) for n, (p, own) in pairs], axis=1)
+
+    def gather_first(self, tile: Tile) -> Floats:
+        """The groups' moments side by side."""
+        pieces = [(part.family, self._piece(tile, number, part)) for number, part in enumerate(self._parts())]
+        return np.concatenate([family.gather_first(piece) for family, piece in pieces], axis=1)
+
+    def complete(self, plan: tuple[Any, ...], tile: Tile) -> Floats:
+        """Each group fills its own cells."""
+        rows = tile.x.copy()
+        for number, (part, own) in enumerate(zip(self._parts(), plan, strict=True)):
+            piece = self._piece(tile, number, part)
+            if piece.observed is not None:
+                rows[part.columns] = part.family.complete(own, piece)
+        return rows
+
+    def expect_missing(
+        self, plan: tuple[Any, ...], log_weights: Floats, rows: Floats, weights: Floats | None, patterns: Any
+    ) -> tuple[Floats, float]:
+        """Each group by the patterns of its own columns, of which there are few, or by none: see `holes`."""
+        logits = np.repeat(log_weights[:, None], len(rows), axis=1)
+        x, found = np.ascontiguousarray(rows.T), []
+        for part, own in zip(self._parts(), plan, strict=True):
+            found.append(holed(part.family, own, x[part.columns], len(log_weights)))
+            found[-1].score(logits)
+        log_likelihood = soft_assign(logits, np.empty(0) if weights is None else weights)
+        return np.concatenate([group.gather(logits) for group in found], axis=1), log_likelihood
+
+    def log_base(self, x: Floats) -> Floats | None:
+        """The groups' own, added up."""
+        bases = [part.family.log_base(np.ascontiguousarray(x[part.columns])) for part in self._parts()]
+        there = [base for base in bases if base is not None]
+        return np.sum(there, axis=0) if there else None
+
+    # -- M step --------------------------------------------------------------------------------------------------------
+
+    def natural(self, params: ProductParams) -> Floats:
+        """The groups' natural parameters side by side."""
+        return np.concatenate([part.family.natural(own) for part, own in self._with(params)], axis=1)
+
+    def maximise(self, moments: Floats, params: ProductParams) -> ProductParams:
+        """Each group's own M step."""
+        return ProductParams(tuple(p.family.maximise(moments[:, p.place], own) for p, own in self._with(params)))
+
+    def first(self, moments: Floats) -> ProductParams:
+        """Each group's own."""
+        return ProductParams(tuple(part.family.first(moments[:, part.place]) for part in self._parts()))
+
+    def log_prior(self, params: ProductParams) -> float:
+        """The groups' own, added up."""
+        return sum(part.family.log_prior(own) for part, own in self._with(params))
+
+    def admissible(self, moments: Floats) -> bool:
+        """Whether every group's are."""
+        return all(part.family.admissible(moments[:, part.place]) for part in self._parts())
+
+    def recentre(self, params: ProductParams) -> ProductParams:
+        """Each group's own frames."""
+        return ProductParams(tuple(part.family.recentre(own) for part, own in self._with(params)))
+
+    def same_frames(self, one: ProductParams, other: ProductParams) -> bool:
+        """Whether every group's are the same."""
+        pairs = zip(self._parts(), one.parts, other.parts, strict=True)
+        return all(part.family.same_frames(mine, others) for part, mine, others in pairs)
+
+    def located(self, params: ProductParams, shift: Floats) -> ProductParams:
+        """Each group by its own columns."""
+        return ProductParams(tuple(part.family.located(own, shift[part.columns]) for part, own in self._with(params)))
+
+    def moved(self, moments: Floats, params: ProductParams, target: ProductParams, shift: Floats) -> Floats:
+        """Each group by its own columns."""
+        pieces = []
+        for (part, own), other in zip(self._with(params), target.parts, strict=True):
+            pieces.append(part.family.moved(moments[:, part.place], own, other, shift[part.columns]))
+        return np.concatenate(pieces, axis=1)
+
+    def floored(self, params: ProductParams) -> int:
+        """Mended components, summed over groups."""
+        return sum(part.family.floored(own) for part, own in self._with(params))
+
+    # -- use -----------------------------------------------------------------------------------------------------------
+
+    def n_parameters(self, n_components: int, n_columns: int) -> int:
+        """Those of all groups."""
+        return sum(family.n_parameters(n_components, len(columns)) for family, columns in self.parts)
+
+    def draw(self, params: ProductParams, component: int, count: int, random: np.random.RandomState) -> Floats:
+        """Rows, group by group."""
+        rows = np.empty((count, self.n_columns))
+        for part, own in self._with(params):
+            rows[:, part.columns] = part.family.draw(own, component, count, random)
+        return rows
+
+    def taken(self, params: ProductParams, components: NDArray[np.intp]) -> ProductParams:
+        """Some components."""
+        return ProductParams(tuple(part.family.taken(own, components) for part, own in self._with(params)))
+
+    def means(self, params: ProductParams) -> Floats:
+        """Expected rows, where every group has them."""
+        found = [(part.columns, part.family.means(own)) for part, own in self._with(params)]
+        rows = np.empty((len(found[0][1]), self.n_columns))
+        for columns, means in found:
+            rows[:, columns] = means
+        return rows
+
+    def marginal(self, params: ProductParams, columns: NDArray[np.intp]) -> tuple[Family, ProductParams]:
+        """What is left of each group; one of which nothing is left falls away."""
+        kept = []
+        for part, own in self._with(params):
+            new = np.flatnonzero(np.isin(columns, part.columns))
+            local = _places(part.columns, columns[new])
+            whole = np.array_equal(local, np.arange(len(part.columns)))
+            if len(new):
+                kept.append((new, (part.family, own) if whole else part.family.marginal(own, local)))
+        return _assembled(kept)
+
+    def conditional(
+        self, params: ProductParams, columns: NDArray[np.intp], values: Floats
+    ) -> tuple[Family, ProductParams]:
+        """Each group given those of its own columns; one of which all is given falls away."""
+        rest, kept = np.setdiff1d(np.arange(self.n_columns), columns), []
+        for part, own in self._with(params):
+            mine = np.flatnonzero(np.isin(columns, part.columns))
+            local = _places(part.columns, columns[mine])
+            others = np.setdiff1d(np.arange(len(part.columns)), local)
+            if len(others):
+                given = part.family.conditional(own, local, values[mine]) if len(mine) else (part.family, own)
+                kept.append((np.searchsorted(rest, part.columns[others]), given))
+        return _assembled(kept)
+
+    def embedding(self, sample: Floats) -> Embedding:
+        """Rows as points in which every column weighs the same: by its spread in a sample."""
+        points = zip(self.points(sample), self._parts(), strict=True)
+        return Embedding(self, tuple(_units(part, len(group.columns)) for part, group in points))
+
+    def embed(self, rows: Floats) -> Floats:
+        """The same, with the rows themselves as the sample."""
+        return self.embedding(rows)(rows)
+
+    def points(self, rows: Floats) -> list[Floats]:
+        """Each group's own embedding."""
+        return [part.family.embed(np.ascontiguousarray(rows[:, part.columns])) for part in self._parts()]
+
+    def typical(self, rows: Floats) -> Floats:
+        """Each group's own."""
+        found = np.empty(self.n_columns)
+        for part in self._parts():
+            found[part.columns] = part.family.typical(rows[:, part.columns])
+        return found
+
+    def health(self, params: ProductParams) -> Mapping[str, float]:
+        """All groups' figures: the smallest of what is called smallest, the largest of the others."""
+        merged: dict[str, float] = {}
+        for part, own in self._with(params):
+            for name, value in part.family.health(own).items():
+                worse = min if name.startswith("smallest") else max
+                merged[name] = worse(value, merged.get(name, value))
+        return merged
+
+    def coordinates(self, params: ProductParams) -> Any:
+        """The groups' coordinates one after the other."""
+        from unveil.families.coordinates import ProductCoordinates
+
+        return ProductCoordinates(self, params)
+
+    # -- groups --------------------------------------------------------------------------------------------------------
+
+    def _parts(self) -> Iterator[Part]:
+        """The groups, and where their statistics are."""
+        first = 0
+        for family, columns in self.parts:
+            last = first + family.n_statistics(len(columns))
+            yield Part(family, np.array(columns, dtype=np.intp), slice(first, last))
+            first = last
+
+    def _with(self, params: ProductParams) -> Iterator[tuple[Part, Any]]:
+        return zip(self._parts(), params.parts, strict=True)
+
+    @staticmethod
+    def _piece(tile: Tile, number: int, part: Part) -> Tile:
+        """The tile of one group; what it makes of its rows lives on in the scratch of the whole."""
+        own = tile.scratch.setdefault(f"part {number}", {})
+        piece = Tile(np.empty(0), tile.logits, tile.weights, tile.places, _observed(tile, part.columns), own)
+        piece.x = piece.room("x", len(part.columns), tile.x.shape[1])
+        np.take(tile.x, part.columns, axis=0, out=piece.x)
+        return piece
+
+
+def _observed(tile: Tile, columns: NDArray[np.intp]) -> NDArray[np.intp] | None:
+    """The places of what is there among a group's columns; None when all are there."""
+    there = np.ones(len(columns), dtype=np.bool_) if tile.observed is None else np.isin(columns, tile.observed)
+    return None if there.all() else np.flatnonzero(there)
+
+
+def _places(columns: NDArray[np.intp], wanted: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Where each of `wanted` is among `columns`."""
+    return np.argmax(wanted[:, None] == columns, axis=1)
+
+
+def _assembled(kept: list[tuple[NDArray[np.intp], tuple[Family, Any]]]) -> tuple[Product, ProductParams]:
+    """A product of what is left."""
+    parts = tuple((family, tuple(int(column) for column in columns)) for columns, (family, _) in kept)
+    return Product(parts), ProductParams(tuple(params for _, (_, params) in kept))
+
+
+def _units(points: Floats, n_columns: int) -> Floats:
+    """What to divide points by: dimension by dimension where these are columns, else all by the same number."""
+    spread = np.var(points, axis=0)
+    spread = spread if len(spread) == n_columns else np.full(len(spread), spread.sum() / n_columns)
+    return np.sqrt(np.where(spread > 0, spread, 1.0))

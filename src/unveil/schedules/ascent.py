@@ -1,0 +1,217 @@
+"""Climbing the log-likelihood itself: by its gradient, or by L-BFGS.
+
+With the exact posterior, Fisher's identity gives the gradient of the log-likelihood from the statistics of an E step:
+
+    d/d params log p(x | params) = d/d params E_q[log p(x, s | params)]      where q = p(s | x, params),
+
+so a pass yields height and slope alike. Every trial of the line search costs one; the statistics of the trial that is
+taken are what the next sweep starts from. `Ascent` goes along the gradient, in the units of a chart that is made anew
+at each step. `LBFGS` learns the curvature from its last steps (Nocedal 1980; Liu & Nocedal 1989), and makes a new chart
+when it has left the surroundings of the last: where much is hidden, EM needs hundreds of passes and this tens.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.core.protocols import Coordinates, Expectation, Model, Params, Schedule, Work
+from unveil.core.statistics import Statistics
+from unveil.schedules.gradient import Found, height_of, lacks_gradient, search
+
+Floats = NDArray[np.float64]
+CURVED = 1e-10  # least curvature along a step, as a share of what it could be, from which anything is learnt
+FAR = 0.3  # distance from a chart's origin, in roots of information per row, at which its units no longer suit
+ABSURD = 10.0  # fall of the energy per row, q held, beyond which no pass is spent on a trial
+
+
+class Point(NamedTuple):
+    """Parameters, and what a pass at them found."""
+
+    params: Params
+    statistics: Statistics
+    vector: Floats  # in the chart of the search
+    gradient: Floats
+    height: float  # log-likelihood and log-prior
+
+
+class Pair(NamedTuple):
+    """A step, and how much the gradient fell along it."""
+
+    step: Floats
+    fall: Floats
+
+
+def refusal(model: Model, expectation: Expectation) -> str | None:
+    """The gradient is that of the log-likelihood under the posterior only."""
+    if not expectation.posterior:
+        return f"the gradient of the log-likelihood needs the posterior, and {type(expectation).__name__} is not it"
+    return lacks_gradient(model)
+
+
+def enter(work: Work, params: Params, statistics: Statistics | None) -> tuple[Params, Statistics]:
+    """Parameters in frames that suit them, and statistics there: those at hand, where the frames have not moved."""
+    centred = work.model.recentre(params)
+    if statistics is not None and work.model.same_frames(params, centred):
+        return params, statistics
+    return centred, work.expect(centred, None)
+
+
+def locate(work: Work, chart: Coordinates, vector: Floats, params: Params, statistics: Statistics) -> Point:
+    """A point of the chart, from what a pass found there."""
+    height = float(statistics["log_likelihood"]) + work.model.log_prior(params)
+    with np.errstate(all="ignore"):
+        return Point(params, statistics, vector, chart.gradient(statistics, vector), height)
+
+
+def ascend(work: Work, chart: Coordinates, here: Point, direction: Floats, rate: float) -> Found[Point] | None:
+    """A higher point along `direction`; None if there is none. Trials that are hopeless cost no pass."""
+    model, slope = work.model, float(here.gradient @ direction)
+    if not (np.isfinite(slope) and slope > 0):
+        return None
+    lowest = model.energy(here.statistics, here.params) - ABSURD * float(here.statistics["weight"])
+
+    def look(length: float) -> tuple[Point, float]:
+        vector = here.vector + length * direction
+        with np.errstate(all="ignore"):  # a step may lead out of all numbers, and is then shortened
+            params = chart.params(vector)
+            if not height_of(model, here.statistics, params) - model.log_prior(here.params) > lowest:
+                return here, -np.inf
+        there = locate(work, chart, vector, params, work.expect(params, None))
+        return there, there.height if np.all(np.isfinite(there.gradient)) else -np.inf
+
+    return search(look, here.height, slope, rate)
+
+
+class Climb(NamedTuple):
+    """Where a gradient ascent stands."""
+
+    statistics: Statistics  # at the parameters reached
+    rate: float  # length of step to try next, in steps of EM
+
+
+@dataclass(frozen=True)
+class Ascent(Schedule):
+    """Gradient ascent on the log-likelihood, one step a sweep.
+
+    Examples
+    --------
+    >>> from unveil import GaussianMixture, schedules
+    >>> model = GaussianMixture(2, schedule=schedules.Ascent())
+    """
+
+    monotone = True
+
+    def refuse(self, model: Model, expectation: Expectation) -> str | None:
+        """Needs the posterior, and coordinates."""
+        return refusal(model, expectation)
+
+    def sweep(self, work: Work, params: Params, state: Climb | None) -> tuple[Params, Statistics, Climb]:
+        """One step, from the statistics that the last one found."""
+        params, statistics = enter(work, params, None if state is None else state.statistics)
+        chart = work.model.coordinates(params)
+        here = locate(work, chart, chart.origin, params, statistics)
+        direction = here.gradient / float(statistics["weight"])
+        found = ascend(work, chart, here, direction, 1.0 if state is None else state.rate)
+        if found is None:
+            return params, statistics, Climb(statistics, 1.0)
+        return found.place.params, statistics, Climb(found.place.statistics, found.best)
+
+
+class Path(NamedTuple):
+    """Where L-BFGS stands: a point of a chart, and what the last steps told of its curvature."""
+
+    chart: Coordinates
+    here: Point
+    pairs: tuple[Pair, ...] = ()
+    rate: float = 1.0  # length of a step along the gradient to try next, in steps of EM
+
+
+@dataclass(frozen=True)
+class LBFGS(Schedule):
+    """Quasi-Newton ascent on the log-likelihood, one step a sweep.
+
+    Parameters
+    ----------
+    memory : int, default=10
+        Steps from which the curvature is learnt.
+
+    Examples
+    --------
+    >>> from unveil import GaussianMixture, schedules
+    >>> model = GaussianMixture(2, schedule=schedules.LBFGS())
+    """
+
+    memory: int = 10
+
+    monotone = True
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.memory, int) or self.memory < 1:
+            raise ValueError(f"memory must be a positive integer, got {self.memory!r}")
+
+    def refuse(self, model: Model, expectation: Expectation) -> str | None:
+        """Needs the posterior, and coordinates."""
+        return refusal(model, expectation)
+
+    def sweep(self, work: Work, params: Params, state: Path | None) -> tuple[Params, Statistics, Path]:
+        """One step, from the statistics that the last one found; along the plain gradient where curvature misleads."""
+        path = _fresh(work, params, None) if state is None else state
+        if _is_far(path):
+            path = _fresh(work, params, path.here.statistics, path.rate)
+        found = _ascend(work, path)
+        if found is None and path.pairs:
+            path = _fresh(work, params, path.here.statistics)
+            found = _ascend(work, path)
+        if found is None:
+            return path.here.params, path.here.statistics, path
+        pairs = _learnt(path, found.place)[-self.memory :]
+        rate = path.rate if path.pairs else found.best
+        return found.place.params, path.here.statistics, Path(path.chart, found.place, pairs, rate)
+
+
+def _ascend(work: Work, path: Path) -> Found[Point] | None:
+    """A step of L-BFGS; where nothing is known of the curvature, one along the gradient, of a length that did well."""
+    return ascend(work, path.chart, path.here, _direction(path), 1.0 if path.pairs else path.rate)
+
+
+def _is_far(path: Path) -> bool:
+    """Whether the chart should be made anew."""
+    return bool(np.linalg.norm(path.here.vector - path.chart.origin) > FAR)
+
+
+def _fresh(work: Work, params: Params, statistics: Statistics | None, rate: float = 1.0) -> Path:
+    """A new chart around `params`, about which nothing is known."""
+    params, statistics = enter(work, params, statistics)
+    chart = work.model.coordinates(params)
+    return Path(chart, locate(work, chart, chart.origin, params, statistics), (), rate)
+
+
+def _direction(path: Path) -> Floats:
+    """Inverse curvature times gradient, by the two loops of L-BFGS; a step of EM where nothing is known."""
+    direction, shares = path.here.gradient, []
+    for step, fall in reversed(path.pairs):
+        shares.append(float(step @ direction) / float(step @ fall))
+        direction = direction - shares[-1] * fall
+    direction = direction * _unit(path)
+    for (step, fall), share in zip(path.pairs, reversed(shares), strict=True):
+        direction = direction + (share - float(fall @ direction) / float(step @ fall)) * step
+    return direction
+
+
+def _unit(path: Path) -> float:
+    """Inverse curvature on the whole: that of the last step, or of data without anything hidden."""
+    if not path.pairs:
+        return 1.0 / float(path.here.statistics["weight"])
+    step, fall = path.pairs[-1]
+    return float(step @ fall) / float(fall @ fall)
+
+
+def _learnt(path: Path, there: Point) -> tuple[Pair, ...]:
+    """The pairs with the latest added, if the gradient fell along its step."""
+    pair = Pair(there.vector - path.here.vector, path.here.gradient - there.gradient)
+    bend, sizes = float(pair.step @ pair.fall), float(np.linalg.norm(pair.step) * np.linalg.norm(pair.fall))
+    return (*path.pairs, pair) if bend > CURVED * sizes else path.pairs

@@ -1,0 +1,155 @@
+"""SQUAREM: three passes of a monotone schedule, then a leap along the way they point (Varadhan & Roland 2008).
+
+EM is a map of expected statistics to expected statistics, S0 -> S1 -> S2. With r = S1 - S0 and v = (S2 - S1) - r,
+
+    S' = S0 - 2 a r + a^2 v,      a = -|r| / |v|  (at most -1; at -1 it is S2 itself)
+
+Statistics, not parameters, are extrapolated: an M step of S' gives parameters that keep every constraint of the model.
+Where S' could not be the statistics of real rows, a is drawn towards -1; where the bound at S' is lower than it was,
+the leap is taken back and the plain step stands. So the bound never falls, and no model needs code of its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from unveil.core.protocols import Expectation, Model, Params, Schedule, Work
+from unveil.core.statistics import Statistics
+from unveil.schedules.batch import Batch
+
+BOUNDS = frozenset({"weight", "log_likelihood", "free_energy"})  # scalars of a pass, not what an M step reads
+TRIES = 8  # halvings of a leap before it is given up
+ROUNDING = 1e-12
+
+
+class Point(NamedTuple):
+    """Parameters, and what a pass at them found."""
+
+    params: Params
+    statistics: Statistics
+    after: Params  # the M step
+    state: Any  # of the schedule within
+
+
+class Path(NamedTuple):
+    """The points since the last leap."""
+
+    points: tuple[Point, ...]
+    longest: float = 4.0  # longest step allowed, grown as leaps succeed
+    taken_back: bool = False  # was the last leap?
+
+
+@dataclass(frozen=True)
+class Squarem(Schedule):
+    """Leaps between passes of another schedule.
+
+    Parameters
+    ----------
+    schedule : schedule, default=Batch()
+        A monotone one whose new parameters are the M step of the statistics of its pass.
+
+    Examples
+    --------
+    >>> from unveil import GaussianMixture, schedules
+    >>> model = GaussianMixture(2, schedule=schedules.Squarem())
+    """
+
+    schedule: Schedule = field(default_factory=Batch)
+
+    monotone = True
+
+    def refuse(self, model: Model, expectation: Expectation) -> str | None:
+        """Leaps need a map that gives the same answer twice."""
+        if not model.smooth:
+            return f"the steps of {type(model).__name__} are jumps, which point nowhere"
+        if not self.schedule.monotone:
+            return f"leaps need a schedule that never lowers the bound, and {type(self.schedule).__name__} may"
+        if not expectation.steady:
+            return f"leaps need the same q at the same parameters, and {type(expectation).__name__} draws it anew"
+        if not expectation.monotone:
+            return f"the free energy under {type(expectation).__name__} may fall, so no leap could be judged by it"
+        if not self.schedule.statistical:
+            return f"the step of {type(self.schedule).__name__} is not an M step of the statistics it returns"
+        return self.schedule.refuse(model, expectation)
+
+    def measured_at(self, entering: Params, state: Path) -> Params:
+        """The parameters of the last point."""
+        last = state.points[-1]
+        return self.schedule.measured_at(last.params, last.state)
+
+    def events(self, state: Path) -> dict[str, int]:
+        """Leaps that were taken back."""
+        return {"taken_back": int(state.taken_back)}
+
+    def sweep(self, work: Work, params: Params, state: Path | None) -> tuple[Params, Statistics, Path]:
+        """One pass of the schedule within; after every third, a leap."""
+        path = Path(()) if state is None else state._replace(taken_back=False)
+        landed = len(path.points) == 3  # the last sweep ended with a leap, after which older statistics are of no use
+        within = path.points[-1].state if path.points and not landed else None
+        after, statistics, within = self.schedule.sweep(work, params, within)
+        here = Point(params, statistics, after, within)
+        if landed and _objective(work, here) < _objective(work, path.points[-1]):
+            return self._taken_back(work, path)
+        points = (here,) if landed else (*path.points, here)
+        if len(points) < 3 or not _same_frames(work.model, points):
+            return after, statistics, path._replace(points=points[-2:])
+        return self._leap(work, path._replace(points=points))
+
+    def _leap(self, work: Work, path: Path) -> tuple[Params, Statistics, Path]:
+        """Parameters beyond the third point, to be judged by the next pass; or its plain M step."""
+        first, second, third = (point.statistics for point in path.points)
+        step, longest = _step_length(first, second, third, path.longest)
+        for _ in range(TRIES):
+            if step >= -1.0 - 1e-3:
+                break
+            beyond = _extrapolated(first, second, third, step)
+            if work.model.admissible(beyond):
+                params = work.model.maximise(beyond, path.points[-1].after)
+                return params, third, Path(path.points, longest)
+            step = 0.5 * (step - 1.0)
+        return path.points[-1].after, third, Path(path.points[-1:], longest)
+
+    def _taken_back(self, work: Work, path: Path) -> tuple[Params, Statistics, Path]:
+        """The pass after a leap found a lower bound: go on from the plain M step before it."""
+        last = path.points[-1]
+        after, statistics, within = self.schedule.sweep(work, last.after, last.state)
+        point = Point(last.after, statistics, after, within)
+        return after, statistics, Path((point,), max(path.longest / 2.0, 1.0), True)
+
+
+def _same_frames(model: Model, points: tuple[Point, ...]) -> bool:
+    return all(model.same_frames(points[0].after, point.after) for point in points[1:])
+
+
+def _objective(work: Work, point: Point) -> float:
+    objective = float(point.statistics["free_energy"]) + work.model.log_prior(point.params)
+    return objective if np.isfinite(objective) else -np.inf
+
+
+def _vector(statistics: Statistics) -> list[np.ndarray]:
+    return [value for name, value in statistics.items() if name not in BOUNDS]
+
+
+def _step_length(first: Statistics, second: Statistics, third: Statistics, longest: float) -> tuple[float, float]:
+    """The step -|r| / |v|, columns of statistics measured by their own size; and how long the next may be."""
+    r_square = v_square = 0.0
+    for s0, s1, s2 in zip(_vector(first), _vector(second), _vector(third), strict=True):
+        size = np.sqrt(np.sum(s0**2, axis=0, keepdims=True))
+        unit = np.where(size > 0, size, 1.0)
+        r, v = (s1 - s0) / unit, (s2 - 2.0 * s1 + s0) / unit
+        r_square += float(np.sum(r * r))
+        v_square += float(np.sum(v * v))
+    if not v_square > ROUNDING**2 * r_square:
+        return -1.0, longest
+    step = -float(np.sqrt(r_square / v_square))
+    return max(step, -longest), longest * 4.0 if -step >= longest else longest
+
+
+def _extrapolated(first: Statistics, second: Statistics, third: Statistics, step: float) -> Statistics:
+    """S0 - 2 a r + a^2 v = (1 + a)^2 S0 - 2 a (1 + a) S1 + a^2 S2."""
+    a = step
+    parts = first.scaled((1 + a) ** 2) + second.scaled(-2 * a * (1 + a)) + third.scaled(a * a)
+    return Statistics(**{name: parts[name] if name not in BOUNDS else third[name] for name in parts})
