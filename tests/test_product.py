@@ -1,11 +1,15 @@
 """Every model with every expectation, schedule and engine that it allows; what it does not allow, it refuses.
 
-The laws of K-means are here too: those of mixtures are beside their model.
+All start from the same responsibilities, near the truth, and climb to the end. What is exact must reach the likelihood
+of batch EM; what draws or forgets must come near it; what promises never to lower its bound must keep its word; and
+both engines must give the same bits.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
+from functools import cache
 from itertools import product
 from typing import Any
 
@@ -15,39 +19,89 @@ import pytest
 from distributed import Client, LocalCluster
 from hypothesis import given, settings
 from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
+import unveil
 from tests import laws
-from unveil import BernoulliMixture, GaussianMixture, KMeans
+from unveil import KMeans
 from unveil.core import partition
 from unveil.engines import Dask, Threads
-from unveil.expectations import Exact, Hard
+from unveil.estimators.registry import EXPECTATIONS as EXPECTATION_WORDS
+from unveil.estimators.registry import SCHEDULES as SCHEDULE_WORDS
+from unveil.estimators.registry import STRUCTURES
+from unveil.expectations import Annealed, Exact, Hard, Sampled, Sparse
 from unveil.models.assignment import Plain, Pruned
 from unveil.models.kmeans import KMeans as KMeansModel
-from unveil.schedules import Batch, Stepwise
+from unveil.schedules import LBFGS, Ascent, Batch, Gradient, Incremental, Squarem, Stepwise
 
 Floats = NDArray[np.float64]
-LABELS = np.random.default_rng(0).choice(3, 3000, p=[0.5, 0.3, 0.2])
-NUMBERS = np.array([[0.0, 0.0], [12.0, 0.0], [0.0, 12.0]])[LABELS] + np.random.default_rng(1).normal(size=(3000, 2))
-CHANCES = np.repeat(np.where(np.eye(3, dtype=bool), 0.95, 0.05), 6, axis=1)[LABELS]
-ANSWERS = (np.random.default_rng(2).random(CHANCES.shape) < CHANCES).astype(np.float64)
+ROWS = 480
+random = np.random.default_rng(0)
+LABELS = random.choice(3, ROWS, p=[0.5, 0.3, 0.2])
+NUMBERS = np.array([[0.0, 0.0], [5.0, 0.0], [0.0, 5.0]])[LABELS] + random.normal(size=(ROWS, 2)) * [[1.0, 0.8]]
+CHANCES = np.repeat(np.where(np.eye(3, dtype=bool), 0.9, 0.1), 5, axis=1)[LABELS]
+ANSWERS = (random.random(CHANCES.shape) < CHANCES).astype(np.float64)
+COUNTS = random.poisson(np.array([[1.0, 9.0, 3.0], [9.0, 1.0, 3.0], [9.0, 9.0, 20.0]])[LABELS]).astype(np.float64)
+TAILS = np.array([[0.0, 0.0], [12.0, 0.0], [0.0, 12.0]])[LABELS] + random.standard_t(4, size=(ROWS, 2))
+CLASSES = np.where(random.random((ROWS, 6)) < 0.8, LABELS[:, None], random.integers(0, 3, (ROWS, 6))).astype(np.float64)
+MIXED = np.column_stack([NUMBERS, COUNTS[:, :1], CLASSES[:, :3]])
+KINDS = {2: "count", 3: "category", 4: "category", 5: "category"}
+HOLES = np.where(random.random(NUMBERS.shape) < 0.1, np.nan, NUMBERS)
+START = np.where(np.eye(3)[LABELS] > 0, 0.9, 0.05)
 
-MODELS: dict[str, tuple[type, dict[str, Any], Floats]] = {
-    **{name: (GaussianMixture, {"covariance_type": name}, NUMBERS) for name in ("full", "tied", "diag", "spherical")},
-    "bernoulli": (BernoulliMixture, {}, ANSWERS),
-    "plain": (KMeans, {"algorithm": "plain"}, NUMBERS),
-    "pruned": (KMeans, {"algorithm": "pruned"}, NUMBERS),
+MODELS: dict[str, tuple[str, dict[str, Any], Floats]] = {
+    **{word: ("GaussianMixture", {"covariance_type": word}, NUMBERS) for word in STRUCTURES if word.isupper()},
+    "holes": ("GaussianMixture", {}, HOLES),
+    "bernoulli": ("BernoulliMixture", {"binarize": None}, ANSWERS),
+    "categorical": ("CategoricalMixture", {}, CLASSES),
+    "poisson": ("PoissonMixture", {}, COUNTS),
+    "student": ("StudentMixture", {"degrees_of_freedom": 4.0}, TAILS),
+    "mixed": ("MixedMixture", {"families": KINDS}, MIXED),
 }
-EXPECTATIONS: dict[str, Any] = {"exact": Exact(), "hard": Hard()}
-SCHEDULES: dict[str, Any] = {"batch": Batch(), "stepwise": Stepwise(batch_rows=512)}
-REFUSED = set(product(("plain", "pruned"), ("exact",)))
-ALLOWED = [one for one in product(MODELS, EXPECTATIONS, SCHEDULES) if one[:2] not in REFUSED]
+CENTRES = {"plain": {"algorithm": "plain"}, "pruned": {"algorithm": "pruned"}}
+EXPECTATIONS: dict[str, Any] = {
+    "exact": Exact(),
+    "hard": Hard(),
+    "sampled": Sampled(draws=64, growth=1.3),
+    "sparse": Sparse(active=2, refresh=3),
+    "annealed": Annealed(0.7, passes=5),
+}
+SCHEDULES: dict[str, Any] = {
+    "batch": Batch(),
+    "incremental": Incremental(batch_rows=128),
+    "stepwise": Stepwise(batch_rows=128),
+    "gradient": Gradient(steps=5),
+    "ascent": Ascent(),
+    "lbfgs": LBFGS(),
+    "squarem": Squarem(),
+}
+PARTS = list(product(EXPECTATIONS, SCHEDULES))
+DRAWN = {"sampled", "stepwise"}  # within NEAR of batch EM's log-likelihood, per row; all else within EXACT
+NEAR, EXACT = 2e-2, 1e-6
+ROUGH = 5e-2  # hard and stepwise: what a first mini-batch never saw is ruled out for long
+
+
+def reason_against(expectation: str, schedule: str) -> str | None:
+    """Why a mixture cannot be driven so."""
+    if schedule in {"ascent", "lbfgs"} and expectation != "exact":
+        return "needs the posterior"
+    if schedule == "squarem" and expectation == "sampled":
+        return "draws it anew"
+    if schedule == "squarem" and expectation == "annealed":
+        return "may fall"
+    return None
+
+
+ALLOWED = [(model, *parts) for model in MODELS for parts in PARTS if reason_against(*parts) is None]
+REFUSED = [parts for parts in PARTS if reason_against(*parts) is not None]
 
 
 @pytest.fixture(autouse=True)
 def short_partitions(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Partitions of 256 rows, so that small tables have many."""
-    monkeypatch.setattr(partition, "LARGEST", 256)
+    """Partitions of 128 rows, so that small tables have several."""
+    monkeypatch.setattr(partition, "LARGEST", 128)
+    monkeypatch.setattr(partition, "SMALLEST", 128)
 
 
 @pytest.fixture(scope="module")
@@ -60,54 +114,70 @@ def client() -> Iterator[Client]:
         yield one
 
 
-def make(model: str, **parts: Any) -> tuple[Any, Floats]:
-    kind, given_, X = MODELS[model]
-    size = "n_clusters" if kind is KMeans else "n_components"
-    return kind(**{size: 3, "random_state": 0, "max_iter": 60, "tol": 1e-3} | given_ | parts), X
+def fitted(model: str, passes: int = 400, **parts: Any) -> Any:
+    """The estimator, climbed to the end; what needs more passes than it is given says so, and that is not the point."""
+    name, settings_, X = MODELS[model]
+    plain = {"random_state": 0, "max_iter": passes, "tol": 1e-10, "responsibilities_init": START}
+    estimator = getattr(unveil, name)(3, **plain | settings_ | parts)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return estimator.fit(X)
 
 
-def fitted(model: str, **parts: Any) -> tuple[Any, Floats]:
-    estimator, X = make(model, **parts)
-    return estimator.fit(X), X
+@cache
+def optimum(model: str, expectation: str) -> float:
+    """Log-likelihood per row that batch EM reaches."""
+    return float(fitted(model, expectation=EXPECTATIONS[expectation], schedule=Batch()).score(MODELS[model][2]))
 
 
 @pytest.mark.parametrize(("model", "expectation", "schedule"), ALLOWED)
-def test_what_is_allowed_finds_the_groups_on_both_engines(
-    model: str, expectation: str, schedule: str, client: Client
-) -> None:
+def test_what_is_allowed_reaches_the_likelihood_of_batch_em(model: str, expectation: str, schedule: str) -> None:
+    passes = 60 if {expectation, schedule} & DRAWN else 400
+    found = fitted(model, passes, expectation=EXPECTATIONS[expectation], schedule=SCHEDULES[schedule])
+    X, history = MODELS[model][2], found.history_
+    best = optimum(model, "hard" if expectation == "hard" else "exact")
+    allowed = NEAR if {expectation, schedule} & DRAWN else EXACT
+    allowed = ROUGH if (expectation, schedule) == ("hard", "stepwise") else allowed
+    assert found.score(X) >= best - allowed * max(abs(best), 1.0)
+    assert np.all(history.gap >= -1e-9 * np.abs(history.log_likelihood))
+    promised = schedule != "stepwise" and expectation not in {"sampled", "annealed"}
+    assert history.monotone == promised
+    if promised:
+        assert history.largest_fall() <= 1e-9 * np.max(np.abs(history.column("objective")))
+    assert adjusted_rand_score(found.predict(X), LABELS) > 0.8
+
+
+@pytest.mark.parametrize(("model", "expectation", "schedule"), ALLOWED)
+def test_both_engines_give_the_same_bits(model: str, expectation: str, schedule: str, client: Client) -> None:
     parts = {"expectation": EXPECTATIONS[expectation], "schedule": SCHEDULES[schedule]}
-    here, X = fitted(model, engine=Threads(2), **parts)
-    there, _ = fitted(model, engine=Dask(client), **parts)
-    labels = here.predict(X)
-    assert adjusted_rand_score(labels, LABELS) > 0.98
-    np.testing.assert_array_equal(labels, there.predict(X))
+    here, there = (fitted(model, 3, engine=engine, **parts) for engine in (Threads(2), Dask(client)))
     assert here.history_.column("objective").tobytes() == there.history_.column("objective").tobytes()
-    assert here.converged_
-    assert here.certificate_.ok
-    assert np.all(here.history_.gap >= -1e-9 * np.abs(here.history_.log_likelihood))
-    assert here.history_.monotone == (schedule == "batch")
+    assert here.weights_.tobytes() == there.weights_.tobytes()
 
 
-@pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize("schedule", SCHEDULES)
-def test_words_mean_the_objects_with_their_defaults(model: str, schedule: str) -> None:
-    words, X = fitted(model, schedule=schedule, expectation="hard", engine="threads")
-    objects, _ = fitted(model, schedule=type(SCHEDULES[schedule])(), expectation=Hard(), engine=Threads())
-    np.testing.assert_array_equal(words.predict(X), objects.predict(X))
+@pytest.mark.parametrize(("expectation", "schedule"), REFUSED)
+@pytest.mark.parametrize("model", ["VVV", "bernoulli", "mixed"])
+def test_what_is_not_allowed_is_refused_with_a_reason(model: str, expectation: str, schedule: str) -> None:
+    reason = reason_against(expectation, schedule)
+    with pytest.raises(ValueError, match=f"schedule .* with expectation .* is not possible: .*{reason}"):
+        fitted(model, expectation=EXPECTATIONS[expectation], schedule=SCHEDULES[schedule])
+
+
+def test_the_words_of_the_registry_are_all_here() -> None:
+    assert set(EXPECTATIONS) == set(EXPECTATION_WORDS)
+    assert set(SCHEDULES) == set(SCHEDULE_WORDS)
+
+
+@pytest.mark.parametrize("parts", [one for one in PARTS if reason_against(*one) is None])
+def test_words_mean_the_objects_with_their_defaults(parts: tuple[str, str]) -> None:
+    expectation, schedule = parts
+    words = fitted("VVV", 3, expectation=expectation, schedule=schedule, engine="threads")
+    kinds = {"expectation": type(EXPECTATIONS[expectation])(), "schedule": type(SCHEDULES[schedule])()}
+    objects = fitted("VVV", 3, engine=Threads(), **kinds)
     assert words.history_.column("objective").tobytes() == objects.history_.column("objective").tobytes()
 
 
-@pytest.mark.parametrize(("model", "expectation"), sorted(REFUSED))
-def test_what_is_not_allowed_is_refused_with_a_reason(model: str, expectation: str) -> None:
-    with pytest.raises(ValueError, match=r"expectation must be 'hard', got Exact.*assigns every row to one cluster"):
-        fitted(model, expectation=EXPECTATIONS[expectation])
-    with pytest.raises(ValueError, match=r"'expectation' parameter of KMeans must be .*Got 'exact'"):
-        fitted(model, expectation=expectation)
-    with pytest.raises(ValueError, match="expectation must be 'hard'"):
-        make(model, expectation=EXPECTATIONS[expectation])[0].partial_fit(NUMBERS)
-
-
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", ["VVV", "bernoulli", "mixed"])
 @pytest.mark.parametrize("part", ["expectation", "schedule", "engine"])
 @pytest.mark.parametrize("value", ["magic", 3, object()])
 def test_a_part_that_is_none_is_refused_by_name(model: str, part: str, value: Any) -> None:
@@ -115,11 +185,48 @@ def test_a_part_that_is_none_is_refused_by_name(model: str, part: str, value: An
         fitted(model, **{part: value})
 
 
-# -- the laws of K-means -----------------------------------------------------------------------------------------------
+# -- K-means -----------------------------------------------------------------------------------------------------------
+
+
+def k_means(algorithm: str, **parts: Any) -> Any:
+    settings_ = {"n_clusters": 3, "random_state": 0, "max_iter": 100, "tol": 1e-3} | CENTRES[algorithm]
+    return KMeans(**settings_ | parts).fit(NUMBERS)
+
+
+@pytest.mark.parametrize("algorithm", CENTRES)
+@pytest.mark.parametrize("schedule", ["batch", "incremental", "stepwise"])
+def test_k_means_finds_the_groups_under_every_schedule(algorithm: str, schedule: str, client: Client) -> None:
+    here = k_means(algorithm, schedule=SCHEDULES[schedule], engine=Threads(2))
+    there = k_means(algorithm, schedule=SCHEDULES[schedule], engine=Dask(client))
+    assert adjusted_rand_score(here.labels_, LABELS) > 0.9
+    np.testing.assert_array_equal(here.labels_, there.labels_)
+    assert here.history_.column("objective").tobytes() == there.history_.column("objective").tobytes()
+    if schedule != "stepwise":
+        assert here.history_.largest_fall() <= 1e-9 * np.max(np.abs(here.history_.column("objective")))
+        assert here.inertia_ == pytest.approx(k_means(algorithm).inertia_, rel=1e-3)
+
+
+@pytest.mark.parametrize("algorithm", CENTRES)
+@pytest.mark.parametrize(
+    ("schedule", "reason"),
+    [("squarem", "jumps"), ("gradient", "coordinates"), ("lbfgs", "posterior"), ("ascent", "posterior")],
+)
+def test_k_means_refuses_what_needs_a_smooth_climb(algorithm: str, schedule: str, reason: str) -> None:
+    with pytest.raises(ValueError, match=f"is not possible: .*{reason}"):
+        k_means(algorithm, schedule=SCHEDULES[schedule])
+
+
+@pytest.mark.parametrize("algorithm", CENTRES)
+@pytest.mark.parametrize("expectation", ["exact", "sampled", "sparse", "annealed"])
+def test_k_means_refuses_a_soft_expectation(algorithm: str, expectation: str) -> None:
+    with pytest.raises(ValueError, match=r"expectation must be 'hard', got .*assigns every row to one cluster"):
+        k_means(algorithm, expectation=EXPECTATIONS[expectation])
+    with pytest.raises(ValueError, match=r"'expectation' parameter of KMeans must be "):
+        k_means(algorithm, expectation=expectation)
 
 
 def k_means_case(assignment: Any) -> laws.Case:
-    rows = NUMBERS[:700] * np.array([0.3, 0.2])
+    rows = NUMBERS * np.array([0.3, 0.2])
     model = KMeansModel(7, rows.mean(axis=0), assignment)
     return laws.Case(model, model.start(rows[:7]), rows, Hard())
 

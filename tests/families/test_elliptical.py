@@ -42,7 +42,7 @@ def test_units_of_the_columns_do_not_matter_where_the_structure_has_none(model: 
     gradients = []
     for scale, offset in ((np.ones(D), 0.0), (units, 1e6)):
         centre = means * scale + offset
-        chart = Elliptical(structure, centre, packed(structure, matrices * np.outer(scale, scale)), centre)
+        chart = Elliptical(structure, centre, packed(structure, matrices * np.outer(scale, scale)), centre, 0.0)
         sums = (rows - means[:, None]) * scale
         products = np.einsum("kni,knj->kij", sums, sums)
         counts = np.full(K, 30.0)

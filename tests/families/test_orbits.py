@@ -15,11 +15,12 @@ from unveil.families.orbits import Congruent, Orbit, Spectral, contrasts, orbit_
 
 Floats = NDArray[np.float64]
 K, D = 3, 3
+FLOOR = np.full(D, 1e-12)
 
 
 def orbit(model: str, seed: int = 0) -> tuple[Orbit, Floats]:
     matrices = obeying(model, np.random.default_rng(seed), K, D)
-    return orbit_of(structure_of(model), matrices), matrices
+    return orbit_of(structure_of(model), matrices, FLOOR), matrices
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -56,8 +57,8 @@ def test_gradients_are_those_of_differences(model: str) -> None:
 def test_what_obeys_the_structure_nearby_is_reached(model: str) -> None:
     """Least squares in the coordinates of one orbit finds the covariances of another a little way off."""
     chart, matrices = orbit(model)
-    moved = orbit_of(structure_of(model), matrices).matrices(0.2 * np.random.default_rng(2).normal(size=chart.size))
-    other = orbit_of(structure_of(model), moved)
+    moved = orbit_of(structure_of(model), matrices, FLOOR).matrices(0.2 * np.random.default_rng(2).normal(size=chart.size))
+    other = orbit_of(structure_of(model), moved, FLOOR)
 
     def miss(vector: Floats) -> tuple[float, Floats]:
         away = other.matrices(vector) - matrices
@@ -78,6 +79,19 @@ def test_information_is_that_of_fisher(model: str) -> None:
     np.testing.assert_allclose(chart.information(counts), expected, rtol=1e-5, atol=0.01 * counts.sum())
 
 
+@pytest.mark.parametrize("model", MODELS)
+def test_no_variance_falls_below_the_floor(model: str) -> None:
+    _, matrices = orbit(model)
+    chart = orbit_of(structure_of(model), matrices, np.full(D, 1e-3))
+    down = np.concatenate([np.full(chart.sizes[0], -50.0), np.zeros(chart.size - chart.sizes[0])])
+    found = chart.matrices(down)
+    assert np.all(np.linalg.slogdet(found)[1] >= D * np.log(1e-3) - 1e-9)
+    again = orbit_of(structure_of(model), found, np.full(D, 1e-3))
+    shrink, grow = (again.gradient(sign * np.linalg.inv(found), np.zeros(again.size)) for sign in (-1.0, 1.0))
+    np.testing.assert_allclose(shrink[: again.sizes[0]], 0.0, atol=1e-6)  # no way down
+    assert np.all(grow[: again.sizes[0]] > 0.5 * D)  # but one up
+
+
 def test_matching_letters_have_no_seam() -> None:
     kinds = {model: type(orbit(model)[0]) for model in MODELS}
     assert {model for model, kind in kinds.items() if kind is Congruent} == {"EEE", "VEE", "EVV", "VVV"}
@@ -87,7 +101,7 @@ def test_matching_letters_have_no_seam() -> None:
 @pytest.mark.parametrize("model", MODELS)
 def test_one_column_has_volumes_alone(model: str) -> None:
     variances = np.full((K, 1, 1), 2.0)
-    chart = orbit_of(structure_of(model), variances)
+    chart = orbit_of(structure_of(model), variances, FLOOR[:1])
     assert chart.size == (1 if model.startswith("E") else K)
     np.testing.assert_allclose(chart.matrices(np.full(chart.size, np.log(3.0))), 6.0)
 
@@ -106,4 +120,4 @@ class Odd(Full):
 
 def test_an_unknown_structure_is_refused() -> None:
     with pytest.raises(TypeError, match="Odd has no unconstrained coordinates, which gradient schedules need"):
-        orbit_of(Odd(), np.eye(2)[None])
+        orbit_of(Odd(), np.eye(2)[None], FLOOR[:2])

@@ -67,7 +67,7 @@ class GaussianCoordinates(Coordinates):
 
     def __init__(self, family: Gaussian, params: GaussianParams) -> None:
         self.prior, self.start = family.prior, params
-        self.chart = Elliptical(family.structure, params.means, params.covariances, params.origins)
+        self.chart = Elliptical(family.structure, params.means, params.covariances, params.origins, family.reg_covar)
         self.origin = np.zeros(self.chart.size)
 
     def params(self, vector: Floats) -> GaussianParams:
@@ -93,7 +93,7 @@ class StudentCoordinates(Coordinates):
 
     def __init__(self, family: Student, params: StudentParams) -> None:
         self.start = params
-        self.chart = Elliptical(family.structure, params.means, params.scales, params.origins)
+        self.chart = Elliptical(family.structure, params.means, params.scales, params.origins, family.reg_covar)
         k = len(params.dofs)
         estimated = np.ones((k, 1)) if family.shared_dof else np.eye(k)
         self.hand = np.zeros((k, 0)) if family.dof is not None else estimated  # gives components their coordinate
@@ -141,9 +141,11 @@ class _Logarithms(Coordinates):
         return np.clip(vector.reshape(self.shape), self.lowest, self.highest)
 
     def gradient(self, moments: Floats, vector: Floats) -> Floats:
-        """Zero where a bound is passed."""
-        free = self.logs(vector) == vector.reshape(self.shape)
-        return np.where(free, self.slopes(moments, vector), 0.0).ravel()
+        """Zero where it leads past a bound."""
+        here, slopes = vector.reshape(self.shape), self.slopes(moments, vector)
+        below = (here < self.lowest) | ((here == self.lowest) & (slopes < 0))
+        above = (here > self.highest) | ((here == self.highest) & (slopes > 0))
+        return np.where(below | above, 0.0, slopes).ravel()
 
     @abstractmethod
     def slopes(self, moments: Floats, vector: Floats) -> Floats:

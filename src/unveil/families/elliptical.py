@@ -7,7 +7,8 @@ mean b and scatter B about it, and `counts` many log-determinants,
     energy = -1/2 sum_k [ counts_k log|C_k| + mass_k trace(P_k S_k) ],    S_k = B_k + (b_k - m_k)(b_k - m_k)',
     d energy / d m_k = mass_k P_k (b_k - m_k),      d energy / d C_k = -1/2 (counts_k P_k - mass_k P_k S_k P_k).
 
-A normal-inverse-Wishart prior adds to counts, mass and scatter, as in the M step.
+A normal-inverse-Wishart prior adds to counts, mass and scatter, as in the M step. Variances stay above `reg_covar` and
+above a tiny share of the spread of their column.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from unveil.families.priors import NormalInverseWishart
 from unveil.families.symmetric import invert_positive, unpack
 
 Floats = NDArray[np.float64]
+FLOOR = 1e-12  # least variance, as a share of the spread of the column: Cholesky's factor still has some digits there
+ALIKE = 1e-16  # stands in for the spread of a column of equal numbers, as a share of their square
 
 
 class Seen(NamedTuple):
@@ -38,11 +41,15 @@ class Seen(NamedTuple):
 class Elliptical:
     """Coordinates around means (k, d) and covariances in the shape of a structure; origins stay where they are."""
 
-    def __init__(self, structure: Structure, means: Floats, covariances: Floats, origins: Floats) -> None:
+    def __init__(
+        self, structure: Structure, means: Floats, covariances: Floats, origins: Floats, reg_covar: float
+    ) -> None:
         self.structure, self.centre, self.origins = structure, means, origins
         dense = structure.dense(covariances, *means.shape)
         self.roots = np.linalg.cholesky(dense)
-        self.orbit = orbit_of(structure, dense)
+        spread = np.mean(np.einsum("kii->ki", dense), axis=0) + np.var(means, axis=0)
+        floor = np.maximum(FLOOR * np.maximum(spread, ALIKE * np.max(means**2, axis=0)), reg_covar)
+        self.orbit = orbit_of(structure, dense, floor)
 
     @property
     def size(self) -> int:

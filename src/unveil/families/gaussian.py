@@ -24,6 +24,7 @@ NARROW = 1e6  # squared distance of the origin, in standard deviations, past whi
 #               the natural form loses as many digits as this number has, and sixteen less six are enough
 NEAR = 100.0  # squared distance of a component's own origin, likewise, up to which it need not move
 FLOOR = 1e-15  # smallest variance, as a share of the variance of the column
+KEPT = 64  # patterns of missing cells whose marginals are kept at a time
 ALIKE = 1e-16  # stands in for the variance of a column of equal numbers, as a share of their square
 
 
@@ -119,9 +120,12 @@ class Gaussian(ExponentialFamily):
 
     def _observed(self, plan: GaussianPlan, columns: NDArray[np.intp], n_columns: int) -> Observed:
         key = columns.tobytes()
-        if key not in plan.observed:
-            plan.observed[key] = observe(plan.params.means, self._dense(plan.params), columns)
-        return plan.observed[key]
+        found = plan.observed.get(key)
+        if found is None:
+            if len(plan.observed) >= KEPT:
+                plan.observed.clear()
+            found = plan.observed[key] = observe(plan.params.means, self._dense(plan.params), columns)
+        return found
 
     # -- M step --------------------------------------------------------------------------------------------------------
 

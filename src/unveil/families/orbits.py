@@ -8,7 +8,9 @@ zeros, (k, rows), hands rows out to components, and its transpose gathers their 
     C = exp(volume) D diag(exp(shape)) D',   D = D0 (I - W/2)^-1 (I + W/2),  W skew (Cayley), where they have not.
 
 The first has no seam; in the second, a turn in the plane of two equal variances changes nothing, as on the poles of
-a globe. Shapes add up to zero: they are contrasts of logarithms. At the origin all coordinates are zero.
+a globe. Shapes add up to zero: they are contrasts of logarithms. At the origin all coordinates are zero. No variance
+along an axis, nor of a column given those before it (the squared pivots of the triangle), falls below a floor, where
+the gradient down is cut off: where the likelihood has no bound, one component would drag the others with it.
 """
 
 from __future__ import annotations
@@ -42,11 +44,14 @@ AXES: dict[str, Callable[[Floats], Floats]] = {
     "V": lambda matrices: np.linalg.eigh(matrices)[1],
     "I": lambda matrices: np.broadcast_to(np.eye(matrices.shape[-1]), matrices.shape),
 }
+AT_FLOOR = 1e-6  # logarithm above the floor that is as good as none
 FLAT = 1e-2  # least information of a turn: in the plane of two equal variances there is none
 
 
 class Orbit(ABC):
     """Coordinates of the covariances of all components."""
+
+    lowest: Floats  # (k, d): logarithms of the least variances
 
     def __init__(self, letters: str, n_components: int, n_columns: int) -> None:
         self.volumes, self.shapes, self.turns = (HANDS[letter](n_components) for letter in letters)
@@ -97,6 +102,15 @@ class Orbit(ABC):
         )
         return volume[:, 0], shape @ self.contrasts.T, plane
 
+    def _raised(self, logs: Floats) -> Floats:
+        """Log-variances (k, d), none below the floor."""
+        return np.maximum(logs, self.lowest)
+
+    def _free(self, logs: Floats, slopes: Floats) -> Floats:
+        """Slopes by the log-variances (k, d), but for those that lead below the floor."""
+        bound = (logs < self.lowest) | ((logs < self.lowest + AT_FLOOR) & (slopes < 0))
+        return np.where(bound, 0.0, slopes)
+
     def _gathered(self, volume: Floats, shape: Floats, plane: Floats) -> Floats:
         """The transpose: what each component says of its rows, added up. `shape` is of the contrasts, (k, d - 1)."""
         return np.concatenate(
@@ -107,57 +121,61 @@ class Orbit(ABC):
 class Congruent(Orbit):
     """C = exp(volume) A T T' A'."""
 
-    def __init__(self, letters: str, matrices: Floats) -> None:
+    def __init__(self, letters: str, matrices: Floats, floor: Floats) -> None:
         super().__init__(letters, *matrices.shape[:2])
         self.roots = np.linalg.cholesky(matrices)
+        self.pivots = 2.0 * np.log(np.einsum("kii->ki", self.roots))
+        self.lowest = np.minimum(np.log(floor), self.pivots)
 
     def matrices(self, vector: Floats) -> Floats:
         """Covariances (k, d, d)."""
-        volume, triangles = self._triangles(vector)
-        roots = np.exp(0.5 * volume)[:, None, None] * self.roots @ triangles
+        roots = self.roots @ self._triangles(vector)[1]
         return roots @ np.swapaxes(roots, 1, 2)
 
     def gradient(self, slopes: Floats, vector: Floats) -> Floats:
-        """By dC = A (dT T' + T dT') A'."""
-        volume, triangles = self._triangles(vector)
-        inner = np.exp(volume)[:, None, None] * np.swapaxes(self.roots, 1, 2) @ slopes @ self.roots
-        pulls = 2.0 * inner @ triangles
-        own = np.einsum("kij,kij->kj", pulls, triangles)
-        along = 0.5 * np.einsum("kii,kii->ki", pulls, triangles) @ self.contrasts
-        return self._gathered(0.5 * own.sum(axis=1, keepdims=True), along, pulls[:, *self.planes])
+        """By dC = A (dR R' + R dR') A', with R = exp(volume / 2) T."""
+        logs, triangles, scales = self._triangles(vector)
+        pulls = 2.0 * np.swapaxes(self.roots, 1, 2) @ slopes @ self.roots @ triangles
+        along = self._free(logs, 0.5 * np.einsum("kii,kii->ki", pulls, triangles))
+        below = pulls[:, *self.planes]
+        volume = along.sum(axis=1) + 0.5 * np.sum(below * triangles[:, *self.planes], axis=1)
+        return self._gathered(volume[:, None], along @ self.contrasts, below * scales)
 
     def stiffness(self) -> Floats:
         """One."""
         return np.ones((len(self.roots), self.widths[2]))
 
-    def _triangles(self, vector: Floats) -> tuple[Floats, Floats]:
+    def _triangles(self, vector: Floats) -> tuple[Floats, Floats, Floats]:
+        """Logarithms of the squared pivots, exp(volume / 2) T, and exp(volume / 2) as a column."""
         volume, shape, plane = self._handed_out(vector)
+        logs, scales = self.pivots + volume[:, None] + shape, np.exp(0.5 * volume)[:, None]
         triangles = np.zeros_like(self.roots)
-        triangles[:, *self.planes] = plane
-        np.einsum("kii->ki", triangles)[...] = np.exp(0.5 * shape)
-        return volume, triangles
+        triangles[:, *self.planes] = scales * plane
+        np.einsum("kii->ki", triangles)[...] = np.exp(0.5 * (self._raised(logs) - self.pivots))
+        return logs, triangles, scales
 
 
 class Spectral(Orbit):
     """C = exp(volume) D diag(exp(shape)) D'."""
 
-    def __init__(self, letters: str, matrices: Floats) -> None:
+    def __init__(self, letters: str, matrices: Floats, floor: Floats) -> None:
         super().__init__(letters, *matrices.shape[:2])
         self.axes = AXES[letters[2]](matrices)
         logs = np.log(np.einsum("kij,kil,klj->kj", self.axes, matrices, self.axes))
         volume = logs.mean(axis=1, keepdims=True)
         self.logs = _shared(self.volumes, volume) + _shared(self.shapes, logs - volume)
+        self.lowest = np.minimum(np.log(floor @ self.axes**2), self.logs)
 
     def matrices(self, vector: Floats) -> Floats:
         """Covariances (k, d, d)."""
         logs, axes, _, _ = self._turned(vector)
-        return (axes * np.exp(logs)[:, None, :]) @ np.swapaxes(axes, 1, 2)
+        return (axes * np.exp(self._raised(logs))[:, None, :]) @ np.swapaxes(axes, 1, 2)
 
     def gradient(self, slopes: Floats, vector: Floats) -> Floats:
         """By dD = D0 (I - W/2)^-1 dW/2 (I + R), where R is the turn and D = D0 R."""
         logs, axes, inverse, turn = self._turned(vector)
-        pulls = slopes @ (axes * np.exp(logs)[:, None, :])
-        along = np.einsum("kij,kij->kj", axes, pulls)
+        pulls = slopes @ (axes * np.exp(self._raised(logs))[:, None, :])
+        along = self._free(logs, np.einsum("kij,kij->kj", axes, pulls))
         unit = np.eye(turn.shape[1])
         turned = np.swapaxes(self.axes @ inverse, 1, 2) @ pulls @ np.swapaxes(unit + turn, 1, 2)
         skew = turned - np.swapaxes(turned, 1, 2)
@@ -180,13 +198,13 @@ class Spectral(Orbit):
         return self.logs + volume[:, None] + shape, self.axes @ turn, inverse, turn
 
 
-def orbit_of(structure: Structure, matrices: Floats) -> Orbit:
-    """Coordinates around the covariances (k, d, d) of a structure."""
+def orbit_of(structure: Structure, matrices: Floats, floor: Floats) -> Orbit:
+    """Coordinates around the covariances (k, d, d) of a structure; `floor` (d,) is the least variance of each column."""
     letters = LETTERS.get(type(structure))
     if letters is None:
         raise TypeError(f"{type(structure).__name__} has no unconstrained coordinates, which gradient schedules need")
-    matched = letters[1] == letters[2] != "I"
-    return Congruent(letters, matrices) if matched else Spectral(letters, matrices)
+    kind = Congruent if letters[1] == letters[2] != "I" else Spectral
+    return kind(letters, matrices, floor)
 
 
 def contrasts(n_columns: int) -> Floats:

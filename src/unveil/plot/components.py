@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-FULL: dict[str, Callable[[Any, int, int], Any]] = {
-    "full": lambda covariances, k, d: covariances[k],
-    "tied": lambda covariances, k, d: covariances,
-    "diag": lambda covariances, k, d: np.diag(covariances[k]),
-    "spherical": lambda covariances, k, d: covariances[k] * np.eye(d),
-}
+from unveil.estimators.registry import STRUCTURES, lookup
 
 
 def component_covariance(estimator: Any, component: int) -> NDArray[np.float64]:
-    """The covariance matrix of one component, whatever the structure."""
-    d = np.asarray(estimator.means_).shape[1]
-    return np.asarray(FULL[estimator.covariance_type](estimator.covariances_, component, d), dtype=np.float64)
+    """The covariance matrix of one component, whatever the structure; the scale matrix of a Student component."""
+    kept = estimator.scales_ if hasattr(estimator, "scales_") else estimator.covariances_
+    means = np.asarray(estimator.means_)
+    matrices = lookup(STRUCTURES[estimator.covariance_type])().dense(np.asarray(kept), *means.shape)
+    return np.asarray(matrices[component], dtype=np.float64)

@@ -1,9 +1,11 @@
 """What fitted models are compared by. A criterion is one entry in a table; adding one adds it everywhere.
 
     BIC = p log n - 2 log L        AIC = 2 p - 2 log L        p parameters, n rows, L the likelihood
+    ICL = BIC - 2 sum over rows of the log-probability of the likeliest component
 
 A difference in BIC is about twice the log of a Bayes factor, and Kass and Raftery (Bayes factors, JASA 90, 1995,
-section 3.2) say in words how much evidence that is. For AIC the words follow Burnham and Anderson (Model selection
+section 3.2) say in words how much evidence that is. ICL is the same with the components known, so it takes the same
+words; groups that overlap cost it (Biernacki, Celeux and Govaert, IEEE PAMI 22, 2000). For AIC the words follow Burnham and Anderson (Model selection
 and multimodel inference, 2002, section 2.6).
 """
 
@@ -84,6 +86,10 @@ def _aic(fitted: Fitted) -> float:
     return _weighted(fitted.estimator.aic, fitted)
 
 
+def _icl(fitted: Fitted) -> float:
+    return _weighted(fitted.estimator.icl, fitted)
+
+
 def _log_likelihood(fitted: Fitted) -> float:
     scores = np.asarray(fitted.estimator.score_samples(fitted.X), dtype=np.float64)
     return float(scores.sum() if fitted.sample_weight is None else fitted.sample_weight @ scores)
@@ -100,6 +106,7 @@ CRITERIA: dict[str, Criterion] = {
     for criterion in (
         Criterion("bic", "BIC", _bic, ("bic",), evidence=KASS_RAFTERY),
         Criterion("aic", "AIC", _aic, ("aic",), evidence=BURNHAM_ANDERSON),
+        Criterion("icl", "ICL", _icl, ("icl",), evidence=KASS_RAFTERY),
         Criterion("log_likelihood", "log-likelihood", _log_likelihood, ("score_samples",), sign=1, trend=_GROWS),
         Criterion("inertia", "inertia", _inertia, ("fit", "n_clusters"), trend=_GROWS),
     )

@@ -1,33 +1,94 @@
-"""Fits whose likelihood is an artefact: a component without spread in some direction.
+"""Fits whose likelihood is an artefact: a component without spread, or on too few rows to have one.
 
 A Gaussian that sits on rows with equal values (rounded measurements, say) has a variance of nothing but the
 regulariser, and a likelihood that is as large as the regulariser is small: it wins every comparison and means nothing
-(Day, Estimating the components of a mixture of normal distributions, 1969). Such fits are kept in the table, marked,
-and passed over as long as there is another.
+(Day, Estimating the components of a mixture of normal distributions, 1969). One that sits on as few rows as it takes to
+span it is hardly better: a few rows that happen to lie close together, or in a plane (McLachlan and Peel, Finite
+mixture models, 2000, section 3.10). Such fits are kept in the table, marked, and passed over as long as there is
+another.
+
+Only what a component has for itself can degenerate: where all share one covariance, a component may stand on one row.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-SMALLEST: dict[str, Callable[[Any], Any]] = {
-    "full": lambda covariances: np.linalg.eigvalsh(covariances)[:, 0],
-    "tied": lambda covariances: np.linalg.eigvalsh(covariances)[:1],
-    "diag": lambda covariances: np.min(covariances, axis=1),
-    "spherical": lambda covariances: np.asarray(covariances),
-}
-"""The smallest variance of each component in any direction, from the shape in which each structure is kept."""
+from unveil.estimators.registry import STRUCTURES, lookup
+
+Floats = NDArray[np.float64]
+REGULARISED = 2.0  # times the regulariser: half or more of such a variance is not the data's
+LOST = 2e-13  # of the variance of its column: what is left of a matrix of no full rank after rounding and its floor
+PART = 0.5  # of a row: counts are sums of responsibilities, a little above or below whole rows
+
+
+class Spread(NamedTuple):
+    """Centres and covariances, or scale matrices, of all components over some columns."""
+
+    means: Floats  # (k, d)
+    matrices: Floats  # (k, d, d)
 
 
 def degeneracy(model: Any) -> str | None:
-    """Why a fitted model is degenerate; None where it is not, or where it has no covariances."""
-    covariances, floor = getattr(model, "covariances_", None), getattr(model, "reg_covar", None)
-    if covariances is None or floor is None:
+    """Why a fitted model is degenerate; None where it is not, or where nothing in it can be."""
+    if not hasattr(model, "covariance_type"):
         return None
-    smallest = SMALLEST[model.covariance_type](covariances)
-    if not np.any(smallest <= 2.0 * floor):  # half or more of that variance is the regulariser
+    structure = lookup(STRUCTURES[model.covariance_type])()
+    reasons = (
+        reason
+        for spread in _spreads(model, structure)
+        for reason in (_flat(model, spread), _unsupported(model, structure, spread.means.shape[1]))
+    )
+    return next((reason for reason in reasons if reason is not None), None)
+
+
+def _spreads(model: Any, structure: Any) -> Iterator[Spread]:
+    """Of a Gaussian, of a Student, or of the numbers among columns of several kinds."""
+    found = [(model.means_, getattr(model, name)) for name in ("covariances_", "scales_") if hasattr(model, name)]
+    mixed = (params for _, _, params in getattr(model, "components_", ()))
+    found += [(params.means, params.covariances) for params in mixed if hasattr(params, "covariances")]
+    for centres, kept in found:
+        means, covariances = (np.asarray(array, dtype=np.float64) for array in (centres, kept))
+        if covariances.shape == structure.shape(*means.shape):  # a family of the user's own may keep others
+            yield Spread(means, structure.dense(covariances, *means.shape))
+
+
+def _flat(model: Any, spread: Spread) -> str | None:
+    """A component with nothing of its own in some direction: the regulariser, or what rounding left."""
+    means, matrices = spread
+    shares = np.asarray(model.weights_, dtype=np.float64)
+    within = np.einsum("k,kii->i", shares, matrices)
+    unit = np.sqrt(within + shares @ (means - shares @ means) ** 2)
+    smallest = np.linalg.eigvalsh(matrices)[:, 0]
+    relative = np.linalg.eigvalsh(matrices / (unit[:, None] * unit))[:, 0]
+    flat = (smallest <= REGULARISED * model.reg_covar) | (relative <= LOST)
+    if not flat.any():
         return None
-    return f"component {int(np.argmin(smallest))} has no spread in some direction (variance {smallest.min():.3g})"
+    worst = int(np.argmin(np.where(flat, smallest, np.inf)))
+    return f"component {worst} has no spread in some direction (variance {max(smallest[worst], 0.0):.3g})"
+
+
+def _unsupported(model: Any, structure: Any, n_columns: int) -> str | None:
+    """A component on no more rows than it takes to span what it has for itself; a prior stands in for rows."""
+    history = getattr(model, "history_", None)
+    if not history or getattr(model, "prior_", None) is not None:
+        return None
+    counts, span = np.asarray(model.weights_) * history[-1].weight, _span(structure, n_columns)
+    smallest = int(np.argmin(counts))
+    if counts[smallest] >= span + PART:
+        return None
+    rows = f"{counts[smallest]:.3g} row{'' if 0.995 <= counts[smallest] < 1.005 else 's'}"
+    return f"component {smallest} stands for only {rows}, too few to tell its spread"
+
+
+def _span(structure: Any, n_columns: int) -> int:
+    """Rows that may lie as close together, or as much in a plane, as chance will have it."""
+    own = structure.n_parameters(2, n_columns) - structure.n_parameters(1, n_columns)
+    if own == 0:
+        return 0
+    turns = own > 1 and structure.n_second(n_columns) > n_columns  # a shape or axes of its own, not along the columns
+    return n_columns if turns else min(n_columns, 2)

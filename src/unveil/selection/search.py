@@ -34,7 +34,7 @@ def select(
 
     Every combination starts from the same seed: the estimator's ``random_state``, or 0 where it has none, so the
     same call gives the same answer. A combination that cannot be fitted is recorded with its reason. One whose fit is
-    degenerate (a component without spread, whose likelihood means nothing) loses to any that is not.
+    degenerate (a component without spread or on too few rows, whose likelihood means nothing) loses to any that is not.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def select(
         What ``estimator.fit`` takes.
     grid : dict of str to iterable
         Values to try for each parameter.
-    criterion : {"auto", "bic", "aic", "log_likelihood", "inertia"}, default="auto"
+    criterion : {"auto", "bic", "aic", "icl", "log_likelihood", "inertia"}, default="auto"
         What decides; ``"auto"`` is BIC where the estimator has it, and inertia where not.
     sample_weight : array-like of shape (n,), optional
         How often each row counts.
