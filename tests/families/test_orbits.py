@@ -15,7 +15,7 @@ from unveil.families.orbits import Congruent, Orbit, Spectral, contrasts, orbit_
 
 Floats = NDArray[np.float64]
 K, D = 3, 3
-FLOOR = np.full(D, 1e-12)
+FLOOR = np.full((K, D), 1e-12)
 
 
 def orbit(model: str, seed: int = 0) -> tuple[Orbit, Floats]:
@@ -57,7 +57,9 @@ def test_gradients_are_those_of_differences(model: str) -> None:
 def test_what_obeys_the_structure_nearby_is_reached(model: str) -> None:
     """Least squares in the coordinates of one orbit finds the covariances of another a little way off."""
     chart, matrices = orbit(model)
-    moved = orbit_of(structure_of(model), matrices, FLOOR).matrices(0.2 * np.random.default_rng(2).normal(size=chart.size))
+    moved = orbit_of(structure_of(model), matrices, FLOOR).matrices(
+        0.2 * np.random.default_rng(2).normal(size=chart.size)
+    )
     other = orbit_of(structure_of(model), moved, FLOOR)
 
     def miss(vector: Floats) -> tuple[float, Floats]:
@@ -82,11 +84,11 @@ def test_information_is_that_of_fisher(model: str) -> None:
 @pytest.mark.parametrize("model", MODELS)
 def test_no_variance_falls_below_the_floor(model: str) -> None:
     _, matrices = orbit(model)
-    chart = orbit_of(structure_of(model), matrices, np.full(D, 1e-3))
+    chart = orbit_of(structure_of(model), matrices, np.full((K, D), 1e-3))
     down = np.concatenate([np.full(chart.sizes[0], -50.0), np.zeros(chart.size - chart.sizes[0])])
     found = chart.matrices(down)
     assert np.all(np.linalg.slogdet(found)[1] >= D * np.log(1e-3) - 1e-9)
-    again = orbit_of(structure_of(model), found, np.full(D, 1e-3))
+    again = orbit_of(structure_of(model), found, np.full((K, D), 1e-3))
     shrink, grow = (again.gradient(sign * np.linalg.inv(found), np.zeros(again.size)) for sign in (-1.0, 1.0))
     np.testing.assert_allclose(shrink[: again.sizes[0]], 0.0, atol=1e-6)  # no way down
     assert np.all(grow[: again.sizes[0]] > 0.5 * D)  # but one up
@@ -101,7 +103,7 @@ def test_matching_letters_have_no_seam() -> None:
 @pytest.mark.parametrize("model", MODELS)
 def test_one_column_has_volumes_alone(model: str) -> None:
     variances = np.full((K, 1, 1), 2.0)
-    chart = orbit_of(structure_of(model), variances, FLOOR[:1])
+    chart = orbit_of(structure_of(model), variances, FLOOR[:, :1])
     assert chart.size == (1 if model.startswith("E") else K)
     np.testing.assert_allclose(chart.matrices(np.full(chart.size, np.log(3.0))), 6.0)
 
@@ -120,4 +122,4 @@ class Odd(Full):
 
 def test_an_unknown_structure_is_refused() -> None:
     with pytest.raises(TypeError, match="Odd has no unconstrained coordinates, which gradient schedules need"):
-        orbit_of(Odd(), np.eye(2)[None], FLOOR[:2])
+        orbit_of(Odd(), np.eye(2)[None], FLOOR[:1, :2])

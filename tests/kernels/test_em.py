@@ -64,3 +64,14 @@ def test_only_long_passes_are_compiled() -> None:
     _, model, _ = rows_and_model(Full, 1.0)
     assert not model.suited_to(1000).compiled
     assert model.suited_to(1_000_000).compiled
+
+
+def test_more_components_than_rows_in_a_tile() -> None:
+    random = np.random.default_rng(4)
+    rows = (random.random((300, 3)) < 0.5).astype(float)
+    params = MixtureParams(np.full(200, 1 / 200), BernoulliParams(random.uniform(0.05, 0.95, (200, 3))))
+    model = Mixture(Bernoulli(), 200, np.zeros(3))
+    block, plan = Block(0, 0, rows[:70]), model.prepare(params)
+    fused, _ = model.expect(plan, block, Exact(), None, lambda: None)  # type: ignore[arg-type,return-value]
+    slow, _ = replace(model, compiled=False).expect(plan, block, Exact(), None, lambda: None)  # type: ignore[arg-type,return-value]
+    np.testing.assert_allclose(fused["moments"], slow["moments"], rtol=1e-10, atol=1e-12)

@@ -4,50 +4,15 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Mapping
-from enum import Enum
 from time import perf_counter
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import typer
 
 from unveil.cli.errors import INTERRUPTED, say
+from unveil.cli.models import KINDS, STARTS, ModelName, chosen, parameters
 from unveil.cli.options import Columns, Data, Json, Seed, Threads, Weight, names_in, protect, use_threads
-
-
-class Kind(NamedTuple):
-    """A model as the command line knows it: its class, and which of its parameters each option sets."""
-
-    estimator: str
-    options: Mapping[str, str]
-
-
-class ModelName(Enum):
-    """The models, by the words that choose them."""
-
-    PCA = "pca"
-    K_MEANS = "kmeans"
-    GAUSSIAN_MIXTURE = "gaussian-mixture"
-    BERNOULLI_MIXTURE = "bernoulli-mixture"
-
-
-class Covariance(Enum):
-    """Shapes of the covariances of a Gaussian mixture."""
-
-    FULL = "full"
-    TIED = "tied"
-    DIAGONAL = "diag"
-    SPHERICAL = "spherical"
-
-
-ITERATES = {"seed": "random_state", "max_iter": "max_iter", "tol": "tol", "n_init": "n_init"}
-MIXES = ITERATES | {"components": "n_components"}
-KINDS = {
-    ModelName.PCA: Kind("PCA", {"components": "n_components"}),
-    ModelName.K_MEANS: Kind("KMeans", ITERATES | {"components": "n_clusters"}),
-    ModelName.GAUSSIAN_MIXTURE: Kind("GaussianMixture", MIXES | {"covariance": "covariance_type"}),
-    ModelName.BERNOULLI_MIXTURE: Kind("BernoulliMixture", MIXES),
-}
+from unveil.estimators.registry import EXPECTATIONS, SCHEDULES
 
 
 def fit(
@@ -59,9 +24,22 @@ def fit(
         typer.Option("--components", "-k", min=1, help="Number of components or clusters.", show_default=False),
     ] = None,
     covariance: Annotated[
-        Covariance | None, typer.Option(help="Shape of the covariances (gaussian-mixture).", show_default=False)
+        str | None,
+        typer.Option(
+            metavar="SHAPE",
+            help="Covariances: full, tied, diag, spherical, or mclust's letters from EII to VVV.",
+            show_default=False,
+        ),
     ] = None,
     columns: Columns = None,
+    kinds: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A=KIND,...",
+            help="What columns are, where their types mislead (mixed-mixture): number, count, yes/no, category.",
+            show_default=False,
+        ),
+    ] = None,
     weight: Weight = None,
     seed: Seed = 0,
     threads: Threads = None,
@@ -72,9 +50,22 @@ def fit(
     n_init: Annotated[
         int | None, typer.Option(min=1, help="Starts to try; the best is kept.", show_default=False)
     ] = None,
+    start: Annotated[
+        str | None, typer.Option(metavar="WORD", help=f"Where a mixture starts: {', '.join(STARTS)}.", show_default=False)
+    ] = None,
+    schedule: Annotated[
+        str | None,
+        typer.Option(metavar="WORD", help=f"When parameters move: {', '.join(SCHEDULES)}.", show_default=False),
+    ] = None,
+    expectation: Annotated[
+        str | None,
+        typer.Option(metavar="WORD", help=f"How rows are shared out: {', '.join(EXPECTATIONS)}.", show_default=False),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Fit MODEL to DATA and write it to a file.
+
+    Mixtures take missing cells, except student-mixture. categorical-mixture and mixed-mixture also read columns of words.
 
     Ctrl-C while it fits keeps the best so far: the model is saved, a line says so, and the exit code is 130. Earlier
     than the end of the first pass there is nothing to keep, and nothing is written.
@@ -82,10 +73,14 @@ def fit(
     import unveil
 
     use_threads(threads)
-    chosen: dict[str, Any] = {"components": components, "covariance": covariance and covariance.value}
-    chosen |= {"max_iter": max_iter, "tol": tol, "n_init": n_init}
-    estimator = getattr(unveil, KINDS[model].estimator)(**_parameters(model, chosen, seed))
-    table = unveil.scan(data, columns=names_in(columns), weight=weight)
+    given: dict[str, Any] = {"components": components, "covariance": chosen("covariance", covariance), "kinds": kinds}
+    given |= {"max_iter": max_iter, "tol": tol, "n_init": n_init, "start": chosen("start", start)}
+    given |= {"schedule": chosen("schedule", schedule), "expectation": chosen("expectation", expectation)}
+    settled = parameters(model, given, seed)
+    table = _opened(model, data, names_in(columns), weight)
+    if "kinds" in KINDS[model].options:
+        settled["families"] = _families(table, kinds)
+    estimator = getattr(unveil, KINDS[model].estimator)(**settled)
     protect(output, table.files)
     began = perf_counter()
     interrupted = _run(estimator, table, data)
@@ -97,16 +92,27 @@ def fit(
         raise typer.Exit(INTERRUPTED)
 
 
-def _parameters(model: ModelName, chosen: Mapping[str, Any], seed: int) -> dict[str, Any]:
-    """Parameters of the estimator, from the options that were given."""
-    options = KINDS[model].options
-    given = {name: value for name, value in chosen.items() if value is not None}
-    for name in given:
-        if name not in options:
-            takers = ", ".join(other.value for other, kind in KINDS.items() if name in kind.options)
-            raise ValueError(f"--{name.replace('_', '-')} is not an option of {model.value}; it is one of {takers}")
-    given |= {"seed": seed} if "seed" in options else {}
-    return {options[name]: value for name, value in given.items()}
+def _opened(model: ModelName, data: str, columns: list[str] | None, weight: str | None) -> Any:
+    """The table: a scan of its numbers, or all of its columns for models that take words."""
+    import unveil
+
+    if not KINDS[model].words:
+        return unveil.scan(data, columns=columns, weight=weight)
+    from unveil.cli.frame import read_frame
+
+    return read_frame(data, columns, weight)
+
+
+def _families(table: Any, kinds: str | None) -> Any:
+    """What columns are taken for where types do not say it: as the user has it, and counts with missing cells."""
+    names = list(table.names or [f"x{number}" for number in range(table.n_columns)])
+    found = {name: "count" for name in getattr(table, "whole", ()) if table[name].dtype.kind == "f"}
+    for pair in [] if kinds is None else names_in(kinds, "--kinds") or []:
+        name, equals, kind = pair.rpartition("=")
+        if not equals or name not in names:
+            raise ValueError(f"--kinds must be COLUMN=KIND with commas between, of {', '.join(names[:10])}; got {pair!r}")
+        found[name] = chosen("kinds", kind) or ""
+    return [(kind, [names.index(name)]) for name, kind in found.items()] or "auto"
 
 
 def _run(estimator: Any, table: Any, data: str) -> bool:
@@ -117,7 +123,10 @@ def _run(estimator: Any, table: Any, data: str) -> bool:
     with progress(f"{type(estimator).__name__} on {data}") as bar, warnings.catch_warnings():
         warnings.filterwarnings("ignore", r"\w+: interrupted")  # said once the file is there
         bar.attach(estimator)
-        estimator.fit(table)
+        weights = getattr(table, "weights", None)  # a scan brings its own along
+        estimator.fit(table) if weights is None else estimator.fit(table, sample_weight=weights)
+    if KINDS_OF_WORDS and table.names is not None:
+        estimator.feature_names_in_ = np.array(table.names, dtype=object)
     if not hasattr(estimator, "history_") or estimator.history_.status is not Status.INTERRUPTED:
         return False
     if not estimator.history_:

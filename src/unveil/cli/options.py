@@ -22,7 +22,7 @@ Columns = Annotated[
     str | None,
     typer.Option(
         metavar="A,B,...",
-        help="Columns to use; all that hold numbers by default. Names with commas go in quotes: '\"a,b\",c'.",
+        help="Columns to use; all that the model can by default. Names with commas go in quotes: '\"a,b\",c'.",
         show_default=False,
     ),
 ]
@@ -40,13 +40,13 @@ Threads = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
 
 
-def names_in(columns: str | None) -> list[str] | None:
+def names_in(columns: str | None, option: str = "--columns") -> list[str] | None:
     """The names in a list with commas; None where there is no list."""
     if columns is None:
         return None
     names = [name.strip() for name in next(csv.reader([columns], skipinitialspace=True), [])]
     if not all(names) or not names:
-        raise ValueError(f"--columns must be names with commas between them, got {columns!r}")
+        raise ValueError(f"{option} must be names with commas between them, got {columns!r}")
     return names
 
 

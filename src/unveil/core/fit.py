@@ -154,9 +154,10 @@ def record_of(statistics: Statistics, prior: float, seconds: float) -> Record:
     return Record(log_likelihood, free_energy, free_energy + prior, weight, seconds)
 
 
-def best_of(runs: Iterable[Callable[[], Fit]]) -> Fit:
+def best_of(runs: Iterable[Callable[[], Fit]], sound: Callable[[Fit], bool] = lambda fit: True) -> Fit:
     """Run the restarts in turn and keep the one that climbed highest, the first of equals.
 
+    One that is not `sound` (it put a component on a single row, say, and climbed without end) is kept only if none is.
     Ctrl-C ends the series; it goes on to the caller only if there is nothing to keep yet.
     """
     outcomes: list[Fit] = []
@@ -170,7 +171,7 @@ def best_of(runs: Iterable[Callable[[], Fit]]) -> Fit:
         if not outcomes:
             raise
         interrupted = True
-    best = max(outcomes, key=lambda outcome: np.nan_to_num(outcome.objective, nan=-np.inf))
+    best = max(outcomes, key=lambda outcome: (sound(outcome), np.nan_to_num(outcome.objective, nan=-np.inf)))
     interrupted = interrupted or outcomes[-1].status is Status.INTERRUPTED
     status = Status.INTERRUPTED if interrupted else best.status
     restarts = tuple(outcome.objective for outcome in outcomes)

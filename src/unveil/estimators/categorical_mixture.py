@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from numbers import Real
 from typing import Any
 
@@ -104,15 +105,19 @@ warm_start, verbose, verbose_interval, engine, schedule, expectation
         self.schedule = schedule
         self.expectation = expectation
 
-    def _kinds_for(self, natural: list[str]) -> list[str]:
-        return ["category"] * len(natural)
+    def _kinds_for(self, n_columns: int, natural: Callable[[], list[str]]) -> list[str]:
+        return ["category"] * n_columns
+
+    def _levels(self) -> tuple[int, ...]:
+        """Values of each column; a column that is all missing has one that never occurs."""
+        return tuple(max(len(values), 1) for values in self.categories_)
 
     def _family(self) -> Categorical:
         prior = None if self.concentration_prior is None else Dirichlet(float(self.concentration_prior))
-        return Categorical(tuple(max(len(values), 1) for values in self.categories_), prior)
+        return Categorical(self._levels(), prior)
 
     def _show(self, params: MixtureParams, shift: Floats) -> None:
-        ends = np.cumsum([max(len(values), 1) for values in self.categories_])
+        ends = np.cumsum(self._levels())
         self.weights_ = params.weights
         self.probabilities_ = np.split(params.components.probabilities, ends[:-1], axis=1)
 
@@ -124,8 +129,8 @@ warm_start, verbose, verbose_interval, engine, schedule, expectation
         return np.zeros(len(self.categories_))
 
     def _suits(self, params: MixtureParams) -> bool:
-        levels = sum(max(len(values), 1) for values in self.categories_)
-        return params.components.probabilities.shape == (self.n_components, levels)
+        wanted: bool = params.components.probabilities.shape == (self.n_components, sum(self._levels()))
+        return wanted
 
     def _described_by(
         self, family: Family, params: MixtureParams, shift: Floats, columns: NDArray[np.intp]

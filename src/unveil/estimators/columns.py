@@ -8,47 +8,56 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_array
 
-Column = NDArray[Any]
+Cells = NDArray[Any]
+
+
+class Column(NamedTuple):
+    """The cells of a column, and what its type says they are: "yes/no", "category", "count" or "number"."""
+
+    cells: Cells
+    kind: str
 
 
 @dataclass(frozen=True)
 class Codes:
     """The values of a column of categories, sorted; codes are their places."""
 
-    values: Column
+    values: Cells
 
-    def encode(self, column: Column, name: Any, unknown: str) -> NDArray[np.float64]:
+    def encode(self, cells: Cells, name: Any, unknown: str) -> NDArray[np.float64]:
         """Codes of a column; `unknown` says what becomes of values that are not listed."""
         known = {value: code for code, value in enumerate(self.values.tolist())}
-        absent = missing_cells(column)
-        cells = zip(column.tolist(), absent, strict=True)
-        codes = np.array([np.nan if gone else known.get(cell, -1) for cell, gone in cells], dtype=np.float64)
+        pairs = zip(cells.tolist(), missing_cells(cells), strict=True)
+        codes = np.array([np.nan if gone else known.get(cell, -1) for cell, gone in pairs], dtype=np.float64)
         strange = codes < 0
         if strange.any() and unknown == "error":
-            value = column[int(np.flatnonzero(strange)[0])]
+            value = cells[int(np.argmax(strange))]
             listed = ", ".join(map(repr, self.values.tolist()[:10]))
             raise ValueError(f"column {name!r} holds {value!r}, which was not there at fit time; values are {listed}")
         codes[strange] = np.nan
         return codes
 
-    def decode(self, codes: NDArray[np.float64]) -> Column:
-        """Values of codes; None where missing."""
+    def decode(self, codes: NDArray[np.float64]) -> Cells:
+        """Values of codes, the nearest where these are expectations; None where missing."""
         out = np.empty(len(codes), dtype=object)
         out[:] = None
         there = ~np.isnan(codes)
-        out[there] = self.values[codes[there].astype(np.intp)]
+        out[there] = self.values[np.rint(codes[there]).astype(np.intp)]
         return out
 
 
-def codes_of(column: Column) -> Codes:
+def codes_of(cells: Cells, name: Any) -> Codes:
     """The values of a column."""
-    present = column[~missing_cells(column)]
-    distinct = set(present.tolist())
+    try:
+        distinct = set(cells[~missing_cells(cells)].tolist())
+    except TypeError as error:
+        raise ValueError(f"column {name!r} holds cells that cannot be categories: {error}") from None
     try:
         ordered = sorted(distinct)
     except TypeError:  # values of kinds that do not compare
@@ -58,63 +67,87 @@ def codes_of(column: Column) -> Codes:
     return Codes(values)
 
 
-def missing_cells(column: Column) -> NDArray[np.bool_]:
+def numbers_of(cells: Cells) -> NDArray[np.float64]:
+    """Cells as numbers, NaN where missing. TypeError or ValueError for what is no number."""
+    if cells.dtype.kind in "biuf":
+        return cells.astype(np.float64)
+    pairs = zip(cells.tolist(), missing_cells(cells), strict=True)
+    return np.array([np.nan if gone else float(cell) for cell, gone in pairs], dtype=np.float64)
+
+
+def missing_cells(cells: Cells) -> NDArray[np.bool_]:
     """Cells that hold nothing: None, NaN, or a value that is not equal to itself in any other way."""
-    if column.dtype.kind in "fc":
-        return np.isnan(column)
-    if column.dtype.kind != "O":
-        return np.zeros(len(column), dtype=np.bool_)
-    return np.array([_is_missing(cell) for cell in column], dtype=np.bool_)
+    if cells.dtype.kind in "fc":
+        return np.isnan(cells)
+    if cells.dtype.kind != "O":
+        return np.zeros(len(cells), dtype=np.bool_)
+    return np.array([is_missing(cell) for cell in cells], dtype=np.bool_)
 
 
-def _is_missing(cell: Any) -> bool:
+def is_missing(cell: Any) -> bool:
+    """Does a cell hold nothing?"""
     if cell is None:
         return True
     try:
         return bool(cell != cell)
-    except TypeError:  # pandas' NA refuses to be compared
-        return True
+    except (TypeError, ValueError):  # pandas' NA refuses to say; what is a table of its own holds something
+        return not hasattr(cell, "__len__")
 
 
-def columns_of(X: Any) -> tuple[list[Column], list[str] | None] | None:
+def columns_of(X: Any) -> tuple[list[Column], tuple[str, ...] | None] | None:
     """The columns of a frame or of an array of objects or words, with names; None where `X` is a table of numbers."""
-    if hasattr(X, "columns") and hasattr(X, "__getitem__") and not hasattr(X, "dask"):
-        names = list(X.columns)
-        return [np.asarray(X[name]) for name in names], [str(name) for name in names]
+    if hasattr(X, "columns") and (hasattr(X, "iloc") or hasattr(X, "to_series")) and not hasattr(X, "dask"):
+        by_position = X.to_series if hasattr(X, "to_series") else lambda j: X.iloc[:, j]  # polars, else pandas
+        return [_from_series(by_position(j)) for j in range(X.shape[1])], tuple(map(str, X.columns))
     if isinstance(X, (list, tuple)):
         X = np.array(X, dtype=object) if _has_words(X) else np.asarray(X)
-    if isinstance(X, np.ndarray) and X.dtype.kind in "OUSb" and X.ndim == 2:
-        return [_plain(column) for column in X.T], None
+    if not hasattr(X, "dask") and getattr(getattr(X, "dtype", None), "kind", "O" if hasattr(X, "iloc") else "f") in "OUSb":
+        table = check_array(X, dtype=None, ensure_all_finite=False, ensure_min_samples=0, ensure_min_features=0)
+        return [Column(cells, _kind_by_content(cells)) for cells in table.T], None
     return None
 
 
 def _has_words(X: Sequence[Any]) -> bool:
-    return any(
-        isinstance(cell, str | bool) or cell is None for row in X if isinstance(row, list | tuple) for cell in row
-    )
+    rows = (row if isinstance(row, list | tuple) else [row] for row in X)
+    return any(isinstance(cell, str | bool) or cell is None for row in rows for cell in row)
 
 
-def _plain(column: Column) -> Column:
-    """An object column as numbers or booleans, where all of its cells are."""
-    if column.dtype.kind != "O":
-        return column
-    cells = column[~missing_cells(column)]
-    if len(cells) and all(isinstance(cell, bool | np.bool_) for cell in cells):
-        return column if len(cells) < len(column) else column.astype(bool)
-    if len(cells) and all(isinstance(cell, int | float | np.number) and not isinstance(cell, bool) for cell in cells):
-        if len(cells) == len(column) and all(isinstance(cell, int | np.integer) for cell in cells):
-            return column.astype(np.int64)
-        return np.array([np.nan if _is_missing(cell) else float(cell) for cell in column])
-    return column
+def _from_series(series: Any) -> Column:
+    """A column of a frame, by its declared type."""
+    cells, letter = np.asarray(series), _letter(series.dtype)
+    if letter in "mM":
+        name = getattr(series, "name", None)
+        raise ValueError(f"column {name!r} holds dates or times: leave it out, or turn it into numbers or words")
+    if str(series.dtype).lower().startswith(("category", "categorical", "enum")):
+        return Column(cells, "category")
+    return Column(cells, _KINDS[letter](cells) if letter in _KINDS else _kind_by_content(cells))
 
 
-def kind_of(column: Column) -> str:
-    """What a column holds, by its type: "yes/no", "category", "count" or "number"."""
-    if column.dtype.kind == "b":
-        return "yes/no"
-    if column.dtype.kind in "iu":
-        return "count" if len(column) == 0 or column.min() >= 0 else "number"
-    if column.dtype.kind == "f":
-        return "number"
-    present = column[~missing_cells(column)]
-    return "yes/no" if len(present) and all(isinstance(cell, bool | np.bool_) for cell in present) else "category"
+def _letter(dtype: Any) -> str:
+    """NumPy's letter for a kind of type, from what pandas or polars call it."""
+    if not hasattr(dtype, "is_numeric"):
+        return str(getattr(dtype, "kind", "O"))
+    tests = {"u": "is_unsigned_integer", "i": "is_integer", "f": "is_numeric", "M": "is_temporal"}
+    found = (letter for letter, test in tests.items() if getattr(dtype, test)())
+    return "b" if str(dtype) == "Boolean" else next(found, "O")
+
+
+def _kind_by_content(cells: Cells) -> str:
+    """What the cells of an array of objects are, or those of any array of one type."""
+    if cells.dtype.kind in _KINDS:
+        return _KINDS[cells.dtype.kind](cells)
+    present = cells[~missing_cells(cells)].tolist() if cells.dtype.kind == "O" else []
+    for letter, kinds in _CELLS.items():
+        if present and all(isinstance(cell, kinds) and (letter == "b") == isinstance(cell, _TRUTH) for cell in present):
+            return _KINDS[letter](cells)
+    return "category"
+
+
+def _whole_numbers(cells: Cells) -> str:
+    present = cells[~missing_cells(cells)]
+    return "count" if len(present) == 0 or present.min() >= 0 else "number"
+
+
+_TRUTH = (bool, np.bool_)
+_CELLS: dict[str, tuple[type, ...]] = {"b": _TRUTH, "i": (int, np.integer), "f": (int, float, np.integer, np.floating)}
+_KINDS = {"b": lambda cells: "yes/no", "i": _whole_numbers, "u": _whole_numbers, "f": lambda cells: "number"}

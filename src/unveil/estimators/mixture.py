@@ -27,7 +27,7 @@ from unveil.estimators.diagnosis import figures_of
 from unveil.estimators.persistence import Savable
 from unveil.estimators.policies import POLICIES
 from unveil.estimators.registry import EXPECTATIONS, SCHEDULES, resolve
-from unveil.estimators.starts import STARTS, Given, Sample, short_runs, starts
+from unveil.estimators.starts import STARTS, Given, Sample, short_runs, starts, supported
 from unveil.estimators.streaming import Stream, feed, resumable
 from unveil.estimators.table import as_source, frame_of, sample_of
 from unveil.expectations import Exact
@@ -206,7 +206,7 @@ class MixtureEstimator(Savable, Iterative, Density, DensityMixin, BaseEstimator,
         sample = self._sample(model, source)
         parts = self._parts(model, source, sample)
         begin = iter([self._recall(model.shift)]) if recalled else self._start_params(model, source, sample)
-        outcome = best_of(partial(fit, parts, params) for params in begin)
+        outcome = best_of((partial(fit, parts, params) for params in begin), partial(supported, model))
         weights = outcome.params.weights
         kept = recalled or self._is_given()
         order = np.arange(len(weights)) if kept else np.argsort(-weights, kind="stable")

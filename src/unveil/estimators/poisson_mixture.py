@@ -103,16 +103,12 @@ warm_start, verbose, verbose_interval, engine, schedule, expectation
     def _family(self) -> Poisson:
         return Poisson(None if self.rate_prior is None else Gamma(*map(float, self.rate_prior)))
 
-    def _view(self, source: Source) -> Source:
-        """Counts only."""
-        for block in source.read():
-            bad = np.argwhere((block.rows < 0) | (block.rows != np.floor(block.rows)) & np.isfinite(block.rows))
-            if len(bad):
-                row, column = map(int, bad[0])
-                got = f"got {block.rows[row, column]:g} at row {block.start + row}, column {column}"
-                negative = "Negative values in data passed to X: " if block.rows[row, column] < 0 else ""
-                raise ValueError(f"{negative}X must hold counts 0, 1, 2, ..., {got}")
-        return source
+    def _source(self, X: Any, sample_weight: Any = None, *, reset: bool, min_rows: int = 1) -> Source:
+        """Counts only: an array is looked at here, a file as it is read."""
+        source = as_source(self, X, reset=reset, min_rows=min_rows, missing=True)
+        names = getattr(self, "feature_names_in_", range(source.n_columns))
+        source = encoded(source, tuple(Within(*COUNTS, name) for name in names), now=True)
+        return source if sample_weight is None else as_source(self, source, sample_weight, reset=False)
 
     def _show(self, params: MixtureParams, shift: Floats) -> None:
         self.weights_ = params.weights
@@ -124,6 +120,10 @@ warm_start, verbose, verbose_interval, engine, schedule, expectation
 
     def _shift(self) -> Floats:
         return np.zeros(self.rates_.shape[1])
+
+    def _suits(self, params: MixtureParams) -> bool:
+        wanted: bool = params.components.rates.shape == (self.n_components, self.n_features_in_)
+        return wanted
 
     def _described_by(
         self, family: Family, params: MixtureParams, shift: Floats, columns: NDArray[np.intp]

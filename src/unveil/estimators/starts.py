@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from unveil.core.fit import BoundChange, Parts, fit, stream
 from unveil.core.protocols import Block, Memo
-from unveil.core.result import Status
+from unveil.core.result import Fit, Status
 from unveil.core.statistics import Statistics
 from unveil.engines.threads import Threads
 from unveil.expectations import Exact, Hard
@@ -221,10 +221,11 @@ def short_runs(
     return [params for _, _, params in runs[:count]]
 
 
-def supported(model: Mixture, outcome: object) -> bool:
-    """Whether every component stands for more rows than there are columns."""
-    counts = outcome.statistics["moments"][:, 0]  # type: ignore[attr-defined]
-    return bool(np.all(counts > len(model.shift)))
+def supported(model: Mixture, outcome: Fit) -> bool:
+    """Whether every component stands for more rows than it takes to know it."""
+    if not outcome.history:
+        return True
+    return bool(np.all(outcome.statistics["moments"][:, 0] > model.family.least_rows(len(model.shift))))
 
 
 def whitening(points: Floats, weights: Floats | None) -> Floats:

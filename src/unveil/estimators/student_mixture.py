@@ -140,6 +140,9 @@ warm_start, verbose, verbose_interval, engine, schedule, expectation
         shape = self._structure().shape(self.n_components, n_columns)
         return n_components == self.n_components and params.components.scales.shape == shape
 
+    def _excuse(self) -> str | None:
+        return super()._excuse() or held_by(self.reg_covar, self._structure().dense(self.scales_, *self.means_.shape))
+
     def _described_by(
         self, family: Family, params: MixtureParams, shift: Floats, columns: NDArray[np.intp]
     ) -> StudentMixture:

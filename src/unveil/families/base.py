@@ -166,6 +166,10 @@ class Family(ABC):
         """Could these be sums over real rows? What acceleration extrapolates must be."""
         return bool(np.all(np.isfinite(moments)) and np.all(moments[:, 0] > 0))
 
+    def least_rows(self, n_columns: int) -> int:
+        """A component on no more rows than this is known by nothing but them: its likelihood may have no bound."""
+        return 0
+
     def recentre(self, params: Any) -> Any:
         """Give components that are narrow against their distance from the origin a frame of their own."""
         return params

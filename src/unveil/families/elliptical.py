@@ -8,7 +8,7 @@ mean b and scatter B about it, and `counts` many log-determinants,
     d energy / d m_k = mass_k P_k (b_k - m_k),      d energy / d C_k = -1/2 (counts_k P_k - mass_k P_k S_k P_k).
 
 A normal-inverse-Wishart prior adds to counts, mass and scatter, as in the M step. Variances stay above `reg_covar` and
-above a tiny share of the spread of their column.
+above tiny shares of what is usual in their column.
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ from unveil.families.priors import NormalInverseWishart
 from unveil.families.symmetric import invert_positive, unpack
 
 Floats = NDArray[np.float64]
-FLOOR = 1e-12  # least variance, as a share of the spread of the column: Cholesky's factor still has some digits there
-ALIKE = 1e-16  # stands in for the spread of a column of equal numbers, as a share of their square
+FLOOR = 1e-15  # least variance, as a share of the spread of the column
+FLAT = 1e-12  # the same, as a share of the component's own: Cholesky's factor still has some digits there
+LEAST = 1e-31  # of a column of equal numbers, where there is nothing to compare with: about that of the M step
 
 
 class Seen(NamedTuple):
@@ -47,9 +48,10 @@ class Elliptical:
         self.structure, self.centre, self.origins = structure, means, origins
         dense = structure.dense(covariances, *means.shape)
         self.roots = np.linalg.cholesky(dense)
-        spread = np.mean(np.einsum("kii->ki", dense), axis=0) + np.var(means, axis=0)
-        floor = np.maximum(FLOOR * np.maximum(spread, ALIKE * np.max(means**2, axis=0)), reg_covar)
-        self.orbit = orbit_of(structure, dense, floor)
+        own = np.einsum("kii->ki", dense)
+        spread = np.mean(own, axis=0) + np.var(means, axis=0)
+        lowest = np.maximum(np.maximum(FLOOR * spread, FLAT * own), max(reg_covar, LEAST))
+        self.orbit = orbit_of(structure, dense, lowest)
 
     @property
     def size(self) -> int:

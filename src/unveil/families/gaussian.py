@@ -205,6 +205,10 @@ class Gaussian(ExponentialFamily):
         units = np.sqrt(variances)
         return bool(np.linalg.eigvalsh(matrices / (units[:, :, None] * units[:, None, :])).min() > 0)
 
+    def least_rows(self, n_columns: int) -> int:
+        """As many rows as columns lie in a plane; a single one is a point."""
+        return n_columns if self.structure.n_second(n_columns) > n_columns else 1
+
     # -- frames --------------------------------------------------------------------------------------------------------
 
     def recentre(self, params: GaussianParams) -> GaussianParams:

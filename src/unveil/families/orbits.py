@@ -164,7 +164,7 @@ class Spectral(Orbit):
         logs = np.log(np.einsum("kij,kil,klj->kj", self.axes, matrices, self.axes))
         volume = logs.mean(axis=1, keepdims=True)
         self.logs = _shared(self.volumes, volume) + _shared(self.shapes, logs - volume)
-        self.lowest = np.minimum(np.log(floor @ self.axes**2), self.logs)
+        self.lowest = np.minimum(np.log(np.einsum("ki,kij->kj", floor, self.axes**2)), self.logs)
 
     def matrices(self, vector: Floats) -> Floats:
         """Covariances (k, d, d)."""
@@ -199,7 +199,7 @@ class Spectral(Orbit):
 
 
 def orbit_of(structure: Structure, matrices: Floats, floor: Floats) -> Orbit:
-    """Coordinates around the covariances (k, d, d) of a structure; `floor` (d,) is the least variance of each column."""
+    """Coordinates around the covariances (k, d, d) of a structure; `floor` (k, d) are the least variances of the columns."""
     letters = LETTERS.get(type(structure))
     if letters is None:
         raise TypeError(f"{type(structure).__name__} has no unconstrained coordinates, which gradient schedules need")

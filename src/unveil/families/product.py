@@ -178,6 +178,10 @@ class Product(Family):
         pairs = zip(self._parts(), one.parts, other.parts, strict=True)
         return all(part.family.same_frames(mine, others) for part, mine, others in pairs)
 
+    def least_rows(self, n_columns: int) -> int:
+        """The most that a group needs."""
+        return max(family.least_rows(len(columns)) for family, columns in self.parts)
+
     def located(self, params: ProductParams, shift: Floats) -> ProductParams:
         """Each group by its own columns."""
         return ProductParams(tuple(part.family.located(own, shift[part.columns]) for part, own in self._with(params)))

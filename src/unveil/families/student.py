@@ -200,6 +200,10 @@ class Student(Family):
         """Whether the origins are the same."""
         return bool(np.array_equal(one.origins, other.origins))
 
+    def least_rows(self, n_columns: int) -> int:
+        """As for Gaussians."""
+        return self.gaussian.least_rows(n_columns)
+
     def located(self, params: StudentParams, shift: Floats) -> StudentParams:
         """The centres move, and the frames with them."""
         return replace(params, means=params.means + shift, origins=np.zeros_like(params.origins))

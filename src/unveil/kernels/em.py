@@ -46,9 +46,13 @@ def expect_block(rows: Any, weights: Any, shift: Any, natural: Any, sums: Sums) 
     """Moments (components, statistics) and log-likelihood of `rows`, less `shift`, with q the posterior."""
     (n_rows, n_columns), (n_components, height) = rows.shape, natural.shape
     size = min(tile_rows(height + n_components), n_rows)
-    room = (np.empty(tall * size) for tall in (n_columns, height, n_components))
-    x, moments, part = np.empty(rows.shape), np.zeros(natural.shape), np.empty(natural.shape)
-    subtract(rows, shift, x)
+    room = [np.empty(max(tall * size, natural.size)) for tall in (n_columns, height)] + [np.empty(n_components * size)]
+    moments, part = np.zeros(natural.shape), np.empty(natural.shape)
+    if rows.dtype == np.float64 and not np.any(shift):
+        x = rows
+    else:
+        x = np.empty(rows.shape)
+        subtract(rows, shift, x)
     return moments, sums.expect(x, weights, natural, *room, part, moments)
 
 
@@ -100,7 +104,32 @@ def _positive(shares: Any) -> int:
 
 @kernel
 def _linear(x: Any, weights: Any, natural: Any, a: Any, b: Any, c: Any, part: Any, moments: Any) -> Any:
-    return _expect(x, weights, natural, a, b, c, part, moments, linear, add_linear)
+    """Where T is (1, x), the rows themselves are the table: both products read them where they are."""
+    (k, p), d = natural.shape, x.shape[1]
+    slopes, sums = a[: k * d].reshape((k, d)), b[: k * d].reshape((k, d))
+    for s in range(k):
+        for i in range(d):
+            slopes[s, i] = natural[s, 1 + i]
+    size = len(c) // k
+    log_likelihood = 0.0
+    for first in range(0, len(x), size):
+        m = min(size, len(x) - first)
+        rows, shares = x[first : first + m], c[: k * m].reshape((k, m))
+        np.dot(slopes, rows.T, shares)
+        for s in range(k):
+            line, constant = shares[s], natural[s, 0]
+            for r in range(m):
+                line[r] += constant
+        log_likelihood += soft_assign(shares, weights[first : first + m] if len(weights) else weights)
+        np.dot(shares, rows, sums)
+        for s in range(k):
+            line, into, total = shares[s], moments[s], 0.0
+            for r in range(m):
+                total += line[r]
+            into[0] += total
+            for i in range(d):
+                into[1 + i] += sums[s, i]
+    return log_likelihood
 
 
 @kernel

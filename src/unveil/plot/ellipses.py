@@ -27,11 +27,11 @@ def mixture(
     names: Sequence[str] | None = None,
     n_rows: int | None = None,
 ) -> Any:
-    """Rows on the principal plane with the components of a fitted Gaussian mixture; a histogram for one column.
+    """Rows on the principal plane with the components of a fitted mixture; a histogram for one column.
 
     Parameters
     ----------
-    estimator : GaussianMixture
+    estimator : GaussianMixture or StudentMixture
         Fitted to `X` or to a table that `X` is a part of.
     X : array-like of shape (n, d)
     plane : Plane, optional

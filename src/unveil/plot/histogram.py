@@ -19,7 +19,7 @@ def density(estimator: Any, X: ArrayLike, *, name: str | None = None, sample_wei
 
     Parameters
     ----------
-    estimator : GaussianMixture
+    estimator : GaussianMixture or StudentMixture
         Fitted to one column.
     X : array-like of shape (n, 1)
     name : str, optional

@@ -8,17 +8,13 @@ from typing import Any
 import numpy as np
 
 from unveil.plot.labels import label
+from unveil.plot.structures import legend
 from unveil.plot.style import DASHES, INK, colour, finish, marker, new_figure
 
 WORDS = {
     "n_components": "number of components",
     "n_clusters": "number of clusters",
-    "full": "full: each its own shape",
-    "tied": "tied: one shape for all",
-    "diag": "diagonal: along the columns",
-    "spherical": "spherical: round",
 }
-TITLES = {"bic": "BIC", "aic": "AIC", "log_likelihood": "log-likelihood"}
 
 
 def selection(selection: Any) -> Any:
@@ -43,7 +39,7 @@ def selection(selection: Any) -> Any:
     (1, 2, 3)
     """
     across, lines = _axes(selection.grid)
-    title = TITLES.get(selection.criterion, selection.criterion)
+    title = selection.rule.title
     figure = new_figure(WORDS.get(across, label(across)), title)
     best = selection.table[selection.best_index_]
     fitted = [row for row in selection.table if row["error"] is None and (best["degenerate"] or not row["degenerate"])]
@@ -101,7 +97,7 @@ def _add_line(figure: Any, number: int, x: list[Any], y: list[float], key: tuple
         x=[_value(value) for value in x],
         y=y,
         mode="lines+markers",
-        name=", ".join(WORDS.get(str(part), str(part)) for part in key),
+        name=", ".join(legend(str(part)) for part in key),
         showlegend=bool(key),
         line={"color": colour(number), "width": 2.2, "dash": DASHES[number % len(DASHES)]},
         marker={"symbol": marker(number), "size": 8},

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from unveil.certificate.certificate import SEVERITIES
 from unveil.plot.climb import convergence
 from unveil.plot.ellipses import mixture
 from unveil.plot.histogram import density
 from unveil.plot.labels import plain
 from unveil.plot.scatter import biplot
 from unveil.plot.scores import selection as score_plot
+from unveil.plot.structures import GLOSSES, NAMES
 from unveil.plot.variance import scree
 from unveil.report import words
 from unveil.report.analysis import Analysis
@@ -91,7 +93,7 @@ def choice(analysis: Analysis) -> dict[str, Any]:
     return {
         "verdict": outcome.verdict(words.combination),
         "figure": figure,
-        "structures": [words.STRUCTURE_NAMES[structure] for structure in structures],
+        "structures": [{"name": NAMES[structure], "gloss": GLOSSES[structure]} for structure in structures],
         "rows": rows,
         "sample": f"{len(analysis.rows):,} of {analysis.usable.n_rows:,} rows" if analysis.sampled else "",
         "failures": [
@@ -158,12 +160,10 @@ def climb(analysis: Analysis) -> dict[str, Any]:
 
 def certificate(analysis: Analysis) -> dict[str, Any]:
     """What the fit was checked for."""
-    findings = analysis.model.certificate_.findings
-    return {
-        "verdict": str(analysis.model.certificate_).splitlines()[0],
-        "ok": analysis.model.certificate_.ok,
-        "findings": [{"severity": f.severity, "name": f.name, "message": f.message} for f in findings],
-    }
+    found = analysis.model.certificate_
+    worst_first = sorted(found.findings, key=lambda finding: SEVERITIES.index(finding.severity))
+    findings = [{"severity": one.severity, "name": one.name, "message": one.message} for one in worst_first]
+    return {"verdict": found.verdict, "ok": found.ok, "findings": findings}
 
 
 def _figure(name: str, plot: Any, alt: str) -> Figure:

@@ -6,18 +6,12 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from unveil.estimators.registry import STRUCTURES, lookup
 from unveil.plot.labels import plain
+from unveil.plot.structures import SHAPES, said
 from unveil.report.analysis import Analysis
 from unveil.report.groups import Group, told
 
-SHAPES = {
-    "full": "each with its own size, shape and direction",
-    "tied": "all of one size, shape and direction",
-    "diag": "each with its own spread along every column",
-    "spherical": "each round, with its own size",
-}
-LINE_SHAPES = {"full": "each with its own width", "tied": "all of one width"}
-STRUCTURE_NAMES = {"full": "full", "tied": "tied", "diag": "diagonal", "spherical": "spherical"}
 _SMALL = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 
 
@@ -68,8 +62,12 @@ def listed(parts: Sequence[str], most: int = 8) -> str:
 
 def shape_of(analysis: Analysis) -> str:
     """The covariance structure of the chosen mixture, in words."""
-    words = SHAPES if len(analysis.names) > 1 else LINE_SHAPES
-    return words[analysis.model.covariance_type]
+    word = analysis.model.covariance_type
+    if len(analysis.names) > 1:
+        return SHAPES[word]
+    structure = lookup(STRUCTURES[word])()
+    varies = structure.n_parameters(2, 1) > structure.n_parameters(1, 1)
+    return "each with its own width" if varies else "all of one width"
 
 
 def summary(analysis: Analysis) -> str:
@@ -116,8 +114,8 @@ def confidence(analysis: Analysis) -> str:
 
 def combination(params: Mapping[str, Any]) -> str:
     """A number of groups and a structure, in words."""
-    k, structure = params["n_components"], STRUCTURE_NAMES[params["covariance_type"]]
-    return f"{spelled(k)} group{'' if k == 1 else 's'} with {structure} covariance"
+    k = params["n_components"]
+    return f"{spelled(k)} group{'' if k == 1 else 's'} with {said(params['covariance_type'])}"
 
 
 def apart(group: Group, names: tuple[str, ...]) -> str:

@@ -1,0 +1,85 @@
+"""The models as the command line knows them: their words, and which parameter each option sets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from enum import Enum
+from typing import Any, NamedTuple
+
+from unveil.estimators.registry import EXPECTATIONS, FAMILIES, SCHEDULES, STRUCTURES
+
+
+class Kind(NamedTuple):
+    """A model: its class, which of its parameters each option sets, and whether it takes columns of words."""
+
+    estimator: str
+    options: Mapping[str, str]
+    words: bool = False
+
+
+class ModelName(Enum):
+    """The models, by the words that choose them."""
+
+    PCA = "pca"
+    K_MEANS = "kmeans"
+    GAUSSIAN_MIXTURE = "gaussian-mixture"
+    STUDENT_MIXTURE = "student-mixture"
+    BERNOULLI_MIXTURE = "bernoulli-mixture"
+    POISSON_MIXTURE = "poisson-mixture"
+    CATEGORICAL_MIXTURE = "categorical-mixture"
+    MIXED_MIXTURE = "mixed-mixture"
+
+
+ITERATES = {"seed": "random_state", "max_iter": "max_iter", "tol": "tol", "n_init": "n_init"}
+WAYS = {"start": "init_params", "schedule": "schedule", "expectation": "expectation"}
+MIXES = ITERATES | WAYS | {"components": "n_components"}
+SHAPED = MIXES | {"covariance": "covariance_type"}
+KINDS = {
+    ModelName.PCA: Kind("PCA", {"components": "n_components"}),
+    ModelName.K_MEANS: Kind("KMeans", ITERATES | {"components": "n_clusters"}),
+    ModelName.GAUSSIAN_MIXTURE: Kind("GaussianMixture", SHAPED),
+    ModelName.STUDENT_MIXTURE: Kind("StudentMixture", SHAPED),
+    ModelName.BERNOULLI_MIXTURE: Kind("BernoulliMixture", MIXES),
+    ModelName.POISSON_MIXTURE: Kind("PoissonMixture", MIXES),
+    ModelName.CATEGORICAL_MIXTURE: Kind("CategoricalMixture", MIXES, words=True),
+    ModelName.MIXED_MIXTURE: Kind("MixedMixture", SHAPED | {"kinds": "families"}, words=True),
+}
+# those of `unveil.estimators.starts`, which takes long to import
+STARTS = ("auto", "kmeans", "k-means++", "whitened", "hierarchical", "furthest", "random_from_data", "random")
+CHOICES: Mapping[str, Iterable[str]] = {
+    "covariance": STRUCTURES,
+    "start": STARTS,
+    "schedule": SCHEDULES,
+    "expectation": EXPECTATIONS,
+    "kinds": FAMILIES,
+}
+"""Options that take a word, and their words."""
+
+
+def chosen(option: str, given: str | None) -> str | None:
+    """The word of `option` that was meant, in whatever case it was written.
+
+    >>> chosen("covariance", "vev"), chosen("schedule", None)
+    ('VEV', None)
+    """
+    if given is None:
+        return None
+    words = {word.lower(): word for word in CHOICES[option]}
+    if given.lower() in words:
+        return words[given.lower()]
+    close = get_close_matches(given.lower(), words, n=1)
+    hint = f"; did you mean {words[close[0]]}?" if close else ""
+    raise ValueError(f"--{option} must be one of {', '.join(words.values())}, got {given!r}{hint}")
+
+
+def parameters(model: ModelName, given: Mapping[str, Any], seed: int) -> dict[str, Any]:
+    """Parameters of the estimator, from the options that were given."""
+    options = KINDS[model].options
+    meant = {name: value for name, value in given.items() if value is not None}
+    for name in meant:
+        if name not in options:
+            takers = ", ".join(other.value for other, kind in KINDS.items() if name in kind.options)
+            raise ValueError(f"--{name.replace('_', '-')} is not an option of {model.value}; it is one of {takers}")
+    meant |= {"seed": seed} if "seed" in options else {}
+    return {options[name]: value for name, value in meant.items()}
