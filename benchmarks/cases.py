@@ -7,7 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from benchmarks.tasks.base import Task
+from benchmarks.tasks.bernoulli import Bernoulli
+from benchmarks.tasks.diagonal import Diagonal
 from benchmarks.tasks.kmeans import KMeans, overlapping_blobs, uniform_noise
+from benchmarks.tasks.missing import Missing
 from benchmarks.tasks.mixture import Mixture
 from benchmarks.tasks.pca import Pca
 
@@ -46,6 +49,10 @@ MIXTURES = (
     Entry("pomegranate", "pomegranate", {"precision": "float64"}),
     Entry("pomegranate (float32)", "pomegranate", {"precision": "float32"}, agrees=1e-4),
 )
+MCLUST = Entry("mclust (R)", "mclust")
+WITH_MCLUST = (*MIXTURES, MCLUST)
+CLASSES = (*MIXTURES[1:], Entry("StepMix", "stepmix"))
+COMPLETE = Entry("unveil, complete rows", "unveil", {"rows": "rows"}, agrees=1e-2)
 CLUSTERERS = (
     Entry("scikit-learn, lloyd", "scikit_learn", {"algorithm": "lloyd"}),
     Entry("scikit-learn, elkan", "scikit_learn", {"algorithm": "elkan"}),
@@ -69,6 +76,28 @@ CASES: Mapping[str, tuple[Case, ...]] = {
             5,
         ),
         Case("mixture, 50,000 x 64, 32 components", Mixture(50_000, 64, 32), MIXTURES, {SKLEARN: 5, FASTEST: 3}),
+        Case("mixture, 50,000 x 8, 8 components", Mixture(50_000, 8, 8, long=12), WITH_MCLUST, {}),
+    ),
+    "diagonal": (
+        Case("diagonal mixture, 200,000 x 16, 16 components", Diagonal(200_000, 16, 16), WITH_MCLUST, {SKLEARN: 10}, 5),
+    ),
+    "bernoulli": (
+        Case(
+            "Bernoulli mixture, 100,000 x 64, 10 components",
+            Bernoulli(100_000, 64, 10, long=12),
+            CLASSES,
+            {FASTEST: 10},
+            5,
+        ),
+    ),
+    "missing": (
+        Case(
+            "mixture, 50,000 x 8, 8 components, 10% of the cells missing",
+            Missing(50_000, 8, 8, long=12),
+            (COMPLETE,),
+            {COMPLETE.label: 1 / 6},
+            5,
+        ),
     ),
     "kmeans": (
         Case(
@@ -80,7 +109,23 @@ CASES: Mapping[str, tuple[Case, ...]] = {
 }
 
 QUICK: Mapping[str, tuple[Case, ...]] = {
-    "mixture": (Case("mixture, 20,000 x 8, 4 components", Mixture(20_000, 8, 4), MIXTURES, {SKLEARN: 20, FASTEST: 8}),),
+    "mixture": (
+        Case("mixture, 20,000 x 8, 4 components", Mixture(20_000, 8, 4), WITH_MCLUST, {SKLEARN: 20, FASTEST: 8}),
+    ),
+    "diagonal": (
+        Case("diagonal mixture, 20,000 x 16, 8 components", Diagonal(20_000, 16, 8), WITH_MCLUST, {SKLEARN: 10}),
+    ),
+    "bernoulli": (
+        Case("Bernoulli mixture, 20,000 x 64, 10 components", Bernoulli(20_000, 64, 10), CLASSES, {FASTEST: 10}),
+    ),
+    "missing": (
+        Case(
+            "mixture, 10,000 x 8, 8 components, 10% of the cells missing",
+            Missing(10_000, 8, 8),
+            (COMPLETE,),
+            {COMPLETE.label: 1 / 6},
+        ),
+    ),
     "kmeans": (
         Case(
             "K-means, blobs, 20,000 x 32, K=100", KMeans(overlapping_blobs, 20_000, 32, 100), CLUSTERERS, {FASTEST: 2}

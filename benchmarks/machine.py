@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import platform
+import shutil
+import subprocess
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -17,6 +19,7 @@ LIBRARIES = (
     "faiss-cpu",
     "pomegranate",
     "torch",
+    "stepmix",
 )
 
 
@@ -39,7 +42,7 @@ def processor() -> str:
 
 def versions() -> dict[str, str]:
     """Version of each library, or that it is missing."""
-    return {name: _version(name) for name in LIBRARIES}
+    return {name: _version(name) for name in LIBRARIES} | {"mclust": _mclust()}
 
 
 def _version(name: str) -> str:
@@ -47,6 +50,15 @@ def _version(name: str) -> str:
         return version(name)
     except PackageNotFoundError:
         return "not installed"
+
+
+def _mclust() -> str:
+    """Version of R's package, where there is R."""
+    if shutil.which("Rscript") is None:
+        return "not installed"
+    command = ["Rscript", "--vanilla", "-e", 'cat(as.character(packageVersion("mclust")))']
+    answer = subprocess.run(command, capture_output=True, text=True, check=False)
+    return answer.stdout if answer.returncode == 0 else "not installed"
 
 
 def describe() -> list[str]:

@@ -49,7 +49,7 @@ def race_rows(case: Case, scores: Sequence[Score]) -> Iterator[list[str]]:
         asked = _asked(case, peer, peer is fastest)
         reached = ["yes" if ratio >= factor else "no" for factor in asked.values()]
         times = [f"{_timed(score)} {case.task.unit}" for score in (peer, ours)]
-        words = [f"{factor:g}x {whom}" for whom, factor in asked.items()]
+        words = [_words(factor, whom) for whom, factor in asked.items()]
         yield [case.name, label, *times, f"{ratio:.2f}", _same(case, ours, peer), "; ".join(words), "; ".join(reached)]
 
 
@@ -57,6 +57,15 @@ def _asked(case: Case, peer: Score, is_fastest: bool) -> dict[str, float]:
     """The targets that this peer is the measure of."""
     mine = {FASTEST} if is_fastest else set()
     return {whom: factor for whom, factor in case.asked.items() if whom in mine | {peer.entry.label}}
+
+
+def _words(factor: float, whom: str) -> str:
+    """A target as people say it.
+
+    >>> _words(10, "somebody"), _words(1 / 6, "itself")
+    ('10x somebody', '1/6 of itself')
+    """
+    return f"{factor:g}x {whom}" if factor >= 1 else f"1/{1 / factor:g} of {whom}"
 
 
 def _timed(score: Score) -> str:

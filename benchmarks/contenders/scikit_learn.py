@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from sklearn.decomposition import PCA
 from sklearn.mixture import GaussianMixture
@@ -12,11 +15,21 @@ from benchmarks.contenders.interface import Arrays, Run
 
 def mixture(arrays: Arrays) -> Run:
     """GaussianMixture."""
-    precisions = np.linalg.inv(arrays["covariances"])
+    return _gaussian(arrays, "full", np.linalg.inv(arrays["covariances"]))
+
+
+def diagonal(arrays: Arrays) -> Run:
+    """GaussianMixture with covariance_type="diag"."""
+    return _gaussian(arrays, "diag", 1.0 / arrays["covariances"])
+
+
+def _gaussian(arrays: Arrays, structure: str, precisions: NDArray[Any]) -> Run:
+    """GaussianMixture from the common start."""
     start = {"weights_init": arrays["weights"], "means_init": arrays["means"], "precisions_init": precisions}
+    fixed = {"covariance_type": structure, "tol": 0.0, "reg_covar": 0.0, **start}
 
     def run(steps: int) -> Arrays:
-        model = GaussianMixture(len(precisions), tol=0.0, reg_covar=0.0, max_iter=steps, **start).fit(arrays["rows"])
+        model = GaussianMixture(len(precisions), max_iter=steps, **fixed).fit(arrays["rows"])
         return {"weights": model.weights_, "means": model.means_, "covariances": model.covariances_}
 
     return run

@@ -1,74 +1,51 @@
-"""Mixture of Gaussians with full covariances: the time of one EM iteration.
-
-It is the slope between a short and a long fit, (t(long) - t(short)) / (long - short). So what a library does once per
-fit (checks, scikit-learn's closing E step) counts for nobody.
-"""
+"""Mixture of Gaussians with full covariances."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
-from scipy.special import logsumexp
 
-from benchmarks.tasks.base import Arrays, Task
-
-Floats = NDArray[np.float64]
+from benchmarks.tasks.base import Arrays
+from benchmarks.tasks.slope import Floats, Slope
 
 
 @dataclass(frozen=True)
-class Mixture(Task):
-    """EM from given weights, means and covariances, for a fixed number of iterations."""
-
-    n_rows: int
-    n_columns: int
-    n_components: int
-    short: int = 2
-    long: int = 7
-    seed: int = 0
+class Mixture(Slope):
+    """Overlapping Gaussians of random shapes; the start is random rows, each with the covariance of all."""
 
     word: ClassVar[str] = "mixture"
-    unit: ClassVar[str] = "per iteration"
-    figure: ClassVar[str] = "mean log-likelihood"
 
     def arrays(self) -> Arrays:
-        """Overlapping Gaussians of random shapes; the start is random rows, each with the covariance of all."""
-        random = np.random.default_rng(self.seed)
-        k, d = self.n_components, self.n_columns
-        centres = 2.0 * random.standard_normal((k, d))
-        turns = np.linalg.qr(random.standard_normal((k, d, d)))[0]
-        shapes = random.uniform(0.5, 1.5, (k, d, 1)) * turns
-        labels = random.integers(k, size=self.n_rows)
-        rows = random.standard_normal((self.n_rows, d))
-        for component in range(k):
-            mine = labels == component
-            rows[mine] = rows[mine] @ shapes[component] + centres[component]
-        means = rows[random.choice(self.n_rows, k, replace=False)]
-        covariances = np.repeat(np.cov(rows.T)[None], k, axis=0)
-        return {"rows": rows, "weights": np.full(k, 1.0 / k), "means": means, "covariances": covariances}
+        """Rows, and weights, means and covariances to start from."""
+        return gaussians(np.random.default_rng(self.seed), self.n_rows, self.n_columns, self.n_components, 2.0)
 
-    @property
-    def steps(self) -> tuple[int, ...]:
-        """A short fit and a long one."""
-        return self.short, self.long
+    def log_joint(self, rows: Floats, solution: Arrays) -> Floats:
+        """By Cholesky factors."""
+        return gaussian_joint(rows, solution)
 
-    def seconds(self, best: Mapping[int, float]) -> float:
-        """Slope between the two."""
-        return (best[self.long] - best[self.short]) / (self.long - self.short)
 
-    def quality(self, arrays: Arrays, solution: Arrays) -> Floats:
-        """Mean log-likelihood of all rows."""
-        joint = [
-            _log_density(arrays["rows"], mean, covariance) + np.log(weight)
-            for weight, mean, covariance in zip(
-                solution["weights"], solution["means"], solution["covariances"], strict=True
-            )
-        ]
-        return np.array([np.mean(logsumexp(joint, axis=0))])
+def gaussians(random: np.random.Generator, n_rows: int, n_columns: int, k: int, spread: float) -> dict[str, Floats]:
+    """Gaussians of random shapes, their centres `spread` apart, and a start that knows nothing of them."""
+    centres = spread * random.standard_normal((k, n_columns))
+    turns = np.linalg.qr(random.standard_normal((k, n_columns, n_columns)))[0]
+    shapes = random.uniform(0.5, 1.5, (k, n_columns, 1)) * turns
+    labels = random.integers(k, size=n_rows)
+    rows = random.standard_normal((n_rows, n_columns))
+    for component in range(k):
+        mine = labels == component
+        rows[mine] = rows[mine] @ shapes[component] + centres[component]
+    means = rows[random.choice(n_rows, k, replace=False)]
+    covariances = np.repeat(np.cov(rows.T)[None], k, axis=0)
+    return {"rows": rows, "weights": np.full(k, 1.0 / k), "means": means, "covariances": covariances}
+
+
+def gaussian_joint(rows: Floats, solution: Arrays) -> Floats:
+    """log p(row, component), (k, n), from weights, means and covariances."""
+    parts = zip(solution["weights"], solution["means"], solution["covariances"], strict=True)
+    return np.array([_log_density(rows, mean, covariance) + np.log(weight) for weight, mean, covariance in parts])
 
 
 def _log_density(rows: Floats, mean: Floats, covariance: Floats) -> Floats:

@@ -29,6 +29,23 @@ def yes_no(tmp_path):
 
 
 @pytest.fixture
+def people(tmp_path):
+    """Columns of many kinds, with holes, and two groups in them."""
+    generator = np.random.default_rng(0)
+    lines = ["height,visits,smoker,town,name,born,times"]
+    for number in range(80):
+        tall = number % 2
+        cells = [f"{generator.normal(1.5 + 0.4 * tall, 0.05):.3f}", str(generator.poisson(1 + 9 * tall))]
+        cells += ["true" if generator.random() < 0.1 + 0.8 * tall else "false", ("York", "Bath")[tall]]
+        for place in range(4):
+            cells[place] = "" if generator.random() < 0.05 else cells[place]
+        lines.append(",".join([*cells, f"n{number}", "1970-01-02", str(1 + tall)]))
+    path = tmp_path / "people.csv"
+    path.write_text("\n".join(lines) + "\n")
+    return str(path)
+
+
+@pytest.fixture
 def run(tmp_path, monkeypatch):
     """Run the command in an empty folder; check what every run owes its user."""
     monkeypatch.chdir(tmp_path)

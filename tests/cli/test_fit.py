@@ -8,10 +8,10 @@ from sklearn.base import clone
 
 import unveil
 from unveil.cli import progress
-from unveil.cli.fit import KINDS, ModelName
+from unveil.estimators.registry import STRUCTURES
 
 
-@pytest.mark.parametrize("shape", ["full", "tied", "diag", "spherical"])
+@pytest.mark.parametrize("shape", list(STRUCTURES))
 def test_mixture_of_every_shape(run, faithful, shape):
     result = run("fit", "gaussian-mixture", faithful, "-k", 2, "--covariance", shape, "-o", "m.unveil", "--seed", 4)
     assert result.exit_code == 0, result.output
@@ -58,15 +58,55 @@ def test_weight_column(run, tmp_path):
     assert sorted(unveil.load("m").cluster_centers_.ravel()) == [0.75, 10.5]
 
 
-def test_every_option_of_a_kind_is_a_parameter():
-    for kind in KINDS.values():
-        assert set(kind.options.values()) <= set(getattr(unveil, kind.estimator)().get_params())
-    assert set(KINDS) == set(ModelName)
+def test_ways_of_fitting(run, faithful):
+    options = ("--start", "furthest", "--schedule", "SQUAREM", "--expectation", "exact", "--covariance", "vev")
+    assert run("fit", "gaussian-mixture", faithful, "-k", 2, "-o", "m", *options).exit_code == 0
+    model = unveil.load("m")
+    chosen = model.init_params, model.schedule, model.expectation, model.covariance_type
+    assert chosen == ("furthest", "squarem", "exact", "VEV")
+
+
+def test_counts_and_heavy_tails(run, faithful, tmp_path):
+    (tmp_path / "counts.csv").write_text("calls\n0\n1\n0\n2\n1\nNA\n11\n9\n12\n10\n")
+    assert run("fit", "poisson-mixture", "counts.csv", "-k", 2, "-o", "p").exit_code == 0
+    np.testing.assert_allclose(np.sort(unveil.load("p").rates_.ravel()), [0.8, 10.5], atol=0.1)
+    assert run("fit", "student-mixture", faithful, "-k", 2, "-o", "s", "--covariance", "tied").exit_code == 0
+    assert unveil.load("s").scales_.shape == (2, 2)
+
+
+def test_words_beside_numbers(run, people):
+    result = run("fit", "mixed-mixture", people, "-k", 2, "-o", "m", "--weight", "times")
+    assert result.exit_code == 0, result.output
+    model = unveil.load("m")
+    assert model.feature_names_in_.tolist() == ["height", "visits", "smoker", "town"]
+    assert model.kinds_ == ["number", "count", "yes/no", "category"]
+    assert "name, born" in result.stdout  # left out: nothing repeats, or no kind
+    assert "probabilities of town" in result.stdout
+    assert model.history_[-1].weight == 120
+
+
+def test_kinds_of_columns_may_be_said(run, refused, people):
+    options = ("--columns", "visits,town,times", "--kinds", "visits=number,times=category")
+    assert run("fit", "mixed-mixture", people, "-k", 2, "-o", "m", *options).exit_code == 0
+    assert unveil.load("m").kinds_ == ["number", "category", "category"]
+    for wrong in ("visits", "age=count", "visits=colour"):
+        assert "--kinds must be" in refused("fit", "mixed-mixture", people, "-o", "x", "--kinds", wrong)
+
+
+def test_categories(run, people):
+    assert run("fit", "categorical-mixture", people, "-k", 2, "-o", "m", "--columns", "town,smoker").exit_code == 0
+    model = unveil.load("m")
+    assert [list(values) for values in model.categories_] == [["Bath", "York"], [False, True]]
+    assert model.n_components == 2
 
 
 def test_options_that_a_model_lacks_are_refused(refused, faithful):
     said = refused("fit", "kmeans", faithful, "-o", "m", "--covariance", "full")
-    assert "--covariance is not an option of kmeans; it is one of gaussian-mixture" in said
+    assert "--covariance is not an option of kmeans; it is one of gaussian-mixture, student-mixture" in said
+    assert "--start is not an option of kmeans" in refused("fit", "kmeans", faithful, "-o", "m", "--start", "kmeans")
+    said = refused("fit", "gaussian-mixture", faithful, "-o", "m", "--covariance", "VVX")
+    assert "--covariance must be one of full, tied" in said
+    assert said.endswith("VVV?")
     assert "--n-init is not an option of pca" in refused("fit", "pca", faithful, "-o", "m", "--n-init", 2)
 
 

@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 
 
@@ -35,3 +37,13 @@ def test_input_and_folders_are_safe(refused, tmp_path, faithful):
     assert "is an input" in refused("report", "d.csv", "-o", "d.csv")
     assert "is a folder" in refused("report", faithful, "-o", tmp_path)
     assert "gone.csv: no such file" in refused("report", "gone.csv", "-o", "o.html")
+
+
+def test_structures_by_name(run, refused, faithful):
+    words = ("report", faithful, "-o", "o.html", "--max-components", 1, "--covariance")
+    assert run(*words, "eee,VII").exit_code == 0
+    page = Path("o.html").read_text(encoding="utf-8")
+    assert "--covariance EEE,VII" in page
+    assert run(*words, "mclust").exit_code == 0
+    assert Path("o.html").read_text(encoding="utf-8").count('<th scope="col" class="num" title=') == 14
+    assert "--covariance must be one of full" in refused(*words, "EEE,round")

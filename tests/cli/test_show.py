@@ -30,6 +30,16 @@ def test_json_for_machines(run, saved):
     assert plain["fitted"]["means_"] == unveil.load(saved).means_.tolist()
 
 
+def test_parameters_of_mixed_columns_go_by_name(run, people):
+    assert run("fit", "mixed-mixture", people, "-k", 2, "-o", "m", "--columns", "height,town").exit_code == 0
+    page = run("show", "m").stdout
+    assert all(words in page for words in ("means of height", "probabilities of town", "[number, category]"))
+    assert "params_" not in page
+    plain = json.loads(run("show", "m", "--json").stdout)
+    assert np.shape(plain["fitted"]["probabilities of town"]) == (2, 2)
+    assert plain["fitted"]["categories_"] == [None, ["Bath", "York"]]
+
+
 def test_pca_has_no_certificate(run, tmp_path):
     unveil.PCA(1).fit(np.random.default_rng(0).normal(size=(9, 2))).save(tmp_path / "p")
     result = run("show", "p")

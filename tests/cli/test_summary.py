@@ -65,3 +65,11 @@ def test_page_takes_nothing_for_markup_or_control(model):
     assert "[red]a[/red] [2J b" in text
     assert "[blink]" in text
     assert "\x1b" not in text
+
+
+def test_certificate_has_the_worst_on_top(model):
+    findings = (Finding("a", "fine", "well"), Finding("b", "warning", "badly"), Finding("c", "note", "so so"))
+    model.certificate_ = Certificate(findings)
+    text = text_of(page({}, model, "GaussianMixture"))
+    places = [text.index(words) for words in ("needs a second look", "badly", "so so", "well")]
+    assert places == sorted(places)

@@ -89,7 +89,8 @@ def test_no_variance_falls_below_the_floor(model: str) -> None:
     found = chart.matrices(down)
     assert np.all(np.linalg.slogdet(found)[1] >= D * np.log(1e-3) - 1e-9)
     again = orbit_of(structure_of(model), found, np.full((K, D), 1e-3))
-    shrink, grow = (again.gradient(sign * np.linalg.inv(found), np.zeros(again.size)) for sign in (-1.0, 1.0))
+    precisions = np.asarray(np.linalg.inv(found), dtype=np.float64)
+    shrink, grow = (again.gradient(sign * precisions, np.zeros(again.size)) for sign in (-1.0, 1.0))
     np.testing.assert_allclose(shrink[: again.sizes[0]], 0.0, atol=1e-6)  # no way down
     assert np.all(grow[: again.sizes[0]] > 0.5 * D)  # but one up
 

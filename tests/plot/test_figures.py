@@ -7,6 +7,7 @@ import pytest
 
 import unveil
 from unveil import plot
+from unveil.estimators.registry import STRUCTURES
 
 EVIL = '<a href="javascript:alert(1)">x</a>%{x}$y$'
 
@@ -78,7 +79,7 @@ def test_biplot_draws_no_more_than_twelve_arrows():
     assert "The 12 longest of 20 arrows" in figure.layout.meta["caption"]
 
 
-@pytest.mark.parametrize("structure", ["full", "tied", "diag", "spherical"])
+@pytest.mark.parametrize("structure", ["full", "tied", "diag", "spherical", "EVI", "VEV"])
 def test_mixture_s_ellipses_are_those_of_the_model(structure):
     X = blobs(d=2)
     model = unveil.GaussianMixture(2, covariance_type=structure, random_state=0).fit(X)
@@ -87,8 +88,9 @@ def test_mixture_s_ellipses_are_those_of_the_model(structure):
     outline = next(trace for trace in figure.data if trace.name == "Group 2, 1 sd")
     matrix = plane.axes / plane.scale
     back = np.column_stack([outline.x, outline.y]) @ np.linalg.inv(matrix).T + plane.centre - model.means_[1]
-    shapes = {"full": lambda c: c[1], "tied": lambda c: c, "diag": lambda c: np.diag(c[1])}
-    covariance = shapes.get(structure, lambda c: c[1] * np.eye(2))(model.covariances_)
+    shapes = {"tied": lambda c: c, "diag": lambda c: np.diag(c[1]), "spherical": lambda c: c[1] * np.eye(2)}
+    shapes["EVI"] = shapes["diag"]
+    covariance = shapes.get(structure, lambda c: c[1])(model.covariances_)
     distance = np.einsum("ni,ij,nj->n", back, np.linalg.inv(covariance), back)
     np.testing.assert_allclose(distance, 1.0, rtol=1e-4)
 
@@ -111,6 +113,18 @@ def test_selection_has_a_line_for_each_structure_and_rings_the_best():
     assert (ring.x, ring.y) == ((outcome.best_params_["n_components"],), (outcome.best_score_,))
     assert "diagonal" in diagonal.name
     assert figure.layout.xaxis.title.text == "number of components"
+
+
+def test_a_line_for_each_of_many_structures_is_named_without_explanation():
+    grid = {"n_components": [1, 2], "covariance_type": list(STRUCTURES)[4:]}
+    outcome = unveil.select(unveil.GaussianMixture(random_state=0, init_params="kmeans"), blobs(), grid)
+    figure = plot.selection(outcome)
+    assert [trace.name for trace in figure.data[:-1]] == list(STRUCTURES)[4:]
+
+
+def test_students_have_ellipses_too():
+    model = unveil.StudentMixture(2, covariance_type="VEE", random_state=0).fit(blobs())
+    assert len(plot.mixture(model, blobs()).data) == 6
 
 
 def test_selection_over_words_alone():

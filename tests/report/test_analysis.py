@@ -4,6 +4,7 @@ import pytest
 
 from unveil.report import analysis as module
 from unveil.report.analysis import Settings, analyse
+from unveil.report.sections import certificate
 from unveil.report.table import open_table
 from unveil.report.write import write_report
 from unveil.selection.degenerate import degeneracy
@@ -63,6 +64,35 @@ def test_one_column_has_no_plane_but_a_histogram(tmp_path):
     text = write_report(blobs(d=1), tmp_path / "r.html", max_components=2).path.read_text(encoding="utf-8")
     assert 'id="plane"' not in text
     assert "Histogram with the density of the mixture" in text
+
+
+def test_structures_may_be_chosen(tmp_path):
+    report = write_report(blobs(), tmp_path / "r.html", max_components=2, covariance_types=["EII", "VEV", "EII"])
+    assert report.selection.grid["covariance_type"] == ("EII", "VEV")
+    assert report.model.covariance_type == "EII"
+    assert "two groups, all round and of one size" in report.summary
+    text = report.path.read_text(encoding="utf-8")
+    assert "VEV: one shape" in text
+    assert '<th scope="col" class="num" title="one shape">VEV</th>' in text
+    assert "covariance_types=[&#39;EII&#39;, &#39;VEV&#39;]" in text
+    for wrong in ("EII", [], ["EII", "XXX"]):
+        with pytest.raises(ValueError, match="covariance_types must be a list of some of full, tied, .*; got"):
+            write_report(blobs(), tmp_path / "r.html", covariance_types=wrong)
+
+
+@pytest.mark.parametrize(("structure", "words"), [("EEV", "all of one width"), ("VEI", "each with its own width")])
+def test_structures_of_one_column_differ_by_width_alone(tmp_path, structure, words):
+    X = blobs(d=1)
+    report = write_report(X, tmp_path / "r.html", max_components=2, covariance_types=[structure])
+    assert f"two groups, {words}" in report.summary
+
+
+def test_the_certificate_has_the_worst_on_top(tmp_path):
+    found = look(blobs())
+    findings = certificate(found)["findings"]
+    order = ["warning", "note", "fine"]
+    assert [one["severity"] for one in findings] == sorted((one["severity"] for one in findings), key=order.index)
+    assert len(findings) == len(found.model.certificate_.findings)
 
 
 def test_few_rows_limit_the_grid():

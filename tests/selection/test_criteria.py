@@ -35,14 +35,24 @@ def test_values_agree_with_scikit_learn():
     assert values["bic"] == model.bic(X)
     assert values["aic"] == model.aic(X)
     assert values["log_likelihood"] == pytest.approx(model.score(X) * len(X), rel=1e-12)
+    assert not CRITERIA["icl"].defined_for(model)
     assert values["bic"] - values["aic"] == pytest.approx(11 * (math.log(80) - 2))  # 11 parameters
+
+
+def test_icl_is_bic_and_what_the_labels_cost():
+    X = rows()
+    model = GaussianMixture(2, random_state=0).fit(X)
+    sure = np.log(model.predict_proba(X).max(axis=1)).sum()
+    values = {name: CRITERIA[name].measure(Fitted(model, X, None)) for name in ("bic", "icl")}
+    assert values["icl"] == pytest.approx(values["bic"] - 2 * sure, rel=1e-12)
+    assert values["icl"] >= values["bic"]
 
 
 def test_weight_two_is_the_row_twice():
     X, weights = rows(), np.repeat([1.0, 2.0], 40)
     twice = np.repeat(X, weights.astype(int), axis=0)
     model = GaussianMixture(2, random_state=0).fit(X)
-    for name in ("bic", "aic", "log_likelihood"):
+    for name in ("bic", "aic", "icl", "log_likelihood"):
         measure = CRITERIA[name].measure
         assert measure(Fitted(model, X, weights)) == pytest.approx(measure(Fitted(model, twice, None)), rel=1e-12)
 

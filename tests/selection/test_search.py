@@ -3,6 +3,7 @@ import pytest
 
 import unveil
 from unveil import GaussianMixture, KMeans, select
+from unveil.estimators.registry import STRUCTURES
 
 
 def blobs(n=40):
@@ -23,6 +24,43 @@ def test_every_combination_is_in_the_table_in_order():
     assert selection.best_score_ == min(row["bic"] for row in selection.table)
     assert selection.best_estimator_.bic(blobs()) == selection.best_score_
     assert all(row["converged"] is True and row["seconds"] > 0 for row in selection.table)
+
+
+def table_of(kind):
+    """Two groups, as rows of counts, of words, of zeros and ones, or of all of these."""
+    generator = np.random.default_rng(2)
+    far = np.repeat([0, 1], 40)
+    numbers = generator.normal(size=(80, 2)) + 9.0 * far[:, None]
+    counts = generator.poisson(1.0 + 9.0 * far[:, None], size=(80, 3))
+    bits = (generator.random((80, 6)) < 0.05 + 0.9 * far[:, None]).astype(float)
+    words = np.array(["no", "yes"], dtype=object)[bits.astype(int)]
+    mixed = np.concatenate([numbers.astype(object), words], axis=1)
+    tables = {"student": numbers, "poisson": counts, "bernoulli": bits, "categorical": words, "mixed": mixed}
+    return tables[kind]
+
+
+@pytest.mark.parametrize("criterion", ["bic", "icl", "aic"])
+@pytest.mark.parametrize("kind", ["student", "poisson", "bernoulli", "categorical", "mixed"])
+def test_every_mixture_can_be_selected(kind, criterion):
+    estimator = getattr(unveil, f"{kind.capitalize()}Mixture")(random_state=0, tol=1e-4)
+    selection = select(estimator, table_of(kind), {"n_components": [1, 2]}, criterion=criterion)
+    assert selection.best_params_ == {"n_components": 2}
+    assert selection.best_score_ == getattr(selection.best_estimator_, criterion)(table_of(kind))
+    assert {"bic", "aic", "icl", "log_likelihood"} <= set(selection.table[0])
+
+
+def test_missing_cells_are_no_hindrance():
+    X = blobs()
+    X[::9, 1] = np.nan
+    assert select(GaussianMixture(random_state=0), X, {"n_components": [1, 2]}).best_params_ == {"n_components": 2}
+
+
+def test_number_and_structure_at_once_as_mclust_does():
+    grid = {"n_components": [1, 2, 3], "covariance_type": list(STRUCTURES)[4:]}
+    selection = select(GaussianMixture(random_state=0, init_params="kmeans"), blobs(), grid)
+    assert len(selection.table) == 42
+    assert selection.best_params_ == {"n_components": 2, "covariance_type": "EII"}  # as the rows were drawn
+    assert "n_components = 2, covariance_type = EII (BIC" in selection.verdict()
 
 
 def test_same_call_same_answer_also_without_a_seed():

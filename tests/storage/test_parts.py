@@ -55,6 +55,8 @@ def there_and_back(value):
         Pair(1, "two"),
         Pair(Pair(Point(1.5, float("inf")), None), (1, 2)),
         Point(0.0, -0.0),
+        {"x": Pair(1), 2: [Point(1.0, 2.0)]},
+        [("word", [1, 2]), (Pair(None), (3,))],
         History((Record(*map(float, range(len(Record._fields)))),), {"floored": 2}, Status.CONVERGED),
         3.5,
         None,

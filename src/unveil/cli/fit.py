@@ -51,7 +51,8 @@ def fit(
         int | None, typer.Option(min=1, help="Starts to try; the best is kept.", show_default=False)
     ] = None,
     start: Annotated[
-        str | None, typer.Option(metavar="WORD", help=f"Where a mixture starts: {', '.join(STARTS)}.", show_default=False)
+        str | None,
+        typer.Option(metavar="WORD", help=f"Where a mixture starts: {', '.join(STARTS)}.", show_default=False),
     ] = None,
     schedule: Annotated[
         str | None,
@@ -65,7 +66,7 @@ def fit(
 ) -> None:
     """Fit MODEL to DATA and write it to a file.
 
-    Mixtures take missing cells, except student-mixture. categorical-mixture and mixed-mixture also read columns of words.
+    Mixtures take missing cells, except student-mixture. Those called categorical and mixed also read columns of words.
 
     Ctrl-C while it fits keeps the best so far: the model is saved, a line says so, and the exit code is 130. Earlier
     than the end of the first pass there is nothing to keep, and nothing is written.
@@ -78,7 +79,7 @@ def fit(
     given |= {"schedule": chosen("schedule", schedule), "expectation": chosen("expectation", expectation)}
     settled = parameters(model, given, seed)
     table = _opened(model, data, names_in(columns), weight)
-    if "kinds" in KINDS[model].options:
+    if kinds is not None:
         settled["families"] = _families(table, kinds)
     estimator = getattr(unveil, KINDS[model].estimator)(**settled)
     protect(output, table.files)
@@ -103,20 +104,23 @@ def _opened(model: ModelName, data: str, columns: list[str] | None, weight: str 
     return read_frame(data, columns, weight)
 
 
-def _families(table: Any, kinds: str | None) -> Any:
-    """What columns are taken for where types do not say it: as the user has it, and counts with missing cells."""
+def _families(table: Any, kinds: str) -> list[tuple[str, list[int]]]:
+    """What columns are taken for where their types mislead, as the user has it."""
     names = list(table.names or [f"x{number}" for number in range(table.n_columns)])
-    found = {name: "count" for name in getattr(table, "whole", ()) if table[name].dtype.kind == "f"}
-    for pair in [] if kinds is None else names_in(kinds, "--kinds") or []:
-        name, equals, kind = pair.rpartition("=")
-        if not equals or name not in names:
-            raise ValueError(f"--kinds must be COLUMN=KIND with commas between, of {', '.join(names[:10])}; got {pair!r}")
-        found[name] = chosen("kinds", kind) or ""
-    return [(kind, [names.index(name)]) for name, kind in found.items()] or "auto"
+    found = []
+    for pair in names_in(kinds, "--kinds") or []:
+        name, _, kind = pair.rpartition("=")
+        if name not in names:
+            taken = f"COLUMN=KIND with commas between them, where columns are {', '.join(names[:10])}"
+            raise ValueError(f"--kinds must be {taken}; got {pair!r}")
+        found.append((str(chosen("kinds", kind)), [names.index(name)]))
+    return found
 
 
 def _run(estimator: Any, table: Any, data: str) -> bool:
     """Fit, showing progress. Was it interrupted?"""
+    import numpy as np
+
     from unveil.cli.progress import progress
     from unveil.core.result import Status
 
@@ -125,8 +129,8 @@ def _run(estimator: Any, table: Any, data: str) -> bool:
         bar.attach(estimator)
         weights = getattr(table, "weights", None)  # a scan brings its own along
         estimator.fit(table) if weights is None else estimator.fit(table, sample_weight=weights)
-    if KINDS_OF_WORDS and table.names is not None:
-        estimator.feature_names_in_ = np.array(table.names, dtype=object)
+    if table.names is not None and not hasattr(estimator, "feature_names_in_"):
+        estimator.feature_names_in_ = np.array(table.names, dtype=object)  # scikit-learn knows frames of others only
     if not hasattr(estimator, "history_") or estimator.history_.status is not Status.INTERRUPTED:
         return False
     if not estimator.history_:

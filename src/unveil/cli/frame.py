@@ -14,28 +14,29 @@ import pyarrow.compute
 import pyarrow.csv
 import pyarrow.ipc
 import pyarrow.parquet
+from numpy.typing import NDArray
 
-from unveil.sources.arrow import column_of
-from unveil.sources.csv import MISSING, TABS
+from unveil.sources.arrow import Parquet, column_of
+from unveil.sources.csv import MISSING, Csv
 from unveil.sources.errors import DataError, blame
 from unveil.sources.formats import NUMERIC, format_of
 from unveil.sources.paths import find_files
 from unveil.sources.scan import scan
 from unveil.sources.weighted import checked_weights
 
+Cells = NDArray[Any]
 TAKEN = NUMERIC | {"text", "category"}  # dates and the like have no family
 MANY = 50  # values beyond which a column of words that hardly repeats is a name or a key, not a category
 
 
 @dataclass(frozen=True)
 class Frame:
-    """Columns by name, as the estimators take a frame."""
+    """Columns by name, with what of polars' frames the estimators ask for."""
 
-    cells: dict[str, np.ndarray]
-    weights: np.ndarray | None
-    skipped: tuple[str, ...]
-    files: tuple[Path, ...]
-    whole: tuple[str, ...]  # columns of whole numbers from 0 on, also where cells are missing
+    cells: dict[str, Cells]
+    weights: Cells | None = None
+    skipped: tuple[str, ...] = ()
+    files: tuple[Path, ...] = ()
 
     @property
     def columns(self) -> list[str]:
@@ -48,17 +49,23 @@ class Frame:
         return tuple(self.cells)
 
     @property
-    def n_columns(self) -> int:
-        """Number of columns."""
-        return len(self.cells)
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return len(next(iter(self.cells.values()))), len(self.cells)
 
     @property
     def n_rows(self) -> int:
         """Number of rows."""
-        return len(next(iter(self.cells.values())))
+        return self.shape[0]
 
-    def __getitem__(self, name: str) -> np.ndarray:
-        return self.cells[name]
+    @property
+    def n_columns(self) -> int:
+        """Number of columns."""
+        return self.shape[1]
+
+    def to_series(self, number: int) -> Cells:
+        """The cells of a column."""
+        return self.cells[self.columns[number]]
 
     def __len__(self) -> int:
         return self.n_rows
@@ -66,8 +73,7 @@ class Frame:
     def batches(self, size: int) -> Iterator[Frame]:
         """The rows, so many at a time."""
         for start in range(0, self.n_rows, size):
-            cells = {name: column[start : start + size] for name, column in self.cells.items()}
-            yield Frame(cells, None, self.skipped, self.files, self.whole)
+            yield Frame({name: column[start : start + size] for name, column in self.cells.items()})
 
 
 def read_frame(data: str, columns: Sequence[str] | None = None, weight: str | None = None) -> Any:
@@ -85,8 +91,7 @@ def read_frame(data: str, columns: Sequence[str] | None = None, weight: str | No
         raise DataError(f"{files[0]}: no column of numbers or of words that repeat")
     skipped = [name for name in table.column_names if name not in names and name != weight] if columns is None else []
     cells = {name: _cells(files[0], name, table[name]) for name in names}
-    whole = tuple(name for name in names if _is_whole(table[name]))
-    return Frame(cells, _weights(files[0], table, weight), tuple(skipped), files, whole)
+    return Frame(cells, _weights(files[0], table, weight), tuple(skipped), files)
 
 
 def _joined(files: tuple[Path, ...]) -> Any:
@@ -103,11 +108,11 @@ def _read(path: Path) -> Any:
     """One file, with the names that a scan would give its columns."""
     kind = format_of(path)
     names = [column.name for column in kind.header(path).columns]
-    if path.name.lower().endswith((".parquet", ".pq")):
+    if isinstance(kind, Parquet):
         with blame(path, "Parquet"):
             return pyarrow.parquet.read_table(str(path))
-    if path.name.lower().endswith((".csv", ".csv.gz", ".tsv", ".tsv.gz")):
-        return _read_text(path, "\t" if kind is TABS else ",").rename_columns(names)
+    if isinstance(kind, Csv):
+        return _read_text(path, kind.delimiter).rename_columns(names)
     with blame(path, "Feather or Arrow"), pa.OSFile(str(path)) as file:
         opened = pyarrow.ipc.open_file if file.read(6) == b"ARROW1" else pyarrow.ipc.open_stream
         file.seek(0)
@@ -117,7 +122,7 @@ def _read(path: Path) -> Any:
 def _read_text(path: Path, delimiter: str) -> Any:
     convert = pyarrow.csv.ConvertOptions(null_values=MISSING, strings_can_be_null=True)
     parse = pyarrow.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
-    # the first block settles what a column holds: one large enough for all but huge files, which keep to it or are refused
+    # the first block settles what a column holds, so it is a large one
     read = pyarrow.csv.ReadOptions(block_size=1 << 26)
     with blame(path, "a table"):
         return pyarrow.csv.read_csv(str(path), read, parse, convert)
@@ -144,20 +149,14 @@ def _is_usual(column: Any) -> bool:
     return bool(distinct <= max(MANY, len(column) // 2))
 
 
-def _is_whole(column: Any) -> bool:
-    """Whether these are counts: types alone do not tell, since a missing cell makes floats of them."""
-    if not pa.types.is_integer(column.type):
-        return False
-    least = pyarrow.compute.min(column).as_py()
-    return least is None or least >= 0
-
-
-def _cells(path: Path, name: str, column: Any) -> np.ndarray:
-    """A column as an array: words and what has no number for missing as objects, with None where nothing is."""
+def _cells(path: Path, name: str, column: Any) -> Cells:
+    """A column as an array; objects, with None for a missing cell, where no number can stand for it."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if pa.types.is_decimal(column.type):
         column = column.cast(pa.float64())
+    if pa.types.is_integer(column.type) and column.null_count:  # floats would no longer be counts
+        return np.array(column.to_pylist(), dtype=object)
     cells = np.asarray(column.to_numpy())
     if cells.dtype.kind == "f" and np.isinf(cells).any():
         row = int(np.flatnonzero(np.isinf(cells))[0])
@@ -165,7 +164,7 @@ def _cells(path: Path, name: str, column: Any) -> np.ndarray:
     return cells
 
 
-def _weights(path: Path, table: Any, weight: str | None) -> np.ndarray | None:
+def _weights(path: Path, table: Any, weight: str | None) -> Cells | None:
     if weight is None:
         return None
     if column_of(weight, table[weight].type).word not in NUMERIC:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Annotated, Any
@@ -27,6 +28,8 @@ def predict(
     the log-density. PCA: the scores pc1, pc2 and so on. Columns are found by name where the model and the table have
     names.
     """
+    from sklearn.utils import get_tags
+
     import unveil
     from unveil.cli import output as outputs
     from unveil.cli.progress import progress
@@ -34,12 +37,14 @@ def predict(
     use_threads(threads)
     outputs.check_ending(output)
     estimator = unveil.load(model)
-    table = _columns_of(estimator, data)
+    table = (_words_of if hasattr(estimator, "categories_") else _columns_of)(estimator, data)
     if output != outputs.STDOUT:
         protect(output, [model, *table.files])
     answer = _answers(estimator)
-    with progress(f"{type(estimator).__name__} on {data}") as bar, outputs.table(output) as write:
-        for rows in _batches(table):
+    title = f"{type(estimator).__name__} on {data}"
+    with progress(title) as bar, outputs.table(output) as write, warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "X does not have valid feature names")  # columns were chosen by name
+        for rows in _batches(table, get_tags(estimator).input_tags.allow_nan):
             write(answer(rows))
             bar.advance(rows.n_rows)
 
@@ -65,10 +70,22 @@ def _columns_of(estimator: Any, data: str) -> Any:
         raise
 
 
-def _batches(table: Any) -> Iterator[Any]:
+def _words_of(estimator: Any, data: str) -> Any:
+    """The columns that a model of words or of mixed columns was fitted on, read whole."""
+    from unveil.cli.frame import read_frame
+
+    return read_frame(data, [str(name) for name in getattr(estimator, "feature_names_in_", ())] or None)
+
+
+def _batches(table: Any, missing: bool) -> Iterator[Any]:
     """The rows, some whole partitions at a time, so that each is cut as in the table."""
     import numpy as np
 
+    from unveil.core.partition import partition_rows
+
+    if hasattr(table, "batches"):
+        yield from table.batches(TOGETHER * partition_rows(table.n_columns))
+        return
     from unveil.estimators.table import refuse_nonfinite
     from unveil.sources import ArraySource
 
@@ -76,7 +93,7 @@ def _batches(table: Any) -> Iterator[Any]:
     while batch := [block.rows for block in islice(blocks, TOGETHER)]:
         rows = np.concatenate(batch)
         if not np.all(np.isfinite(rows)):
-            refuse_nonfinite(table)
+            refuse_nonfinite(table, missing)
         yield ArraySource(rows, names=table.names)
 
 

@@ -7,7 +7,9 @@ from typing import Annotated, Any
 import typer
 
 from unveil.cli.errors import printable
+from unveil.cli.models import chosen as word_of
 from unveil.cli.options import Columns, Data, Seed, Threads, Weight, names_in, protect, use_threads
+from unveil.estimators.registry import STRUCTURES
 
 
 def report(
@@ -15,6 +17,15 @@ def report(
     output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="The HTML page to write.")],
     columns: Columns = None,
     max_components: Annotated[int, typer.Option(min=1, help="Largest number of components to try.")] = 9,
+    covariance: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B,...",
+            help="Covariances to compare: some of full, tied, diag, spherical (the default) and mclust's EII to VVV; "
+            "mclust is all fourteen.",
+            show_default=False,
+        ),
+    ] = None,
     weight: Weight = None,
     seed: Seed = 0,
     threads: Threads = None,
@@ -30,8 +41,18 @@ def report(
         "columns": names_in(columns),
         "weight": weight,
         "max_components": max_components,
+        "covariance_types": _structures(covariance),
         "seed": seed,
     }
     with progress(f"Report on {data}") as bar:
         written = write_report(data, output, **chosen, callbacks=[bar.step])
     typer.echo(f"{printable(written.summary)}\nThe report is in {output}")
+
+
+def _structures(given: str | None) -> list[str] | None:
+    """The structures that were named; "mclust" names all that it has."""
+    if given is None:
+        return None
+    if given.lower() == "mclust":
+        return [word for word in STRUCTURES if word.isupper()]
+    return [str(word_of("covariance", word)) for word in names_in(given, "--covariance") or ()]

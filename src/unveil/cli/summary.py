@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 MOST = 1000  # numbers of one array that a summary spells out
 ASIDE = ("history_", "certificate_", "feature_names_in_", "lower_bounds_", "labels_", "random_seed_")  # said elsewhere
-STYLES = {"fine": "green", "note": "yellow", "warning": "bold red"}
+INSIDE = ("frame_", "params_", "origins", "floored")  # how parameters of mixed columns are kept, not what they are
+STYLES = {"warning": "bold red", "note": "yellow", "fine": "green"}  # the worst first
 
 
 def summary(model: Any) -> dict[str, Any]:
@@ -37,7 +38,8 @@ def page(facts: Mapping[str, Any], model: Any, title: str) -> RenderableType:
     parts += [Text("\nParameters that differ from their default", style="bold"), _rows(_changed(model))]
     parts += [Text("\nFitted", style="bold"), _rows({name: _size(value) for name, value in _fitted(model).items()})]
     if hasattr(model, "certificate_"):
-        parts += [Text("\nCertificate", style="bold"), _findings(model.certificate_)]
+        parts += [Text("\nCertificate", style="bold"), Text(f"  {model.certificate_.verdict}")]
+        parts += [_findings(model.certificate_)]
     return Group(*parts)
 
 
@@ -60,12 +62,13 @@ def _rows(facts: Mapping[str, Any]) -> RenderableType:
 
 
 def _findings(certificate: Any) -> RenderableType:
-    """The certificate, one finding a line."""
+    """The certificate, one finding a line, the worst first."""
     from rich.table import Table
     from rich.text import Text
 
     table = Table.grid(padding=(0, 2))
-    for finding in certificate.findings:
+    ranks = {severity: rank for rank, severity in enumerate(STYLES)}
+    for finding in sorted(certificate.findings, key=lambda finding: ranks.get(finding.severity, 0)):
         style = STYLES.get(finding.severity, "")
         table.add_row(Text(f"  {printable(finding.severity)}", style=style), Text(printable(finding.message)))
     return table
@@ -73,7 +76,21 @@ def _findings(certificate: Any) -> RenderableType:
 
 def _fitted(model: Any) -> dict[str, Any]:
     """What the fit left behind, except for what is said elsewhere and what goes by rows."""
-    return {name: value for name, value in vars(model).items() if name.endswith("_") and name not in ASIDE}
+    left = {name: value for name, value in vars(model).items() if name.endswith("_")}
+    return {name: value for name, value in (left | _by_kind(model)).items() if name not in (*ASIDE, *INSIDE)}
+
+
+def _by_kind(model: Any) -> dict[str, Any]:
+    """Parameters of each group of columns, where there are columns of several kinds."""
+    if not hasattr(model, "kinds_") or not hasattr(model, "components_"):
+        return {}
+    names = getattr(model, "feature_names_in_", range(model.n_features_in_))
+    return {
+        f"{field} of {', '.join(str(names[column]) for column in columns)}": value
+        for _, columns, params in model.components_
+        for field, value in vars(params).items()
+        if field not in INSIDE
+    }
 
 
 def _changed(model: Any) -> dict[str, str]:
@@ -91,6 +108,8 @@ def _size(value: Any) -> str:
         return f"{' x '.join(f'{length:,}' for length in value.shape)} {value.dtype}"
     if isinstance(value, np.ndarray):
         return np.array2string(value, precision=4, separator=", ").replace("\n", "")
+    if isinstance(value, list):
+        return f"[{', '.join(_size(item) for item in value)}]"
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 

@@ -37,7 +37,7 @@ class Codes:
         codes = np.array([np.nan if gone else known.get(cell, -1) for cell, gone in pairs], dtype=np.float64)
         strange = codes < 0
         if strange.any() and unknown == "error":
-            value = cells[int(np.argmax(strange))]
+            value = cells.tolist()[int(np.argmax(strange))]
             listed = ", ".join(map(repr, self.values.tolist()[:10]))
             raise ValueError(f"column {name!r} holds {value!r}, which was not there at fit time; values are {listed}")
         codes[strange] = np.nan
@@ -101,7 +101,10 @@ def columns_of(X: Any) -> tuple[list[Column], tuple[str, ...] | None] | None:
         return [_from_series(by_position(j)) for j in range(X.shape[1])], tuple(map(str, X.columns))
     if isinstance(X, (list, tuple)):
         X = np.array(X, dtype=object) if _has_words(X) else np.asarray(X)
-    if not hasattr(X, "dask") and getattr(getattr(X, "dtype", None), "kind", "O" if hasattr(X, "iloc") else "f") in "OUSb":
+    if (
+        not hasattr(X, "dask")
+        and getattr(getattr(X, "dtype", None), "kind", "O" if hasattr(X, "iloc") else "f") in "OUSb"
+    ):
         table = check_array(X, dtype=None, ensure_all_finite=False, ensure_min_samples=0, ensure_min_features=0)
         return [Column(cells, _kind_by_content(cells)) for cells in table.T], None
     return None

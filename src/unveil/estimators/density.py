@@ -6,7 +6,7 @@ Everything here reads the fitted attributes alone, through the model that they d
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
@@ -24,6 +24,7 @@ from unveil.expectations import Exact
 from unveil.families.base import Family, Tile
 from unveil.kernels.blas import single_threaded_blas
 from unveil.models.mixture import Mixture, MixtureParams, Plan
+from unveil.sources.array import ArraySource
 
 Floats = NDArray[np.float64]
 
@@ -48,9 +49,10 @@ class Complete:
     log_joint: LogJoint
 
     def __call__(self, block: Block) -> Floats:
-        """(rows, columns)."""
+        """(rows, columns); cells that are there stay as they are, to the last bit."""
         finite_rows(block, missing=True)
-        return self.log_joint.model.complete(self.log_joint.plan, block, Exact())
+        completed = self.log_joint.model.complete(self.log_joint.plan, block, Exact())
+        return np.where(np.isnan(block.rows), completed, block.rows)
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,10 @@ class Density:
     @abstractmethod
     def _source(self, X: Any, sample_weight: Any = None, *, reset: bool, min_rows: int = 1) -> Source:
         """The rows as the family takes them."""
+
+    @abstractmethod
+    def _view(self, source: Source) -> Source:
+        """The same where rows are numbers already: checked, or read as yes and no."""
 
     @abstractmethod
     def _fitted(self) -> tuple[Mixture, MixtureParams]:
@@ -191,7 +197,7 @@ class Density:
             Fitted, of the same class.
         """
         check_is_fitted(self)
-        chosen = np.array([self._column(one) for one in columns], dtype=np.intp)
+        chosen = self._columns(columns)
         model, params = self._fitted()
         family, components = model.family.marginal(params.components, chosen)
         return self._described_by(family, MixtureParams(params.weights, components), model.shift[chosen], chosen)
@@ -215,7 +221,7 @@ class Density:
         rest = np.setdiff1d(np.arange(len(model.shift)), columns)
         if not len(columns) or not len(rest):
             raise ValueError(f"given must name some but not all of the {len(model.shift)} columns, got {given!r}")
-        values = np.array([known[int(column)] for column in columns]) - model.shift[columns]
+        values = self._seen(known)[columns] - model.shift[columns]
         family, components = model.family.conditional(params.components, columns, values)
         weights = self._weights_given(model, params, columns, values)
         return self._described_by(family, MixtureParams(weights, components), model.shift[rest], rest)
@@ -239,9 +245,27 @@ class Density:
             raise ValueError(f"given must be a mapping, or a row of {expected} cells, got shape {row.shape}")
         return {int(column): float(row[column]) for column in np.flatnonzero(~np.isnan(row))}
 
+    def _seen(self, known: Mapping[int, float]) -> Floats:
+        """The known cells as the family takes them, in a row of which the others are missing."""
+        row = np.full((1, self.n_features_in_), np.nan)  # type: ignore[attr-defined]
+        row[0, list(known)] = list(known.values())
+        if np.count_nonzero(np.isfinite(row)) < len(known):
+            raise ValueError(f"given must hold finite numbers, got {dict(known)}")
+        seen: Floats = next(iter(self._view(ArraySource(row)).read())).rows[0]
+        return seen
+
     def _cell(self, column: int, value: Any) -> float:
         """A value as the model knows it."""
         return float(value)
+
+    def _columns(self, columns: Any) -> NDArray[np.intp]:
+        """Numbers of some columns, each once."""
+        if isinstance(columns, str) or not isinstance(columns, Iterable):
+            raise ValueError(f"columns must be a list of names or numbers, got {columns!r}")
+        chosen = np.array([self._column(one) for one in columns], dtype=np.intp)
+        if not len(chosen) or len(set(chosen.tolist())) < len(chosen):
+            raise ValueError(f"columns must name at least one column, and each once, got {columns!r}")
+        return chosen
 
     def _column(self, name: Any) -> int:
         names = list(getattr(self, "feature_names_in_", ()))
@@ -255,7 +279,7 @@ class Density:
 
     def standard_errors(
         self, X: Any, sample_weight: Any = None, *, n_bootstrap: int = 100, random_state: Any = None
-    ) -> dict[str, Floats]:
+    ) -> dict[str, Any]:
         """Standard errors of the fitted attributes, by bootstrap with the components matched.
 
         Parameters
@@ -268,7 +292,7 @@ class Density:
         Returns
         -------
         dict
-            An array for every fitted attribute, of its shape.
+            An array for every fitted attribute, of its shape; a list of them where the attribute is one.
         """
         from unveil.estimators.bootstrap import bootstrap
 

@@ -7,6 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
+from scipy.special import softmax
+
+from unveil.core.protocols import Block
 
 Floats = NDArray[np.float64]
 DRAWS = 2000  # rows that stand for a mixture where there are no others to compare on
@@ -22,12 +25,21 @@ def matched(one: Floats, other: Floats, weights: Floats | None = None) -> NDArra
 def matched_by_draws(one: Any, other: Any) -> NDArray[np.intp]:
     """The same by rows drawn from both mixtures."""
     rows = np.concatenate([_drawn(one), _drawn(other)])
-    return matched(one.predict_proba(rows), other.predict_proba(rows))
+    return matched(_shares(one, rows), _shares(other, rows))
 
 
-def _drawn(estimator: Any) -> Any:
+def _drawn(estimator: Any) -> Floats:
+    """Rows of every component, whatever its weight, as the family has them."""
     model, params = estimator._fitted()
     random = np.random.RandomState(0)
     each = max(DRAWS // len(params.weights), 10)
     drawn = [model.family.draw(params.components, c, each, random) for c in range(len(params.weights))]
-    return estimator._rows_out(np.concatenate(drawn) + model.shift)
+    rows: Floats = np.concatenate(drawn) + model.shift
+    return rows
+
+
+def _shares(estimator: Any, rows: Floats) -> Floats:
+    """Responsibilities for rows that came from no user."""
+    model, params = estimator._fitted()
+    joint = model.log_joint(model.prepare(model.recentre(params)), Block(0, 0, rows))
+    return np.asarray(softmax(joint, axis=1))

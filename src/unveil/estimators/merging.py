@@ -11,12 +11,19 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from unveil.core.fit import record_of
 from unveil.core.result import History, Status
 from unveil.core.statistics import Statistics
 from unveil.estimators.matching import matched_by_draws
+from unveil.estimators.streaming import Stream
+from unveil.models.mixture import Mixture
 from unveil.schedules.stepwise import Running, Stepwise
+
+SHAPING = ("n_components", "covariance_type", "feature_names_in_", "kinds_", "categories_", "binarize")
+"""What two fits must agree on, where they have it, for their statistics to mean the same."""
 
 
 def merge(one: Any, other: Any) -> Any:
@@ -44,27 +51,30 @@ def merge(one: Any, other: Any) -> Any:
     _check(one, other)
     model = one._model(one._stream.shift)
     first, second = one._stream, other._stream
-    order = matched_by_draws(one, other)
-    rank = second.order[order][np.argsort(first.order)]  # components of the second as the first has them inside
-    moments = _moved(model, first, second, rank)
-    total = first.latest + Statistics(**{**second.latest, "moments": moments})
-    params = model.maximise(total, first.params)
-    weight = float(total["weight"])
-    batches = 1 + int(weight) // Stepwise().batch_rows
-    history = History(status=Status.STREAMING, monotone=False, records=one.history_.records)
+    rank = second.order[matched_by_draws(one, other)][np.argsort(first.order)]  # as the first has them inside
+    total = _seen(first) + _moved(model, first, second, rank)
+    params, weight = model.maximise(total, first.params), float(total["weight"])
+    running = Running(1 + int(weight) // Stepwise().batch_rows, total.scaled(1.0 / weight))
+    record = record_of(total, model.log_prior(first.params), 0.0)  # what each reached on the rows of its own
+    history = History((record,), status=Status.STREAMING, monotone=False)
     merged = copy.copy(one)
-    stream = replace(first, params=params, running=Running(batches, total.scaled(1.0 / weight)), history=history)
-    merged._adopt(replace(stream, seen=weight, latest=total))
+    merged._adopt(replace(first, params=params, running=running, history=history, seen=weight, latest=total))
     return merged
 
 
-def _moved(model: Any, first: Any, second: Any, rank: np.ndarray) -> np.ndarray:
-    """Moments of the second in the frame of the first, components in the first's order."""
-    family = model.family
-    moments = second.latest["moments"][rank]
+def _seen(stream: Stream) -> Statistics:
+    """Statistics that stand for all rows a fit has seen; of a stream, the running ones scaled up."""
+    streamed = stream.history.status is Status.STREAMING and stream.running is not None
+    return stream.running.statistics.scaled(stream.seen) if streamed else stream.latest  # type: ignore[union-attr]
+
+
+def _moved(model: Mixture, first: Stream, second: Stream, rank: NDArray[np.intp]) -> Statistics:
+    """Statistics of the second in the frame of the first, components in the first's order."""
+    family, seen = model.family, _seen(second)
     own = family.taken(second.params.components, rank)
-    moved: np.ndarray = family.moved(moments, own, first.params.components, second.shift - first.shift)
-    return moved
+    shift = second.shift - first.shift
+    moments = family.moved(seen["moments"][rank], own, first.params.components, shift)
+    return Statistics(**{**seen, "moments": moments})
 
 
 def _check(one: Any, other: Any) -> None:
@@ -74,6 +84,17 @@ def _check(one: Any, other: Any) -> None:
             raise ValueError(f"merge takes mixtures with the statistics of a fit, got {estimator!r}")
     if type(one) is not type(other):
         raise ValueError(f"merge takes two of a kind, got {type(one).__name__} and {type(other).__name__}")
-    if one._stream.latest["moments"].shape != other._stream.latest["moments"].shape:
-        shapes = one._stream.latest["moments"].shape, other._stream.latest["moments"].shape
+    for name in SHAPING:
+        ours, theirs = getattr(one, name, None), getattr(other, name, None)
+        if not _equal(ours, theirs):
+            raise ValueError(f"merge takes mixtures with the same {name}, got {ours!r} and {theirs!r}")
+    shapes = [estimator._stream.latest["moments"].shape for estimator in (one, other)]
+    if shapes[0] != shapes[1]:
         raise ValueError(f"merge takes mixtures of the same size and structure, got statistics of shapes {shapes}")
+
+
+def _equal(one: Any, other: Any) -> bool:
+    """Whether two settings or lists of columns are the same, arrays cell by cell."""
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_equal, one, other))
+    return bool(np.array_equal(one, other)) if isinstance(one, np.ndarray) else bool(np.all(one == other))

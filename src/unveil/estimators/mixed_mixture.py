@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from numbers import Real
 from typing import Any
 
@@ -12,13 +12,17 @@ from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from unveil.estimators.mixture import MixtureEstimator, narrowed
-from unveil.estimators.registry import FAMILIES, STRUCTURES, lookup
+from unveil.estimators.registry import FAMILIES, PARTS, STRUCTURES, lookup
+from unveil.estimators.student_mixture import held_by
 from unveil.estimators.tabular import Tabular
 from unveil.families.base import Family
-from unveil.families.product import Product
+from unveil.families.gaussian import Gaussian
+from unveil.families.product import Product, ProductParams
 from unveil.models.mixture import MixtureParams
+from unveil.storage.parts import Parts
 
 Floats = NDArray[np.float64]
+OWN = "own"  # what a column of a family of the user's own is taken for
 
 
 class MixedMixture(Tabular, MixtureEstimator):
@@ -31,9 +35,9 @@ class MixedMixture(Tabular, MixtureEstimator):
     families : "auto", mapping, family or list, default="auto"
         What each column is. "auto" goes by type: floating point numbers and negative integers are "number" (Gaussian,
         all such columns together), other integers "count" (Poisson), booleans "yes/no" (Bernoulli), words and all else
-        "category". A mapping of columns (by name or number) to these words, or to "waiting time" (exponential),
-        overrules the types of those columns. A family of your own for all columns, or a list of (family or word,
-        columns), says it all.
+        "category". A mapping of columns (by name or number) to these words, to "waiting time" (exponential) or to
+        families of your own overrules the types of those columns. A list of (family or word, columns) also says which
+        columns form a group; those that it does not name go by type. A family of your own may stand for all columns.
     covariance_type : str, default="full"
         Structure of the covariances of the numbers, as in :class:`unveil.GaussianMixture`.
     reg_covar : float, default=1e-6
@@ -76,8 +80,6 @@ warm_start, verbose, verbose_interval, engine, schedule, expectation
         "reg_covar": [Interval(Real, 0.0, None, closed="left")],
         "handle_unknown": [StrOptions({"missing", "error"})],
     }
-    _takes_missing = True
-    _fixed_family: Product  # of a marginal or conditional, whose structure follows from another's
 
     def __init__(
         self,
@@ -124,46 +126,50 @@ warm_start, verbose, verbose_interval, engine, schedule, expectation
 
     # -- which family for which columns --------------------------------------------------------------------------------
 
-    def _kinds_for(self, natural: list[str]) -> list[str]:
-        """Words for the columns; a family of the user's own is "own"."""
-        kinds, given = list(natural), self.families
+    def _asked(self) -> list[tuple[Any, tuple[int, ...]]]:
+        """What the user asked for: pairs of a family or word, and columns."""
+        given = self.families
+        if isinstance(given, str):
+            return []
         if isinstance(given, Family):
-            return ["own"] * len(kinds)
+            return [(given, tuple(range(self.n_features_in_)))]
         if isinstance(given, Mapping):
-            pairs = [(word, [column]) for column, word in given.items()]
-        else:
-            pairs = [] if isinstance(given, str) else [(word, list(columns)) for word, columns in given]
-        for word, columns in pairs:
-            for column in columns:
-                kinds[self._column(column)] = self._word(word)
-        return kinds
+            return [(one, (self._column(column),)) for column, one in given.items()]
+        return [(one, tuple(map(self._column, columns))) for one, columns in map(_pair, given)]
 
-    @staticmethod
-    def _word(word: Any) -> str:
-        if isinstance(word, Family):
-            return "own"
-        if word not in FAMILIES:
-            taken = ", ".join(map(repr, FAMILIES))
-            raise ValueError(f"families must name {taken}, or be a family of your own, got {word!r}")
-        return str(word)
+    def _kinds_for(self, n_columns: int, natural: Callable[[], list[str]]) -> list[str]:
+        """Words for the columns; a family of the user's own is "own"."""
+        asked: dict[int, str] = {}
+        for one, columns in self._asked():
+            for column in columns:
+                if column in asked:
+                    raise ValueError(f"families must name each column once, got column {column} twice")
+                asked[column] = _word(one)
+        kinds = natural() if len(asked) < n_columns else [""] * n_columns
+        return [asked.get(column, kind) for column, kind in enumerate(kinds)]
 
     def _family(self) -> Product:
-        parts: list[tuple[Family, tuple[int, ...]]] = []
-        if hasattr(self, "_fixed_family"):
-            return self._fixed_family
-        if isinstance(self.families, Family):
-            return Product(((self.families, tuple(range(len(self.kinds_)))),))
-        if isinstance(self.families, list | tuple):
-            owned = [(one, columns) for one, columns in self.families if isinstance(one, Family)]
-            parts += [(one, tuple(self._column(column) for column in columns)) for one, columns in owned]
+        """Groups as they were asked for; columns that are not in one are grouped by what they are taken for."""
+        merged = isinstance(self.families, Mapping)
+        groups = [(one, columns) for one, columns in self._asked() if isinstance(one, Family) or not merged]
+        grouped = {column for _, columns in groups for column in columns}
         for word in FAMILIES:
-            columns = tuple(number for number, kind in enumerate(self.kinds_) if kind == word)
-            if columns:
-                parts.append((self._made(word, columns), columns))
-        return Product(tuple(parts))
+            kinds = enumerate(self.kinds_)
+            groups.append((word, tuple(number for number, kind in kinds if kind == word and number not in grouped)))
+        return Product(tuple((self._made(one, columns), columns) for one, columns in groups if columns))
 
-    def _made(self, word: str, columns: tuple[int, ...]) -> Family:
+    @property
+    def _takes_missing(self) -> bool:  # type: ignore[override]
+        """Whether all families do; those that words name do."""
+        given = self.families
+        ones = given.values() if isinstance(given, Mapping) else given if isinstance(given, list | tuple) else [given]
+        owned = (one[0] if isinstance(one, list | tuple) and one else one for one in ones)
+        return all(one.takes_missing for one in owned if isinstance(one, Family))
+
+    def _made(self, word: Any, columns: tuple[int, ...]) -> Family:
         """The family that a word names, for some columns."""
+        if isinstance(word, Family):
+            return word
         structure = lookup(STRUCTURES[self.covariance_type])()
         levels = tuple(max(len(self.categories_[c]), 1) if self.categories_[c] is not None else 1 for c in columns)
         settings: dict[str, Any] = {
@@ -188,7 +194,9 @@ warm_start, verbose, verbose_interval, engine, schedule, expectation
         """What each group of columns is, its columns, and its parameters."""
         described = []
         for (family, columns), params in zip(self._family().parts, self.params_.parts, strict=True):
-            described.append((self.kinds_[columns[0]], columns, family.located(params, self.frame_[list(columns)])))
+            kind = self.kinds_[columns[0]]
+            located = family.located(params, self.frame_[list(columns)])
+            described.append((family if kind == OWN else kind, columns, located))
         return described
 
     @property
@@ -203,18 +211,82 @@ warm_start, verbose, verbose_interval, engine, schedule, expectation
     def _shift(self) -> Floats:
         return self.frame_
 
+    def _suits(self, params: MixtureParams) -> bool:
+        parts, given = self._family().parts, params.components.parts
+        pairs = zip(parts, given, strict=False)
+        return (
+            super()._suits(params)
+            and len(parts) == len(given)
+            and all(_fits(family, own, len(columns)) for (family, columns), own in pairs)
+        )
+
+    def _excuse(self) -> str | None:
+        return super()._excuse() or held_by(self.reg_covar, self._family(), self.params_)
+
     def _described_by(
         self, family: Family, params: MixtureParams, shift: Floats, columns: NDArray[np.intp]
     ) -> MixedMixture:
-        made = clone(self)
+        assert isinstance(family, Product)
+        kinds = [self.kinds_[column] for column in columns]
+        groups = [(kinds[own[0]], part, own) for part, own in family.parts]
+        dense = [_dense(part, one) for (part, _), one in zip(family.parts, params.components.parts, strict=True)]
+        asked = [(part if kind == OWN else kind, own) for kind, part, own in groups]
+        made = clone(self).set_params(families=asked, covariance_type="full")
         narrowed(self, made, columns)
-        made.kinds_ = [self.kinds_[column] for column in columns]
-        made.categories_ = [self.categories_[column] for column in columns]
-        made._fixed_family = family
-        made._show(params, shift)
+        made.kinds_, made.categories_ = kinds, [self.categories_[column] for column in columns]
+        made._show(MixtureParams(params.weights, ProductParams(tuple(dense))), shift)
         return made
+
+    def save(self, path: Any) -> None:
+        """Write the fitted estimator to a file that `unveil.load` reads; one with families of your own can be pickled.
+
+        Parameters
+        ----------
+        path : path
+            The file; it appears whole or not at all, in place of one that may be there.
+        """
+        try:
+            Parts(PARTS).encode(self.families, "families", {})
+        except TypeError as error:
+            raise TypeError(
+                f"a model file holds no code, so families of your own are not stored ({error}): pickle it"
+            ) from None
+        super().save(path)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.string = tags.input_tags.categorical = True
         return tags
+
+
+def _pair(given: Any) -> tuple[Any, list[Any]]:
+    """A family or word, and its columns."""
+    if not isinstance(given, list | tuple) or len(given) != 2:
+        raise ValueError(f"families must be a list of pairs (family or word, columns), got {given!r} in it")
+    one, columns = given
+    return one, list(columns) if isinstance(columns, list | tuple | range | np.ndarray) else [columns]
+
+
+def _word(one: Any) -> str:
+    """What a column is taken for."""
+    if isinstance(one, Family):
+        return OWN
+    if not isinstance(one, str) or one not in FAMILIES:
+        taken = ", ".join(map(repr, FAMILIES))
+        raise ValueError(f"families must name {taken}, or be a family of your own, got {one!r}")
+    return one
+
+
+def _fits(family: Family, params: Any, n_columns: int) -> bool:
+    """Whether the covariances of a group of numbers are of the structure that is asked for."""
+    if not isinstance(family, Gaussian):
+        return True
+    shape: tuple[int, ...] = params.covariances.shape
+    return shape == family.structure.shape(len(params.means), n_columns)
+
+
+def _dense(family: Family, params: Any) -> Any:
+    """Parameters of a group; covariances as full ones, whatever structure they came from."""
+    if not isinstance(family, Gaussian):
+        return params
+    return family.marginal(params, np.arange(params.means.shape[1]))[1]

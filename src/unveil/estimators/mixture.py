@@ -170,8 +170,8 @@ class MixtureEstimator(Savable, Iterative, Density, DensityMixin, BaseEstimator,
 
     def _frame(self, source: Source) -> Floats:
         """The shift of the frame: zero in columns that may not be shifted."""
-        framing = self._family().framing(source.n_columns)
-        return np.where(framing, frame_of(source), 0.0) if framing.any() else np.zeros(source.n_columns)
+        middle = frame_of(source)  # which refuses a column of which nothing is seen
+        return np.where(self._family().framing(source.n_columns), middle, 0.0)
 
     def _model(self, shift: Floats, n_components: int | None = None) -> Mixture:
         prior = 1.0 if self.weight_concentration_prior is None else float(self.weight_concentration_prior)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,13 @@ from sklearn.base import clone
 
 from unveil.core.protocols import Source
 from unveil.estimators.mixture import MixtureEstimator, narrowed
+from unveil.estimators.table import as_source
+from unveil.estimators.tabular import SUPPORTS
 from unveil.families.base import Family
 from unveil.families.poisson import Poisson, PoissonParams
 from unveil.families.priors import Gamma
 from unveil.models.mixture import MixtureParams
+from unveil.sources.encoded import Within, encoded
 
 Floats = NDArray[np.float64]
 LEAST = 1e-300
@@ -101,14 +105,22 @@ warm_start, verbose, verbose_interval, engine, schedule, expectation
         return self.rates_
 
     def _family(self) -> Poisson:
-        return Poisson(None if self.rate_prior is None else Gamma(*map(float, self.rate_prior)))
+        if self.rate_prior is None:
+            return Poisson()
+        if len(self.rate_prior) != 2 or not all(isinstance(one, Real) for one in self.rate_prior):
+            raise ValueError(f"rate_prior must be a pair of numbers, shape and rate, got {self.rate_prior!r}")
+        return Poisson(Gamma(*map(float, self.rate_prior)))
 
     def _source(self, X: Any, sample_weight: Any = None, *, reset: bool, min_rows: int = 1) -> Source:
         """Counts only: an array is looked at here, a file as it is read."""
         source = as_source(self, X, reset=reset, min_rows=min_rows, missing=True)
         names = getattr(self, "feature_names_in_", range(source.n_columns))
-        source = encoded(source, tuple(Within(*COUNTS, name) for name in names), now=True)
+        source = encoded(source, tuple(Within(*SUPPORTS["count"], name) for name in names), now=True)
         return source if sample_weight is None else as_source(self, source, sample_weight, reset=False)
+
+    def _cell(self, column: int, value: Any) -> float:
+        name = getattr(self, "feature_names_in_", range(self.n_features_in_))[column]
+        return float(Within(*SUPPORTS["count"], name)(np.array([value], dtype=np.float64))[0])
 
     def _show(self, params: MixtureParams, shift: Floats) -> None:
         self.weights_ = params.weights

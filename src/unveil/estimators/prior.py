@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_array
 
-from unveil.core.protocols import Source
-from unveil.estimators.starts import filled
-from unveil.estimators.table import frame_of, sample_of
+from unveil.core.protocols import Block, Source
+from unveil.estimators.table import frame_of
 from unveil.families.priors import NormalInverseWishart
 
+Floats = NDArray[np.float64]
 SHRINKAGE = 0.01  # rows that the prior's mean counts for
 
 
@@ -20,7 +21,7 @@ def prior_of(
 ) -> NormalInverseWishart:
     """The prior, in the coordinates of the data."""
     n_columns = source.n_columns
-    centre = frame_of(source) if mean is None else _shaped("mean_prior", mean, (n_columns,))
+    centre = _middle(source) if mean is None else _shaped("mean_prior", mean, (n_columns,))
     matrix = _spread(source, n_components) if scale is None else _shaped("covariance_prior", scale, (n_columns,) * 2)
     if np.linalg.eigvalsh(matrix).min() <= 0:
         raise ValueError("covariance_prior must be positive definite, got a matrix with an eigenvalue that is not")
@@ -30,17 +31,36 @@ def prior_of(
     return NormalInverseWishart(centre, SHRINKAGE if strength is None else float(strength), matrix, degrees)
 
 
-def _spread(source: Source, n_components: int) -> np.ndarray:
-    """Covariance of a sample of the rows, shared out among the components."""
-    rows, weights = sample_of(source, 0, n_components, missing=True)
-    rows = filled(np.asarray(rows, dtype=np.float64), np.nanmean(rows, axis=0))
-    covariance = np.atleast_2d(np.cov(rows, rowvar=False, aweights=weights, ddof=0))
+def _middle(source: Source) -> Floats:
+    """Mean of each column over the cells that are there, with the weights of the rows."""
+    shift = frame_of(source)
+    counts, sums = np.zeros_like(shift), np.zeros_like(shift)
+    for block in source.read():
+        there, weights = ~np.isnan(block.rows), _weights(block)
+        counts += weights @ there
+        sums += weights @ np.where(there, block.rows - shift, 0.0)
+    return shift + sums / counts
+
+
+def _spread(source: Source, n_components: int) -> Floats:
+    """Covariance of the rows, means in place of missing cells, shared out among the components."""
+    middle, products, total = _middle(source), np.zeros((source.n_columns,) * 2), 0.0
+    for block in source.read():
+        away, weights = np.where(np.isnan(block.rows), 0.0, block.rows - middle), _weights(block)
+        products += (away * weights[:, None]).T @ away
+        total += float(weights.sum())
+    covariance = products / total
     lowest = np.diag(np.maximum(1e-9 * np.diagonal(covariance), 1e-12))  # a constant column has no spread of its own
-    return (covariance + lowest) / n_components ** (2.0 / source.n_columns)
+    shared: Floats = (covariance + lowest) / n_components ** (2.0 / source.n_columns)
+    return shared
 
 
-def _shaped(name: str, value: Any, shape: tuple[int, ...]) -> np.ndarray:
-    array: np.ndarray = check_array(value, dtype=np.float64, ensure_2d=False, input_name=name)
+def _weights(block: Block) -> Floats:
+    return np.ones(len(block.rows)) if block.weights is None else block.weights
+
+
+def _shaped(name: str, value: Any, shape: tuple[int, ...]) -> Floats:
+    array: Floats = check_array(value, dtype=np.float64, ensure_2d=False, input_name=name)
     if array.shape != shape:
         raise ValueError(f"{name} must have shape {shape}, got {array.shape}")
     return array

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from unveil.estimators.gaussian_mixture import NARROW
 from unveil.estimators.mixture import MixtureEstimator, narrowed
 from unveil.estimators.registry import STRUCTURES, lookup
 from unveil.families.base import Family
@@ -18,6 +19,14 @@ from unveil.families.student import Student, StudentParams
 from unveil.models.mixture import MixtureParams
 
 Floats = NDArray[np.float64]
+
+
+def held_by(reg_covar: float, family: Family, components: Any) -> str | None:
+    """Why a fit may end away from a stationary point: `reg_covar` is added after the M step, and disturbs it."""
+    smallest = family.health(components).get("smallest_eigenvalue", np.inf)
+    if smallest > NARROW * reg_covar:
+        return None
+    return f"reg_covar={reg_covar:g} is not small against a component's variance, {smallest:.3g}"
 
 
 class StudentMixture(MixtureEstimator):
@@ -141,7 +150,7 @@ warm_start, verbose, verbose_interval, engine, schedule, expectation
         return n_components == self.n_components and params.components.scales.shape == shape
 
     def _excuse(self) -> str | None:
-        return super()._excuse() or held_by(self.reg_covar, self._structure().dense(self.scales_, *self.means_.shape))
+        return super()._excuse() or held_by(self.reg_covar, self._family(), self._recall(self._shift()).components)
 
     def _described_by(
         self, family: Family, params: MixtureParams, shift: Floats, columns: NDArray[np.intp]

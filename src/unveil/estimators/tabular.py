@@ -51,6 +51,7 @@ class Tabular:
 
     n_features_in_: int
     handle_unknown: str
+    _takes_missing: bool
     kinds_: list[str]
     categories_: list[Any]  # values of the columns of categories, sorted; None for the others
 
@@ -62,7 +63,7 @@ class Tabular:
 
     def _source(self, X: Any, sample_weight: Any = None, *, reset: bool, min_rows: int = 1) -> Source:
         found = columns_of(X)
-        before = self._columns_known()
+        before = self._columns_known() if reset else ()
         if found is None:
             source = self._numeric_source(X, reset, min_rows)
         else:
@@ -93,12 +94,13 @@ class Tabular:
         rows = np.stack([self._encode(j, column.cells, name) for j, (column, name) in enumerate(pairs)], axis=1)
         if all(column.cells.dtype == np.float32 for column in columns):
             rows = rows.astype(np.float32)
-        check_array(rows, dtype=None, ensure_all_finite="allow-nan", ensure_min_samples=min_rows, input_name="X")
+        finite: Any = "allow-nan" if self._takes_missing else True
+        check_array(rows, dtype=None, ensure_all_finite=finite, ensure_min_samples=min_rows, input_name="X")
         return ArraySource(rows, names=names)
 
     def _numeric_source(self, X: Any, reset: bool, min_rows: int) -> Source:
         """A table of numbers: columns are looked at as the rows are read."""
-        source = as_source(self, X, reset=reset, min_rows=min_rows, missing=True)
+        source = as_source(self, X, reset=reset, min_rows=min_rows, missing=self._takes_missing)
         if reset:
             self.kinds_ = self._kinds_for(source.n_columns, lambda: natural_kinds(X, source))
             wanted = [kind == "category" for kind in self.kinds_]

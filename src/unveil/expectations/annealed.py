@@ -4,6 +4,9 @@
 
 A small beta blurs the responsibilities, which smooths away poor optima; at 1 it is EM proper, and only then can a fit
 converge. The free energy of this q is still a lower bound, but it is not what a warm pass climbs, so it may fall.
+
+Where it is warm enough, components melt into one, and equal components would stay equal for ever: a saddle that EM
+cannot leave. So a warm q is shaken a little, and components part again as soon as the world is cold enough for that.
 """
 
 from __future__ import annotations
@@ -16,6 +19,8 @@ from numpy.typing import NDArray
 
 from unveil.core.protocols import Bound, Expectation
 from unveil.kernels.softmax import soft_assign
+
+SHAKE = 0.03  # standard deviation of what is added to the scores of an infinitely warm q
 
 
 @dataclass(frozen=True)
@@ -32,14 +37,18 @@ class Tempered(Expectation):
         weights: NDArray[np.float64] | None,
         random: Callable[[], np.random.Generator],
     ) -> Bound:
-        """Tempered posterior, in place. With q = p ** beta / Z: F = (1 - beta) E_q[log p] + log Z."""
+        """Tempered posterior, in place. With q = exp(score) / Z: F = E_q[log p - score] + log Z."""
         weights = np.empty(0) if weights is None else weights
         joint = logits.copy()
         log_likelihood = soft_assign(logits.copy(), weights)
         logits *= self.beta
+        if self.beta < 1.0:
+            logits += SHAKE * (1.0 - self.beta) * random().standard_normal(logits.shape)
+        scores = logits.copy()
         log_normaliser = soft_assign(logits, weights)
-        held = np.where(logits > 0, joint, 0.0)
-        return Bound(log_likelihood, (1.0 - self.beta) * float(np.sum(logits * held)) + log_normaliser)
+        held = logits > 0
+        lost = float(np.sum(logits[held] * (joint[held] - scores[held])))
+        return Bound(log_likelihood, lost + log_normaliser)
 
 
 @dataclass(frozen=True)

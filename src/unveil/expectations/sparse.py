@@ -7,7 +7,7 @@ what is frozen off them live with each block; see `unveil.models.active`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +40,14 @@ class Sparse(Expectation):
         for name in ("active", "refresh"):
             if not isinstance(getattr(self, name), int) or getattr(self, name) < 1:
                 raise ValueError(f"{name} must be a positive integer, got {getattr(self, name)!r}")
+
+    def at(self, passes: int) -> Sparse:
+        """Every so many passes, one whose lists are drawn up anew."""
+        return replace(self, refresh=1) if passes % self.refresh == 0 else self
+
+    def settled(self, passes: int) -> bool:
+        """Whether the last pass was a refresh: within the lists the free energy may stand still long before the top."""
+        return (passes - 1) % self.refresh == 0
 
     def responsibilities(
         self,

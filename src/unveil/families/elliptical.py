@@ -26,7 +26,7 @@ from unveil.families.symmetric import invert_positive, unpack
 
 Floats = NDArray[np.float64]
 FLOOR = 1e-15  # least variance, as a share of the spread of the column
-FLAT = 1e-12  # the same, as a share of the component's own: Cholesky's factor still has some digits there
+FLAT = 1e-10  # the same, as a share of the component's own: Cholesky's factor still has some digits there
 LEAST = 1e-31  # of a column of equal numbers, where there is nothing to compare with: about that of the M step
 
 

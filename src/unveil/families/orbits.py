@@ -199,7 +199,7 @@ class Spectral(Orbit):
 
 
 def orbit_of(structure: Structure, matrices: Floats, floor: Floats) -> Orbit:
-    """Coordinates around the covariances (k, d, d) of a structure; `floor` (k, d) are the least variances of the columns."""
+    """Coordinates around the covariances (k, d, d) of a structure; `floor` (k, d): least variances of the columns."""
     letters = LETTERS.get(type(structure))
     if letters is None:
         raise TypeError(f"{type(structure).__name__} has no unconstrained coordinates, which gradient schedules need")

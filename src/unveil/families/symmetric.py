@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack
 
 Floats = NDArray[np.float64]
-FLAT = 1e-13  # smallest eigenvalue as a share of the largest: below, Cholesky's factor has no digits left
-TINY = 1e-15  # least floor of a column as a share of its variance
+FLAT = 1e-13  # share of a column's variance that must be its own: below, Cholesky's factor has no digits left
 
 
 @cache
@@ -28,11 +27,11 @@ def floored_matrices(matrices: Floats, floor: Floats) -> tuple[Floats, int]:
 def raised_matrices(matrices: Floats, floor: Floats) -> tuple[Floats, NDArray[np.bool_]]:
     """`matrices` with no direction below `floor` (d,), a variance per column; and which were touched."""
     sizes = np.einsum("kii->ki", matrices)
-    # a floor that is nothing beside the variance of its column would make the other columns look flat
-    units = np.sqrt(np.maximum(floor, TINY * sizes))
+    # the floor of a column, or the share of its own variance below which Cholesky's pivots have no digits
+    units = np.sqrt(np.maximum(floor, FLAT * sizes))
     scales = units[:, :, None] * units[:, None, :]
     scaled = matrices / scales  # the floor is now 1 in every direction, whatever the units
-    lowest = np.maximum(1.0, FLAT * np.max(sizes / units**2, axis=1))
+    lowest = np.ones(len(matrices))
     low = np.array([_nearly_singular(one, least) for one, least in zip(scaled, lowest, strict=True)])
     if not low.any():
         return matrices, low

@@ -15,6 +15,7 @@ WORDS = {
     "n_components": "number of components",
     "n_clusters": "number of clusters",
 }
+EXPLAINED = 6  # lines that are named with an explanation; a legend of more would push the figure aside
 
 
 def selection(selection: Any) -> Any:
@@ -43,9 +44,12 @@ def selection(selection: Any) -> Any:
     figure = new_figure(WORDS.get(across, label(across)), title)
     best = selection.table[selection.best_index_]
     fitted = [row for row in selection.table if row["error"] is None and (best["degenerate"] or not row["degenerate"])]
-    for number, key in enumerate(dict.fromkeys(_key(row, lines) for row in fitted)):
+    keys = list(dict.fromkeys(_key(row, lines) for row in fitted))
+    say = legend if len(keys) <= EXPLAINED else str
+    for number, key in enumerate(keys):
         rows = sorted((row for row in fitted if _key(row, lines) == key), key=lambda row: _order(row[across]))
-        _add_line(figure, number, [row[across] for row in rows], [row[selection.criterion] for row in rows], key)
+        name = ", ".join(say(str(part)) for part in key)
+        _add_line(figure, number, [row[across] for row in rows], [row[selection.criterion] for row in rows], name)
     _add_ring(figure, _value(best[across]), best[selection.criterion])
     if all(isinstance(value, int) for value in selection.grid[across]):
         figure.update_xaxes(dtick=1 if len(selection.grid[across]) <= 20 else None)
@@ -92,13 +96,13 @@ def _order(value: Any) -> Any:
     return value if isinstance(value, (int, float)) else 0
 
 
-def _add_line(figure: Any, number: int, x: list[Any], y: list[float], key: tuple[Any, ...]) -> None:
+def _add_line(figure: Any, number: int, x: list[Any], y: list[float], name: str) -> None:
     figure.add_scatter(
         x=[_value(value) for value in x],
         y=y,
         mode="lines+markers",
-        name=", ".join(legend(str(part)) for part in key),
-        showlegend=bool(key),
+        name=name,
+        showlegend=bool(name),
         line={"color": colour(number), "width": 2.2, "dash": DASHES[number % len(DASHES)]},
         marker={"symbol": marker(number), "size": 8},
         hovertemplate="%{x}: %{y:,.1f}",

@@ -51,6 +51,7 @@ class Settings(NamedTuple):
     seed: int
     engine: Any
     callbacks: tuple[Callback, ...] = ()
+    covariance_types: tuple[str, ...] | None = None  # what to compare; a few that differ most where it is None
 
     def tell(self, words: str, done: int, total: int) -> None:
         """Show the callbacks how far it is."""
@@ -136,7 +137,7 @@ def _compare(
     from unveil.estimators.gaussian_mixture import GaussianMixture
 
     most = max(1, min(settings.max_components, len(np.unique(rows, axis=0)) // ROWS_EACH))
-    structures = STRUCTURES if rows.shape[1] > 1 else LINE_STRUCTURES
+    structures = settings.covariance_types or (STRUCTURES if rows.shape[1] > 1 else LINE_STRUCTURES)
     model = GaussianMixture(
         reg_covar=FLOOR * narrowest**2,
         tol=1e-5,

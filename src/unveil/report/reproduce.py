@@ -19,13 +19,15 @@ class Request(NamedTuple):
     columns: list[str] | None
     weight: str | None
     max_components: int
+    covariance_types: list[str] | None = None
 
 
 def python_lines(analysis: Analysis, request: Request) -> str:
     """Python that fits the same model and writes the same report."""
     path = analysis.table.path
     data = "data" if path is None else repr(path)
-    extra = [f"{name}={value!r}" for name, value in (("columns", request.columns), ("weight", request.weight)) if value]
+    asked = {name: getattr(request, name) for name in ("columns", "weight", "covariance_types")}
+    extra = [f"{name}={value!r}" for name, value in asked.items() if value]
     most = [] if request.max_components == 9 else [f"max_components={request.max_components}"]
     written = [data, repr(request.output), *extra, *most, f"seed={analysis.settings.seed}"]
     lines = ["from unveil.report import write_report", ""]
@@ -42,6 +44,7 @@ def command_line(analysis: Analysis, request: Request) -> str | None:
     words += ["--columns", _joined(request.columns)] if request.columns else []
     words += ["--weight", request.weight] if request.weight else []
     words += ["--max-components", str(request.max_components)] if request.max_components != 9 else []
+    words += ["--covariance", ",".join(request.covariance_types)] if request.covariance_types else []
     return shlex.join(words)
 
 

@@ -97,7 +97,7 @@ def choice(analysis: Analysis) -> dict[str, Any]:
         "rows": rows,
         "sample": f"{len(analysis.rows):,} of {analysis.usable.n_rows:,} rows" if analysis.sampled else "",
         "failures": [
-            f"{words.combination(row)}: {row['error'] or row['degenerate']}"
+            f"{words.combination(row)}: {words.by_group(row['error'] or row['degenerate'])}"
             for row in outcome.table
             if row["error"] or row["degenerate"]
         ],
@@ -162,7 +162,9 @@ def certificate(analysis: Analysis) -> dict[str, Any]:
     """What the fit was checked for."""
     found = analysis.model.certificate_
     worst_first = sorted(found.findings, key=lambda finding: SEVERITIES.index(finding.severity))
-    findings = [{"severity": one.severity, "name": one.name, "message": one.message} for one in worst_first]
+    findings = [
+        {"severity": one.severity, "name": one.name, "message": words.by_group(one.message)} for one in worst_first
+    ]
     return {"verdict": found.verdict, "ok": found.ok, "findings": findings}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -60,6 +61,15 @@ def listed(parts: Sequence[str], most: int = 8) -> str:
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
 
 
+def by_group(message: str) -> str:
+    """What a model says of its components, counted from 0, in terms of the groups of the page, counted from 1.
+
+    >>> by_group("component 0 stands for only 2.5 rows")
+    'group 1 stands for only 2.5 rows'
+    """
+    return re.sub(r"\bcomponent (\d+)", lambda found: f"group {int(found[1]) + 1}", message)
+
+
 def shape_of(analysis: Analysis) -> str:
     """The covariance structure of the chosen mixture, in words."""
     word = analysis.model.covariance_type
@@ -103,7 +113,7 @@ def confidence(analysis: Analysis) -> str:
         return "There were too few rows to compare it with other descriptions."
     other = combination(standing.runner_up)
     if standing.degenerate:
-        return f"It is not to be trusted: {standing.degenerate}."
+        return f"It is not to be trusted: {by_group(standing.degenerate)}."
     if standing.edges:
         return "More groups than were tried might describe the rows better still."
     if not selection.decisive:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, final
 
 import unveil
+from unveil.estimators.registry import STRUCTURES
 from unveil.plot.labels import plain
 from unveil.report import reproduce, sections, words
 from unveil.report.analysis import Analysis, Callback, Settings, analyse
@@ -56,6 +57,7 @@ def write_report(
     columns: Sequence[str] | None = None,
     weight: str | None = None,
     max_components: int = 9,
+    covariance_types: Sequence[str] | None = None,
     seed: int = 0,
     engine: Any = "auto",
     callbacks: Iterable[Callback] = (),
@@ -78,6 +80,8 @@ def write_report(
         A column that says how often each row counts.
     max_components : int, default=9
         The largest number of groups to try.
+    covariance_types : list of str, optional
+        Structures to compare, as :class:`unveil.GaussianMixture` knows them; by default full, tied, diag and spherical.
     seed : int, default=0
         The same seed gives the same report.
     engine : {"auto", "threads", "dask"} or engine, default="auto"
@@ -108,17 +112,27 @@ def write_report(
     for name, value, least in (("max_components", max_components, 1), ("seed", seed, 0)):
         if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
             raise ValueError(f"{name} must be a whole number of at least {least}; got {value!r}")
+    structures = _checked_structures(covariance_types)
     target = Path(path)
     checked_target(target)
-    settings = Settings(int(max_components), int(seed), engine, tuple(callbacks))
+    settings = Settings(int(max_components), int(seed), engine, tuple(callbacks), structures)
     analysis = analyse(open_table(source, columns, weight), settings)
     settings.tell("writing the page", 0, 1)
-    request = reproduce.Request(str(path), None if columns is None else list(columns), weight, settings.max_components)
+    asked = (None if columns is None else list(columns), weight, settings.max_components)
+    request = reproduce.Request(str(path), *asked, None if structures is None else list(structures))
     with replacing(target) as temporary:
         temporary.write_text(render(content(analysis, request)), encoding="utf-8", newline="\n")
     logger.info("report written to %s", target)
     labels = {group.number: words.apart(group, analysis.names) for group in analysis.groups}
     return Report(target, words.summary(analysis), analysis.model, analysis.selection, labels)
+
+
+def _checked_structures(given: Sequence[str] | None) -> tuple[str, ...] | None:
+    if given is None:
+        return None
+    if isinstance(given, str) or not given or any(word not in STRUCTURES for word in given):
+        raise ValueError(f"covariance_types must be a list of some of {', '.join(STRUCTURES)}; got {given!r}")
+    return tuple(dict.fromkeys(given))
 
 
 def content(analysis: Analysis, request: reproduce.Request) -> dict[str, Any]:

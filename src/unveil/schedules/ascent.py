@@ -80,7 +80,10 @@ def ascend(work: Work, chart: Coordinates, here: Point, direction: Floats, rate:
             params = chart.params(vector)
             if not height_of(model, here.statistics, params) - model.log_prior(here.params) > lowest:
                 return here, -np.inf
-        there = locate(work, chart, vector, params, work.expect(params, None))
+        try:
+            there = locate(work, chart, vector, params, work.expect(params, None))
+        except np.linalg.LinAlgError:  # so near to singular that rounding decides
+            return here, -np.inf
         return there, there.height if np.all(np.isfinite(there.gradient)) else -np.inf
 
     return search(look, here.height, slope, rate)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from unveil.core.protocols import Expectation, Model, Params, Schedule, Work
 from unveil.core.statistics import Statistics
 
-MOST = 10  # sweeps that may revive something; a component that dies again and again is not wanted
+MOST = 10  # revivals in a fit; a component that dies again and again is not wanted
 
 
 class Policy(Protocol):
@@ -29,10 +29,10 @@ class Policy(Protocol):
 class Revived(NamedTuple):
     """How often something was revived, and the state of the schedule within."""
 
-    sweeps: int
+    times: int
     now: int  # components revived in the last sweep
-    state: Any  # of the schedule within, to go on from: None after something was revived
-    last: Any  # of the schedule within, as its last sweep left it
+    entering: Params  # parameters at which the schedule within began its last sweep
+    within: Any  # its state
 
 
 @dataclass(frozen=True)
@@ -57,19 +57,24 @@ class Reseeding(Schedule):
         return self.schedule.refuse(model, expectation)
 
     def sweep(self, work: Work, params: Params, state: Revived | None) -> tuple[Params, Statistics, Revived]:
-        """A sweep of the schedule within, and a second life for what it left dead."""
-        state = Revived(0, 0, None, None) if state is None else state
-        params, statistics, within = self.schedule.sweep(work, params, state.state)
-        dead = work.model.dead(statistics)
-        if not len(dead) or state.sweeps >= MOST:
-            return params, statistics, Revived(state.sweeps, 0, within, within)
-        params = self.policy.revive(work.model, params, statistics, dead)
-        return params, statistics, Revived(state.sweeps + 1, len(dead), None, within)
+        """A sweep of the schedule within; where it leaves something dead, another after that has been revived.
+
+        So what is recorded of a sweep is always measured at parameters that are in use, and no fit can end with a
+        component that was put elsewhere and never tried.
+        """
+        times, within = (0, None) if state is None else (state.times, state.within)
+        entering, revived = params, 0
+        params, statistics, within = self.schedule.sweep(work, params, within)
+        while len(dead := work.model.dead(statistics)) and times < MOST:
+            entering = self.policy.revive(work.model, params, statistics, dead)
+            times, revived = times + 1, revived + len(dead)
+            params, statistics, within = self.schedule.sweep(work, entering, None)
+        return params, statistics, Revived(times, revived, entering, within)
 
     def measured_at(self, entering: Params, state: Revived) -> Params:
         """As the schedule within says."""
-        return self.schedule.measured_at(entering, state.last)
+        return self.schedule.measured_at(state.entering, state.within)
 
     def events(self, state: Revived) -> Mapping[str, int]:
         """Components revived, and what the schedule within had to mend."""
-        return {"reseeded": state.now, **self.schedule.events(state.last)}
+        return {"reseeded": state.now, **self.schedule.events(state.within)}

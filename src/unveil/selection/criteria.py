@@ -5,8 +5,8 @@
 
 A difference in BIC is about twice the log of a Bayes factor, and Kass and Raftery (Bayes factors, JASA 90, 1995,
 section 3.2) say in words how much evidence that is. ICL is the same with the components known, so it takes the same
-words; groups that overlap cost it (Biernacki, Celeux and Govaert, IEEE PAMI 22, 2000). For AIC the words follow Burnham and Anderson (Model selection
-and multimodel inference, 2002, section 2.6).
+words; groups that overlap cost it (Biernacki, Celeux and Govaert, IEEE PAMI 22, 2000). For AIC the words follow
+Burnham and Anderson (Model selection and multimodel inference, 2002, section 2.6).
 """
 
 from __future__ import annotations

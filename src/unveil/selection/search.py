@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unveil.selection.criteria import CRITERIA, Criterion, Fitted, pick_criterion
-from unveil.selection.degenerate import degeneracy
+from unveil.selection.degenerate import degeneracy, steps_of
 from unveil.selection.outcome import Selection, merit
 
 logger = logging.getLogger("unveil")
@@ -73,10 +73,12 @@ def select(
     rule = pick_criterion(criterion, estimator)
     weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     measures = [measure for measure in CRITERIA.values() if measure.defined_for(estimator)]
+    steps = steps_of(X)
     table: list[dict[str, Any]] = []
     best, best_index = None, -1
     for combination in itertools.product(*values.values()):
         model, row = _trial(estimator, dict(zip(values, combination, strict=True)), measures, X, weights)
+        row["degenerate"] = None if model is None else degeneracy(model, steps)
         if model is not None and (best is None or merit(rule, row) > merit(rule, table[best_index])):
             best, best_index = model, len(table)
         table.append(row)
@@ -117,7 +119,7 @@ def _trial(
     except (ValueError, ArithmeticError) as error:  # what estimators raise for data or parameters that do not suit
         logger.info("select: %s could not be fitted: %s", params, error)
         return None, row | {"error": " ".join(str(error).split())}
-    row |= scores | {"converged": _converged(model), "degenerate": degeneracy(model)}
+    row |= scores | {"converged": _converged(model)}
     return model, row | {"seconds": perf_counter() - began}
 
 

@@ -33,22 +33,15 @@ class Parts(NamedTuple):
     def encode(self, value: Any, name: str, arrays: Arrays) -> Any:
         """An object of a known class by its fields; all else as the value it is."""
         kind = type(value)
-        if kind in (tuple, list):  # of parts, perhaps
-            items = [self.encode(item, f"{name}.{index}", arrays) for index, item in enumerate(value)]
-            return {"tuple": items} if kind is tuple else items
         if kind.__name__ not in self.table or kind is not self._class(kind.__name__):
-            return encode(value, name, arrays)
+            return encode(value, name, arrays, self.encode)
         fields = {key: self.encode(item, f"{name}.{key}", arrays) for key, item in _fields(value).items()}
         return {"part": kind.__name__, "fields": fields}
 
     def decode(self, stored: Any, arrays: Arrays) -> Any:
         """What `encode` was given. ValueError, or what the class itself raises, for what it cannot have written."""
-        if isinstance(stored, list):
-            return [self.decode(item, arrays) for item in stored]
-        if isinstance(stored, dict) and stored.keys() == {"tuple"} and isinstance(stored["tuple"], list):
-            return tuple(self.decode(item, arrays) for item in stored["tuple"])
         if not (isinstance(stored, dict) and "part" in stored):
-            return decode(stored, arrays)
+            return decode(stored, arrays, self.decode)
         name, fields = stored["part"], stored.get("fields")
         if not isinstance(name, str) or name not in self.table:
             raise ValueError(f"part {name!r:.60} is not known; unveil has {', '.join(self.table)}")

@@ -1,0 +1,45 @@
+import pytest
+
+import unveil
+from unveil.cli.models import KINDS, STARTS, ModelName, chosen, parameters
+from unveil.estimators import starts
+from unveil.estimators.registry import ESTIMATORS
+
+
+def test_every_option_of_a_kind_is_a_parameter():
+    for kind in KINDS.values():
+        assert set(kind.options.values()) <= set(getattr(unveil, kind.estimator)().get_params())
+    assert set(KINDS) == set(ModelName)
+
+
+def test_every_estimator_can_be_fitted():
+    assert {kind.estimator for kind in KINDS.values()} == set(ESTIMATORS)
+
+
+def test_starts_are_those_of_the_estimators():
+    assert set(STARTS) == {"auto", *starts.STARTS}
+
+
+@pytest.mark.parametrize(
+    ("option", "given", "meant"),
+    [("covariance", "Full", "full"), ("covariance", "eii", "EII"), ("start", "K-Means++", "k-means++")],
+)
+def test_words_are_taken_in_any_case(option, given, meant):
+    assert chosen(option, given) == meant
+
+
+def test_other_words_are_refused_with_a_hint():
+    with pytest.raises(ValueError, match=r"--schedule must be one of batch, .*, got 'bach'; did you mean batch\?"):
+        chosen("schedule", "bach")
+    with pytest.raises(ValueError, match=r"got 'zzz'$"):
+        chosen("expectation", "zzz")
+
+
+def test_options_become_parameters():
+    given = {"components": 3, "start": "furthest", "tol": None}
+    assert parameters(ModelName.POISSON_MIXTURE, given, 7) == {
+        "n_components": 3,
+        "init_params": "furthest",
+        "random_state": 7,
+    }
+    assert parameters(ModelName.PCA, {"components": 2}, 7) == {"n_components": 2}
