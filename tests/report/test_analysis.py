@@ -76,7 +76,7 @@ def test_structures_may_be_chosen(tmp_path):
     assert '<th scope="col" class="num" title="one shape">VEV</th>' in text
     assert "covariance_types=[&#39;EII&#39;, &#39;VEV&#39;]" in text
     for wrong in ("EII", [], ["EII", "XXX"]):
-        with pytest.raises(ValueError, match="covariance_types must be a list of some of full, tied, .*; got"):
+        with pytest.raises(ValueError, match=r"covariance_types must be a list of some of full, tied, .*; got"):
             write_report(blobs(), tmp_path / "r.html", covariance_types=wrong)
 
 

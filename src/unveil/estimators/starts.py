@@ -120,6 +120,10 @@ class Sample:
     embed: Callable[[Floats], Floats] = field(init=False)
 
     def __post_init__(self) -> None:
+        counted = np.flatnonzero(self.weights) if self.weights is not None else ()
+        if self.weights is not None and self.n_components <= len(counted) < len(self.weights):
+            object.__setattr__(self, "rows", self.rows[counted])  # weight 0 equals no row
+            object.__setattr__(self, "weights", self.weights[counted])
         typical = self.model.family.typical(np.asarray(self.rows, dtype=np.float64))
         object.__setattr__(self, "typical", typical)
         complete = np.asarray(filled(self.rows, typical) - self.model.shift, dtype=np.float64)
@@ -213,7 +217,8 @@ def short_runs(
     )
     for name, each in kinds:
         for start in starts(name, sample, seed, each if model.n_components > 1 else 1):
-            outcome = fit(parts, finish(sample.first(start)))
+            with np.errstate(all="ignore"):  # a poor start is dropped, not complained of
+                outcome = fit(parts, finish(sample.first(start)))
             if outcome.status is Status.INTERRUPTED:
                 raise KeyboardInterrupt  # a start that was not finished is nothing to keep
             runs.append((supported(model, outcome), np.nan_to_num(outcome.objective, nan=-np.inf), outcome.params))

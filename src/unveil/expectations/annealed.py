@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from unveil.core.protocols import Bound, Expectation
 from unveil.kernels.softmax import soft_assign
 
-SHAKE = 0.03  # standard deviation of what is added to the scores of an infinitely warm q
+SHAKE = 0.3  # standard deviation of what is added to the scores of an infinitely warm q
 
 
 @dataclass(frozen=True)
