@@ -35,6 +35,7 @@ CENTRES = np.array([[0.0, 0.0], [3.5, 0.7], [0.7, 3.5], [3.85, 4.2]])
 SHARES = (0.4, 0.3, 0.2, 0.1)
 GREY = PALETTE[6]
 LOWEST, HIGHEST = -4.1, -3.74  # of the axis of free energies: the same in all pictures
+CLOSE, STARTS = 1e-6, 8  # nats per row below the optimum, and starts from which it is looked for
 NEAREST, FURTHEST = 1e-7, 1.0  # of the axis of what is left to climb
 
 EXPECTATIONS: dict[str, Expectation] = {
@@ -81,6 +82,7 @@ class Counting:
 
     n_rows: int
     passes: int
+    goal: float = np.inf  # mean log-likelihood that is enough
     seen: int = 0
     at: list[float] = field(default_factory=list)
     params: list[MixtureParams] = field(default_factory=list)
@@ -102,26 +104,27 @@ class Counting:
         self.params.append(state.params)
 
     def stop(self, before: State, after: State) -> bool:
-        """Whether enough was seen."""
-        return self.seen >= self.passes * self.n_rows
+        """Whether enough was seen, or reached."""
+        reached = after.record.log_likelihood >= self.goal * self.n_rows
+        return bool(reached or self.seen >= self.passes * self.n_rows)
 
 
-def problem(n_rows: int = 16 * 16384) -> Problem:
-    """A table of four groups that overlap, and a start that is not good."""
+def problem(n_rows: int = 16 * 16384, seed: int = 6) -> Problem:
+    """A table of four groups that overlap, and a start: four rows, drawn by `seed`, as means."""
     random = np.random.default_rng(5)
     labels = random.choice(4, n_rows, p=SHARES)
     rows = CENTRES[labels] + random.normal(size=(n_rows, 2)) * [1.0, 0.8]
     shift = rows.mean(axis=0)
-    first = rows[np.random.default_rng(6).choice(n_rows, 4, replace=False)] - shift
+    first = rows[np.random.default_rng(seed).choice(n_rows, 4, replace=False)] - shift
     components = GaussianParams(first, np.stack([np.cov(rows.T)] * 4), np.zeros((4, 2)))
     model = Mixture(Gaussian(Full(), 0.0), 4, shift, compiled=n_rows > 16384)
     return Problem(model, rows, MixtureParams(np.full(4, 0.25), components))
 
 
-def climb(given: Problem, expectation: Expectation, schedule: Schedule, passes: int) -> Climb:
-    """A fit of so many passes."""
+def climb(given: Problem, expectation: Expectation, schedule: Schedule, passes: int, goal: float = np.inf) -> Climb:
+    """A fit of so many passes, or until a mean log-likelihood is reached."""
     n_rows = len(given.rows)
-    engine, source = Counting(n_rows, passes), ArraySource(given.rows)
+    engine, source = Counting(n_rows, passes, goal), ArraySource(given.rows)
     notes = (engine.note,)
     parts = Parts(given.model, source, expectation, schedule, engine, engine.stop, passes, callbacks=notes)
     history = fit(parts, given.start).history
@@ -334,6 +337,29 @@ def draw_together(folder: Path, name: str, climbs: dict[str, Climb], best: float
     save(folder, name, 700, 416, axes, legend(entries[:4], 76, 24, 150), legend(entries[4:], 76, 46, 150))
 
 
+def draw_starts(folder: Path, n_rows: int, best: float, limit: int = 200) -> None:
+    """Passes to within CLOSE of the optimum, from several starts; what took more than `limit` is on the right."""
+    panel = Panel(110, 16, 540, 250, (0.0, limit + 20.0), (len(SCHEDULES) - 0.5, -0.5))
+    labels = []
+    for place, (name, schedule) in enumerate(SCHEDULES.items()):
+        needed = [passes_to(problem(n_rows, seed), schedule, best - CLOSE, limit) for seed in range(STARTS)]
+        spots = np.array([limit + 12.0 if passes is None else passes for passes in needed])
+        aside = place + 0.22 * np.linspace(-1.0, 1.0, STARTS)  # so that equal ones do not hide each other
+        late = np.array([passes is None for passes in needed])
+        panel.dots(spots[~late], aside[~late], PALETTE[0], 4.0, 0.8)
+        panel.dots(spots[late], aside[late], PALETTE[1], 4.0, 0.8)
+        labels.append(text(panel.left - 8, panel.place(0.0, place)[1] + 4, name, "end"))
+    title = f"passes to within {CLOSE:.0e} nats per row (orange: over {limit})"
+    axes = panel.svg(0, title, "", range(0, limit + 1, 50), ())
+    save(folder, "starts", 670, 314, axes, *labels)
+
+
+def passes_to(given: Problem, schedule: Schedule, goal: float, limit: int) -> float | None:
+    """Passes that a schedule takes to a mean log-likelihood; None if it takes more than `limit`."""
+    one = climb(given, Exact(), schedule, limit, goal)
+    return float(one.passes[-1]) if one.log_likelihood[-1] >= goal else None
+
+
 def measured(given: Problem, one: Climb) -> Climb:
     """With the log-likelihood by passes of its own, for expectations that do not tell it."""
     likelihood = np.array([log_likelihood(given, params) for params in one.params[:-1]])
@@ -346,6 +372,7 @@ def draw_all(folder: Path = IMAGES, n_rows: int = 16 * 16384, passes: int = 80) 
     best = optimum(given)
     draw_data(folder, given)
     draw_bound(folder, given)
+    draw_starts(folder, n_rows, best)
     expected = {name: climb(given, one, Batch(), passes) for name, one in EXPECTATIONS.items()}
     expected["sparse"] = measured(given, expected["sparse"])
     scheduled = {name: climb(given, Exact(), one, passes) for name, one in SCHEDULES.items()}

@@ -41,5 +41,11 @@ def test_markdown_lines_are_equally_long() -> None:
     assert len({len(line) for line in lines}) == 1
 
 
+def test_targets_below_one_read_as_shares() -> None:
+    case = Case("a case", Pca(10, 2), (SLOW,), {"slow": 1 / 6})
+    (row,) = race_rows(case, [scored(OURS, 5.0, 2.0), scored(SLOW, 1.0, 2.0)])
+    assert row[6:] == ["1/6 of slow", "yes"]
+
+
 def test_duration() -> None:
     assert [duration(seconds) for seconds in (120.0, 1.5, 0.25, 0.0004)] == ["120 s", "1.5 s", "250 ms", "0.4 ms"]

@@ -201,10 +201,15 @@ def test_as_many_components_as_rows(covariance_type: str) -> None:
 @by_type
 def test_more_components_than_different_rows(covariance_type: str) -> None:
     X = np.repeat([[0.0, 0.0], [5.0, 1.0]], 10, axis=0)
+    settings = {"covariance_type": covariance_type, "random_state": 0}
     with pytest.warns(FitWarning, match="had no rows"):
-        model = GaussianMixture(3, covariance_type=covariance_type, random_state=0).fit(X)
-    assert np.all(np.isfinite(model.score_samples(X)))
-    assert model.weights_.sum() == pytest.approx(1.0)
+        kept = GaussianMixture(3, empty_components="keep", **settings).fit(X)
+    assert kept.weights_.min() == 0
+    model = GaussianMixture(3, **settings).fit(X)
+    assert model.history_.events["reseeded"] >= 1
+    assert model.certificate_["reseeded"].severity == "note"
+    for one in (kept, model):
+        assert np.all(np.isfinite(one.score_samples(X)))
 
 
 def test_small_numbers_raise_no_false_alarm() -> None:

@@ -118,7 +118,11 @@ class BernoulliMixture(MixtureEstimator):
         return self.probabilities_
 
     def _family(self) -> Bernoulli:
-        return Bernoulli(None if self.probability_prior is None else Beta(*map(float, self.probability_prior)))
+        if self.probability_prior is None:
+            return Bernoulli()
+        if len(self.probability_prior) != 2 or not all(isinstance(one, Real) for one in self.probability_prior):
+            raise ValueError(f"probability_prior must be a pair of numbers, a and b, got {self.probability_prior!r}")
+        return Bernoulli(Beta(*map(float, self.probability_prior)))
 
     def _view(self, source: Source) -> Source:
         """The rows as zeros and ones."""
@@ -142,6 +146,10 @@ class BernoulliMixture(MixtureEstimator):
 
     def _shift(self) -> Floats:
         return np.zeros(self.probabilities_.shape[1])
+
+    def _suits(self, params: MixtureParams) -> bool:
+        wanted: bool = params.components.probabilities.shape == (self.n_components, self.n_features_in_)
+        return wanted
 
     def _described_by(
         self, family: Family, params: MixtureParams, shift: Floats, columns: NDArray[np.intp]

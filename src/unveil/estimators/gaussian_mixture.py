@@ -227,9 +227,9 @@ verbose, verbose_interval
         return shift
 
     def _suits(self, params: MixtureParams) -> bool:
-        n_components, n_columns = params.components.means.shape
-        shape = self._structure().shape(self.n_components, n_columns)
-        return n_components == self.n_components and params.components.covariances.shape == shape
+        wanted = (self.n_components, self.n_features_in_)
+        shapes = params.components.means.shape, params.components.covariances.shape
+        return bool(shapes == (wanted, self._structure().shape(*wanted)))
 
     def _excuse(self) -> str | None:
         reason = super()._excuse()

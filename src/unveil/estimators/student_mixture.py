@@ -145,9 +145,9 @@ warm_start, verbose, verbose_interval, engine, schedule, expectation
         return shift
 
     def _suits(self, params: MixtureParams) -> bool:
-        n_components, n_columns = params.components.means.shape
-        shape = self._structure().shape(self.n_components, n_columns)
-        return n_components == self.n_components and params.components.scales.shape == shape
+        wanted = (self.n_components, self.n_features_in_)
+        shapes = params.components.means.shape, params.components.scales.shape
+        return bool(shapes == (wanted, self._structure().shape(*wanted)))
 
     def _excuse(self) -> str | None:
         return super()._excuse() or held_by(self.reg_covar, self._family(), self._recall(self._shift()).components)
