@@ -337,7 +337,7 @@ def draw_together(folder: Path, name: str, climbs: dict[str, Climb], best: float
     save(folder, name, 700, 416, axes, legend(entries[:4], 76, 24, 150), legend(entries[4:], 76, 46, 150))
 
 
-def draw_starts(folder: Path, n_rows: int, best: float, limit: int = 200) -> None:
+def draw_starts(folder: Path, n_rows: int, best: float, limit: int) -> None:
     """Passes to within CLOSE of the optimum, from several starts; what took more than `limit` is on the right."""
     panel = Panel(110, 16, 540, 250, (0.0, limit + 20.0), (len(SCHEDULES) - 0.5, -0.5))
     labels = []
@@ -366,13 +366,13 @@ def measured(given: Problem, one: Climb) -> Climb:
     return one._replace(log_likelihood=likelihood)
 
 
-def draw_all(folder: Path = IMAGES, n_rows: int = 16 * 16384, passes: int = 80) -> None:
+def draw_all(folder: Path = IMAGES, n_rows: int = 16 * 16384, passes: int = 80, limit: int = 200) -> None:
     """All pictures."""
     given = problem(n_rows)
     best = optimum(given)
     draw_data(folder, given)
     draw_bound(folder, given)
-    draw_starts(folder, n_rows, best)
+    draw_starts(folder, n_rows, best, limit)
     expected = {name: climb(given, one, Batch(), passes) for name, one in EXPECTATIONS.items()}
     expected["sparse"] = measured(given, expected["sparse"])
     scheduled = {name: climb(given, Exact(), one, passes) for name, one in SCHEDULES.items()}

@@ -13,7 +13,9 @@ from unveil.estimators.bootstrap import bootstrap
 
 random = np.random.default_rng(0)
 GROUPS = np.repeat([0, 1], [240, 160])
-NUMBERS = random.normal(size=(400, 2)) * np.array([[1.0, 2.0], [3.0, 0.5]])[GROUPS] + np.array([[0, 0], [40, 0]])[GROUPS]
+NUMBERS = (
+    random.normal(size=(400, 2)) * np.array([[1.0, 2.0], [3.0, 0.5]])[GROUPS] + np.array([[0, 0], [40, 0]])[GROUPS]
+)
 
 
 def test_the_standard_error_of_a_mean_is_known() -> None:

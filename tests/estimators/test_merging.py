@@ -37,8 +37,6 @@ def halves(kind: str, **settings: Any) -> tuple[Any, Any, Any]:
     return one, other, rows
 
 
-
-
 @pytest.mark.parametrize("structure", ["full", "tied", "diag", "spherical"])
 def test_it_is_one_m_step_of_the_joined_statistics(structure: str) -> None:
     """Both start from given parameters and make one pass, so that their responsibilities are known."""

@@ -15,6 +15,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 from scipy.stats import bernoulli, multivariate_normal, poisson
+from sklearn.base import clone
 from sklearn.datasets import load_iris
 from tests.oracle import structured
 
@@ -29,6 +30,7 @@ from unveil import (
     engines,
     schedules,
 )
+from unveil.core import partition
 
 Floats = NDArray[np.float64]
 NAN = np.nan
@@ -67,9 +69,7 @@ def oracle_step(
             back = covariances[c][np.ix_(m, o)] @ np.linalg.inv(covariances[c][np.ix_(o, o)])
             filled[number, c, o] = row[o]
             filled[number, c, m] = means[c, m] + back @ (row[o] - means[c, o])
-            spread[number, c][np.ix_(m, m)] = (
-                covariances[c][np.ix_(m, m)] - back @ covariances[c][np.ix_(o, m)]
-            )
+            spread[number, c][np.ix_(m, m)] = covariances[c][np.ix_(m, m)] - back @ covariances[c][np.ix_(o, m)]
     counts = q.sum(axis=0)
     centres = np.einsum("nk,nkd->kd", q, filled) / counts[:, None]
     away = filled - centres
@@ -109,9 +109,7 @@ def test_an_em_step_is_that_of_the_oracle(structure: str, weighted: bool, engine
     one = GaussianMixture(3, covariance_type=structure, max_iter=1, reg_covar=0.0, engine=engine, **start)
     with pytest.warns(UserWarning, match="not converged"):
         one.fit(rows, sample_weight=shares if weighted else None)
-    weights, means, covariances = oracle_step(
-        begin.weights_, begin.means_, dense(begin), rows, structure, shares
-    )
+    weights, means, covariances = oracle_step(begin.weights_, begin.means_, dense(begin), rows, structure, shares)
     np.testing.assert_allclose(one.weights_, weights, rtol=1e-9)
     np.testing.assert_allclose(one.means_, means, rtol=1e-9)
     np.testing.assert_allclose(dense(one), covariances, rtol=1e-8, atol=1e-10)
@@ -169,16 +167,16 @@ KINDS = ["gaussian", "bernoulli", "poisson", "categorical", "mixed"]
 def test_rows_of_which_nothing_is_seen_say_nothing(kind: str) -> None:
     model, rows = tables()[kind]
     empty = _emptied(rows)
-    fitted(model, rows)
+    fitted(model.set_params(init_params="kmeans"), rows)
     np.testing.assert_allclose(model.score_samples(empty)[:3], 0.0, atol=1e-12)
     np.testing.assert_allclose(model.predict_proba(empty)[:3], np.tile(model.weights_, (3, 1)), rtol=1e-9)
     longer = pd.concat([rows, empty[:3]]) if isinstance(rows, pd.DataFrame) else np.concatenate([rows, empty[:3]])
     shares = np.concatenate([np.ones(len(rows)), np.full(3, 7.0)])
-    settings = {"max_iter": 3000, "tol": 1e-10}
+    settings = {"max_iter": 2000, "tol": 1e-8}
     plain = fitted(model.set_params(**settings), rows)
     total = plain.score(rows) * len(rows)
     padded = fitted(model.set_params(**settings), longer, sample_weight=shares)
-    assert padded.score(rows) * len(rows) == pytest.approx(total, rel=1e-6)
+    assert padded.score(rows) * len(rows) == pytest.approx(total, rel=1e-5)
 
 
 def _emptied(rows: Any) -> Any:
@@ -287,16 +285,15 @@ def test_scans_and_frames_and_arrays_agree(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["gaussian", "poisson"])
-def test_threads_change_no_bit(kind: str) -> None:
+def test_threads_change_no_bit(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("SMALLEST", "LARGEST"):  # so that a small table has several partitions
+        monkeypatch.setattr(partition, name, 32)
     model, rows = tables()[kind]
-    long = np.tile(rows, (120, 1))  # more than one partition
-    found = [
-        fitted(model, long, sample_weight=np.arange(len(long)) % 3.0).set_params(engine=engines.Threads(count))
-        for count in (1, 2, 5)
-        if model.set_params(engine=engines.Threads(count), max_iter=5, tol=1.0)
-    ]
-    assert len({one.means_.tobytes() for one in found}) == 1
-    assert len({tuple(one.lower_bounds_) for one in found}) == 1
+    shares, found = np.arange(len(rows)) % 3.0, []
+    for threads in (1, 2, 5):
+        one = fitted(clone(model).set_params(engine=engines.Threads(threads), tol=1e-5), rows, sample_weight=shares)
+        found.append((one.means_.tobytes(), tuple(one.lower_bounds_), one.impute(rows).tobytes()))
+    assert found[0] == found[1] == found[2]
 
 
 def test_float32_cells() -> None:
@@ -332,7 +329,8 @@ def test_weight_two_equals_the_row_twice(kind: str) -> None:
 )
 def test_every_variant_takes_missing_cells(kind: str, schedule: Any, expectation: str) -> None:
     model, rows = tables()[kind]
-    best = fitted(model.set_params(tol=1e-7, max_iter=500), rows).score(rows)
+    model.set_params(init_params="kmeans")
+    best = fitted(model.set_params(tol=1e-5, max_iter=500), rows).score(rows)
     model.set_params(schedule=schedule, expectation=expectation, tol=1e-4)
     found = fitted(model, rows)
     assert found.score(rows) > best - (0.15 if expectation in ("hard", "sampled") else 0.02)

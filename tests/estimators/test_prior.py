@@ -118,7 +118,9 @@ def test_it_is_off_by_default() -> None:
     model = GaussianMixture(2, random_state=0).fit(NUMBERS)
     assert not hasattr(model, "prior_")
     np.testing.assert_array_equal(model.history_.column("objective"), model.history_.free_energy)
-    again = GaussianMixture(2, random_state=0, mean_precision_prior=0.1).fit(NUMBERS).set_params(mean_precision_prior=None)
+    again = (
+        GaussianMixture(2, random_state=0, mean_precision_prior=0.1).fit(NUMBERS).set_params(mean_precision_prior=None)
+    )
     np.testing.assert_array_equal(again.fit(NUMBERS).means_, model.means_)
 
 

@@ -90,7 +90,9 @@ def test_to_refuse_is_an_error() -> None:
 
 
 def test_nothing_happens_where_nothing_dies() -> None:
-    alive = MixtureParams(FAR.weights, GaussianParams(ROWS[[0, 100, 200]], FAR.components.covariances, np.zeros((3, 2))))
+    alive = MixtureParams(
+        FAR.weights, GaussianParams(ROWS[[0, 100, 200]], FAR.components.covariances, np.zeros((3, 2)))
+    )
     source, stop = ArraySource(ROWS), BoundChange(1e-8)
     plain = fit(Parts(MODEL, source, Exact(), Batch(), Threads(1), stop, 20), alive)
     wrapped = Reseeding(Batch(), Reseed(Block(0, 0, ROWS)))

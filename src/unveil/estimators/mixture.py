@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
-from unveil.core.fit import BoundChange, ExpectationStep, Parts, best_of, fit
+from unveil.core.fit import BoundChange, ExpectationStep, Parts, best_of, check_allowed, fit
 from unveil.core.protocols import Block, Engine, Schedule, Source
 from unveil.core.result import Fit
 from unveil.core.statistics import Statistics
@@ -205,6 +205,7 @@ class MixtureEstimator(Savable, Iterative, Density, DensityMixin, BaseEstimator,
         model = self._model(self._frame(source))
         sample = self._sample(model, source)
         parts = self._parts(model, source, sample)
+        check_allowed(parts)  # before any start is run
         begin = iter([self._recall(model.shift)]) if recalled else self._start_params(model, source, sample)
         outcome = best_of((partial(fit, parts, params) for params in begin), partial(supported, model))
         weights = outcome.params.weights
@@ -271,7 +272,8 @@ class MixtureEstimator(Savable, Iterative, Density, DensityMixin, BaseEstimator,
 
     def _excuse(self) -> str | None:
         """Why the free energy of this fit may fall, if there is a reason."""
-        return "a component was re-seeded" if self.history_.events.get("reseeded") else None
+        reasons = {"reseeded": "a component was re-seeded", "floored": "a floor held a component back"}
+        return next((words for name, words in reasons.items() if self.history_.events.get(name)), None)
 
 
 def _posterior_pass(parts: Parts, params: MixtureParams) -> Statistics:

@@ -57,8 +57,8 @@ class Annealed(Expectation):
 
     Parameters
     ----------
-    start : float, default=0.2
-        First inverse temperature, above 0 and at most 1.
+    start : float, default=0.6
+        First inverse temperature, above 0 and at most 1. Well below a half all components may melt into one.
     passes : int, default=20
         Passes until the posterior itself is reached; beta rises by the same factor each time.
 
@@ -69,7 +69,7 @@ class Annealed(Expectation):
     [0.25, 0.354, 0.5, 0.707, 1.0]
     """
 
-    start: float = 0.2
+    start: float = 0.6
     passes: int = 20
 
     monotone = False
