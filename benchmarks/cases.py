@@ -79,7 +79,7 @@ CASES: Mapping[str, tuple[Case, ...]] = {
         Case("mixture, 50,000 x 8, 8 components", Mixture(50_000, 8, 8, long=12), WITH_MCLUST, {}),
     ),
     "diagonal": (
-        Case("diagonal mixture, 200,000 x 16, 16 components", Diagonal(200_000, 16, 16), WITH_MCLUST, {SKLEARN: 10}, 5),
+        Case("diagonal mixture, 200,000 x 16, 16 components", Diagonal(200_000, 16, 16), WITH_MCLUST, {SKLEARN: 10}),
     ),
     "bernoulli": (
         Case(

@@ -90,6 +90,8 @@ def reason_against(expectation: str, schedule: str) -> str | None:
         return "draws it anew"
     if schedule == "squarem" and expectation == "annealed":
         return "may fall"
+    if schedule == "squarem" and expectation == "sparse":
+        return "when its lists were drawn up"
     return None
 
 

@@ -22,7 +22,12 @@ from unveil.models.mixture import Mixture
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE = (DOCS / "theory.md").read_text(encoding="utf-8")
 MODEL = Mixture(Gaussian(Full(), 0.0), 2, np.zeros(2))
-WORDS = {"posterior": "needs the posterior", "draws": "draws it anew", "may fall": "may fall"}
+WORDS = {
+    "posterior": "needs the posterior",
+    "draws": "draws it anew",
+    "lists": "lists were drawn up",
+    "may fall": "may fall",
+}
 PASSES = 12
 
 

@@ -20,10 +20,10 @@ NUMBERS = (
 
 def test_the_standard_error_of_a_mean_is_known() -> None:
     model = GaussianMixture(2, random_state=0).fit(NUMBERS)
-    found = model.standard_errors(NUMBERS, n_bootstrap=200, random_state=0)
+    found = model.standard_errors(NUMBERS, n_bootstrap=120, random_state=0)
     counts, variances = np.bincount(GROUPS), np.einsum("kii->ki", model.covariances_)
-    np.testing.assert_allclose(found["means_"], np.sqrt(variances / counts[:, None]), rtol=0.2)
-    np.testing.assert_allclose(found["weights_"], np.sqrt(0.6 * 0.4 / 400), rtol=0.2)
+    np.testing.assert_allclose(found["means_"], np.sqrt(variances / counts[:, None]), rtol=0.25)
+    np.testing.assert_allclose(found["weights_"], np.sqrt(0.6 * 0.4 / 400), rtol=0.25)
     spread = np.einsum("kii->ki", found["covariances_"])
     np.testing.assert_allclose(spread, variances * np.sqrt(2 / counts[:, None]), rtol=0.3)
     assert found["covariances_"].shape == model.covariances_.shape
@@ -32,9 +32,9 @@ def test_the_standard_error_of_a_mean_is_known() -> None:
 def test_weights_are_counts() -> None:
     """Rows of weight 4 are four rows each: errors halve."""
     model = GaussianMixture(2, random_state=0).fit(NUMBERS)
-    plain = model.standard_errors(NUMBERS, n_bootstrap=100, random_state=0)["means_"]
-    heavy = model.standard_errors(NUMBERS, np.full(400, 4.0), n_bootstrap=100, random_state=0)["means_"]
-    np.testing.assert_allclose(heavy, plain / 2, rtol=0.4)
+    plain = model.standard_errors(NUMBERS, n_bootstrap=50, random_state=0)["means_"]
+    heavy = model.standard_errors(NUMBERS, np.full(400, 4.0), n_bootstrap=50, random_state=0)["means_"]
+    np.testing.assert_allclose(heavy, plain / 2, rtol=0.5)
 
 
 def test_components_are_matched_though_a_draw_finds_them_in_another_order() -> None:
@@ -64,7 +64,7 @@ WORDS = np.array(list("ab"))[np.where(random.random((400, 3)) < 0.9, GROUPS[:, N
     [
         (BernoulliMixture(2, binarize=5.0), COUNTS, {"weights_", "means_", "probabilities_"}),
         (PoissonMixture(2), COUNTS, {"weights_", "means_", "rates_"}),
-        (StudentMixture(2), NUMBERS, {"weights_", "means_", "scales_", "degrees_of_freedom_"}),
+        (StudentMixture(2, degrees_of_freedom=5.0), NUMBERS, {"weights_", "means_", "scales_", "degrees_of_freedom_"}),
         (CategoricalMixture(2), WORDS, {"weights_", "probabilities_"}),
         (MixedMixture(2), pd.DataFrame({"n": COUNTS[:, 0], "w": WORDS[:, 0]}), {"weights_", "means_"}),
     ],
@@ -75,12 +75,13 @@ def test_every_mixture_has_them(model: Any, rows: Any, names: set[str]) -> None:
     for name in names - {"means_"}:
         values, errors = getattr(model, name), found[name]
         for value, error in zip(values, errors, strict=True) if isinstance(values, list) else [(values, errors)]:
-            assert error.shape == value.shape and np.all(np.isfinite(error)) and np.all(error >= 0)
+            assert error.shape == value.shape
+            assert np.all((error >= 0) & np.isfinite(error))
 
 
 def test_the_error_of_a_rate_is_known() -> None:
     model = PoissonMixture(2, random_state=0).fit(COUNTS)
-    found = model.standard_errors(COUNTS, n_bootstrap=150, random_state=0)["rates_"]
+    found = model.standard_errors(COUNTS, n_bootstrap=80, random_state=0)["rates_"]
     expected = np.sqrt(model.rates_ / (400 * model.weights_)[:, None])
     np.testing.assert_allclose(found, expected, rtol=0.35)
 

@@ -132,7 +132,7 @@ def test_criteria_are_those_of_mclust(rows: Floats, structure: str, k: int, icl:
     settings = {"reg_covar": 0.0, "tol": 1e-9, "max_iter": 5000, "init_params": "hierarchical"}
     model = GaussianMixture(k, covariance_type=structure, random_state=0, **settings).fit(rows)
     assert model.bic(rows) == pytest.approx(bic, abs=0.05)  # mclust stops a little earlier
-    assert model.icl(rows) == pytest.approx(icl, abs=0.3)
+    assert model.icl(rows) == pytest.approx(icl, rel=5e-4)
 
 
 # -- marginal and conditional mixtures ---------------------------------------------------------------------------------
@@ -186,7 +186,7 @@ def test_yes_and_no_are_read_as_at_fit_time() -> None:
 
 def test_values_far_from_everything() -> None:
     weights = MODELS["full"].conditional({0: 1e7}).weights_
-    assert np.all(np.isfinite(weights)) and weights.sum() == pytest.approx(1.0)
+    assert weights.sum() == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.typing import NDArray
-from tests.oracle import structured
 
 import unveil
+from tests.oracle import structured
 from unveil import BernoulliMixture, CategoricalMixture, GaussianMixture, MixedMixture, PoissonMixture, merge
 
 Floats = NDArray[np.float64]
@@ -88,14 +88,14 @@ def test_streams_count_with_all_that_they_have_seen(kind: str) -> None:
 
 
 def test_with_itself_nothing_changes_but_the_count() -> None:
-    one, _, rows = halves("gaussian", tol=1e-8, max_iter=2000)
+    one, _, _ = halves("gaussian", tol=1e-8, max_iter=2000)
     twice = merge(one, one)
     np.testing.assert_allclose(twice.means_, one.means_, rtol=1e-6)
     assert twice._stream.seen == 400
 
 
 def test_order_of_the_first_is_kept() -> None:
-    one, other, rows = halves("gaussian")
+    one, other, _ = halves("gaussian")
     np.testing.assert_allclose(merge(one, other).means_, one.means_, atol=0.5)
     np.testing.assert_allclose(merge(other, one).means_, other.means_, atol=0.5)
 
@@ -110,7 +110,7 @@ def test_narrow_components_with_frames_of_their_own() -> None:
 
 
 def test_fits_from_files(tmp_path: Path) -> None:
-    one, other, rows = halves("gaussian")
+    one, other, _ = halves("gaussian")
     one.save(tmp_path / "one.unveil")
     other.save(tmp_path / "other.unveil")
     loaded = merge(unveil.load(tmp_path / "one.unveil"), unveil.load(tmp_path / "other.unveil"))
@@ -118,7 +118,7 @@ def test_fits_from_files(tmp_path: Path) -> None:
 
 
 def test_what_does_not_go_together_is_refused() -> None:
-    one, other, rows = halves("gaussian")
+    one, _, rows = halves("gaussian")
     with pytest.raises(ValueError, match="two of a kind"):
         merge(one, halves("poisson")[0])
     with pytest.raises(ValueError, match="same n_components"):

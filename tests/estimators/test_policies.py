@@ -63,7 +63,7 @@ def test_rows_with_missing_cells_can_be_given_to_it() -> None:
     holes = ROWS.copy()
     holes[np.arange(0, 300, 4), np.arange(75) % 2] = np.nan
     model = GaussianMixture(3, **START, max_iter=500).fit(holes)
-    assert np.all(np.isfinite(model.means_)) and np.all(np.abs(model.means_) < 20)
+    assert np.all(np.abs(model.means_) < 20)
 
 
 def test_reviving_gives_the_worst_explained_rows_and_leaves_the_others_alone() -> None:
@@ -90,7 +90,8 @@ def test_fewer_different_rows_than_components(model: Any, policy: str) -> None:
     model = type(model)(4, random_state=0, empty_components=policy, init_params="furthest")
     if policy == "reseed":
         model.fit(rows)
-        assert model.certificate_.ok and np.all(model.weights_ > 1e-3)
+        assert model.certificate_.ok
+        assert np.all(model.weights_ > 1e-3)
     elif policy == "keep":
         with pytest.warns(FitWarning, match="had no rows"):
             model.fit(rows)

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit, logsumexp, softmax
-from scipy.stats import beta, bernoulli, dirichlet, gamma, invwishart, multivariate_normal, poisson
+from scipy.stats import bernoulli, beta, dirichlet, gamma, invwishart, multivariate_normal, poisson
 from sklearn.datasets import load_iris
 
 from unveil import BernoulliMixture, CategoricalMixture, GaussianMixture, PoissonMixture
@@ -21,7 +21,7 @@ random = np.random.default_rng(0)
 GROUPS = random.integers(2, size=60)
 NUMBERS = random.normal(size=(60, 2)) + 3.0 * GROUPS[:, None] + [100.0, -5.0]
 COUNTS = random.poisson(np.array([[1.0, 5.0], [8.0, 1.0]])[GROUPS]).astype(np.float64)
-ALL_MODELS = "EII VII EEI VEI EVI VVI EEE VEE EVE VVE EEV VEV EVV VVV".split()
+ALL_MODELS = ["EII", "VII", "EEI", "VEI", "EVI", "VVI", "EEE", "VEE", "EVE", "VVE", "EEV", "VEV", "EVV", "VVV"]
 TIGHT: dict[str, Any] = {"random_state": 0, "tol": 1e-12, "max_iter": 5000}
 
 

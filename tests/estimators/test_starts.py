@@ -18,10 +18,11 @@ from unveil import (
     PoissonMixture,
     StudentMixture,
 )
-from unveil.estimators import starts
+from unveil.core.protocols import Block
 from unveil.estimators.starts import STARTS, Given, Nearest, Noise, Sample, short_runs, whitening
 from unveil.families.gaussian import Gaussian
 from unveil.models.mixture import Mixture
+from unveil.schedules import Batch
 
 Floats = NDArray[np.float64]
 random = np.random.default_rng(0)
@@ -129,7 +130,7 @@ def test_an_interrupted_start_is_no_start(monkeypatch: pytest.MonkeyPatch) -> No
     def interrupted(*_: Any) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(starts.Batch, "sweep", interrupted)
+    monkeypatch.setattr(Batch, "sweep", interrupted)
     with pytest.raises(KeyboardInterrupt):
         GaussianMixture(2, random_state=0).fit(NUMBERS)
 
@@ -183,8 +184,6 @@ def test_parts_that_are_given_keep_the_order_of_components(part: str) -> None:
 
 def test_nearest_centres_own_their_rows() -> None:
     rows = np.array([[0.0], [0.9], [2.0]])
-    from unveil.core.protocols import Block
-
     block = Block(0, 0, rows)
     np.testing.assert_array_equal(
         Nearest(np.array([[0.0], [2.0]])).responsibilities(block, rows, 2), [[1, 1, 0], [0, 0, 1]]

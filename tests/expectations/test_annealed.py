@@ -72,9 +72,10 @@ def test_warm_it_is_the_blurred_posterior_shaken_a_little(monkeypatch: pytest.Mo
 def test_the_way_it_cools() -> None:
     way = Annealed(0.1, passes=10)
     betas = [way.beta(n) for n in range(15)]
-    assert betas[0] == pytest.approx(0.1) and betas[10:] == [1.0] * 5
+    assert betas[0] == pytest.approx(0.1)
+    assert betas[10:] == [1.0] * 5
     np.testing.assert_allclose(np.diff(np.log(betas[:11])), np.log(10) / 10)
-    assert not way.settled(11) and way.settled(12)
+    assert [way.settled(n) for n in (11, 21, 22)] == [False, False, True]
     assert way.at(3) == Tempered(way.beta(3))
 
 
@@ -83,7 +84,7 @@ def test_without_warmth_it_is_em() -> None:
     rows = random.normal(size=(200, 2)) + 4.0 * random.integers(2, size=(200, 1))
     plain = GaussianMixture(2, random_state=0, max_iter=50, tol=1e-7).fit(rows)
     cold = GaussianMixture(2, random_state=0, max_iter=50, tol=1e-7, expectation=Annealed(1.0, passes=1)).fit(rows)
-    np.testing.assert_allclose(cold.means_, plain.means_, rtol=1e-6)
+    np.testing.assert_allclose(cold.means_, plain.means_, atol=1e-4)
     np.testing.assert_allclose(cold.history_.free_energy[:3], plain.history_.free_energy[:3], rtol=1e-12)
 
 
@@ -94,7 +95,7 @@ def test_components_that_melted_part_again() -> None:
     rows = random.normal(size=(1500, 2)) + centres[random.integers(8, size=1500)]
     settings_ = {"random_state": 5, "max_iter": 2000, "tol": 1e-5}
     blob = GaussianMixture(1).fit(rows).score(rows)
-    found = GaussianMixture(8, expectation=Annealed(), **settings_).fit(rows)
+    found = GaussianMixture(8, expectation=Annealed(0.2), **settings_).fit(rows)
     plain = GaussianMixture(8, **settings_).fit(rows)
     assert found.score(rows) > blob + 0.5
     assert found.score(rows) == pytest.approx(plain.score(rows), abs=0.05)
@@ -103,7 +104,8 @@ def test_components_that_melted_part_again() -> None:
 def test_no_fit_ends_before_it_is_cold() -> None:
     rows = np.random.default_rng(0).normal(size=(100, 2))
     model = GaussianMixture(1, expectation=Annealed(passes=12), tol=1.0).fit(rows)
-    assert model.n_iter_ >= 13 and model.converged_
+    assert model.n_iter_ == 26
+    assert model.converged_
 
 
 def test_threads_change_no_bit() -> None:

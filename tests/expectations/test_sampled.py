@@ -64,7 +64,8 @@ def test_the_free_energy_is_that_of_the_shares_and_a_lower_bound(
 def test_many_draws_close_the_gap() -> None:
     logits = np.random.default_rng(1).normal(size=(3, 20))
     gaps = [log_likelihood - bound for _, log_likelihood, bound in (drawn(logits, n) for n in (1, 10, 100, 10_000))]
-    assert np.all(np.diff(gaps) < 0) and gaps[-1] < 1e-2
+    assert np.all(np.diff(gaps) < 0)
+    assert gaps[-1] < 1e-2
 
 
 def test_draws_grow_up_to_a_limit() -> None:
@@ -77,7 +78,8 @@ def test_draws_grow_up_to_a_limit() -> None:
 def test_an_impossible_row_is_said_to_be_one() -> None:
     logits = np.array([[-np.inf, 0.0], [-np.inf, -1.0]])
     out, log_likelihood, bound = drawn(logits, 5)
-    assert np.all(out[:, 0] == 0) and log_likelihood == bound == -np.inf
+    assert np.all(out[:, 0] == 0)
+    assert log_likelihood == bound == -np.inf
     _, log_likelihood, bound = drawn(logits, 5, np.array([0.0, 1.0]))
     assert np.isfinite(bound)
 

@@ -35,11 +35,12 @@ def test_refreshes_come_round() -> None:
     assert sparse.at(1) is sparse
 
 
-@pytest.mark.parametrize("sparse", [Sparse(1, 3), Sparse(2, 5), Sparse(3, 3)])
+@pytest.mark.parametrize("sparse", [Sparse(1, 3), Sparse(3, 4)])
 def test_no_fit_ends_where_only_the_lists_stand_still(sparse: Sparse) -> None:
     """With one component a list the bound stands still from the second pass on: that is no optimum."""
     found = fitted(sparse)
-    assert found.converged_ and (found.n_iter_ - 1) % sparse.refresh == 0
+    assert found.converged_
+    assert (found.n_iter_ - 1) % sparse.refresh == 0
     assert found.score(ROWS) > fitted(Exact()).score(ROWS) - 0.03
     assert found.certificate_["stationarity"].severity == "fine"
     assert found.history_.largest_fall() <= 1e-9 * abs(found.history_[-1].objective)

@@ -17,7 +17,7 @@ from unveil.families.covariance import Diagonal, Full
 from unveil.families.gaussian import Gaussian, GaussianParams
 from unveil.families.poisson import Poisson, PoissonParams
 from unveil.families.student import Student
-from unveil.models.mixture import BlockMemo, Mixture, MixtureParams
+from unveil.models.mixture import Mixture, MixtureParams
 
 Floats = NDArray[np.float64]
 random = np.random.default_rng(0)
@@ -103,6 +103,7 @@ def test_the_free_energy_is_exact_at_every_pass_and_never_falls(kind: str, activ
     for number in range(9):
         statistics, memo = model.expect(model.prepare(params), block, expectation, memo, np.random.default_rng)
         joint = oracle.step(params, number % 4 == 0)
+        assert oracle.q is not None
         bound = oracle.bound(joint, counted)
         assert float(statistics["free_energy"]) == pytest.approx(bound, rel=1e-9)
         assert float(statistics["free_energy"]) <= counted @ logsumexp(joint, axis=1) + 1e-7
@@ -136,11 +137,11 @@ def test_a_frame_that_moved_calls_for_a_refresh() -> None:
     params = model.recentre(params)
     _, memo = model.expect(model.prepare(params), block, expectation, None, np.random.default_rng)
     _, memo = model.expect(model.prepare(params), block, expectation, memo, np.random.default_rng)
-    assert isinstance(memo, BlockMemo) and memo.lists is not None and memo.lists.age == 1
+    assert memo.lists.age == 1
     moved = GaussianParams(params.components.means, params.components.covariances, params.components.origins + 1e-3)
     elsewhere = MixtureParams(params.weights, moved)
     _, memo = model.expect(model.prepare(elsewhere), block, expectation, memo, np.random.default_rng)
-    assert memo.lists is not None and memo.lists.age == 0
+    assert memo.lists.age == 0
 
 
 def test_a_scale_mixture_keeps_its_bound() -> None:

@@ -34,7 +34,7 @@ from unveil.sources.array import ArraySource
 Floats = NDArray[np.float64]
 HIERARCHICAL = 500  # rows that are merged pair by pair; the others follow their nearest
 FEW_PASSES = 10  # of a short run
-SHORT = (("kmeans", 2), ("whitened", 1), ("hierarchical", 1), ("k-means++", 2), ("random_from_data", 2))
+SHORT = (("kmeans", 1), ("whitened", 1), ("hierarchical", 1), ("k-means++", 1), ("random_from_data", 1))
 
 
 class Start(ABC):
@@ -210,7 +210,7 @@ def short_runs(
     """
     source = ArraySource(sample.rows, sample.weights)
     model = sample.model.suited_to(len(sample.rows))
-    parts = Parts(model, source, Exact(), Batch(), Threads(), BoundChange(1e-4), FEW_PASSES)
+    parts = Parts(model, source, Exact(), Batch(), Threads(), BoundChange(1e-2), FEW_PASSES)
     runs = []
     kinds = (
         [(name, max(each, count // len(SHORT) + 1)) for name, each in SHORT] if model.n_components > 1 else [SHORT[0]]

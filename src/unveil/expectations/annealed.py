@@ -89,8 +89,8 @@ class Annealed(Expectation):
         return Tempered(self.beta(passes))
 
     def settled(self, passes: int) -> bool:
-        """Whether it has cooled down; the pass before counts as one to compare with."""
-        return passes > self.passes + 1
+        """Whether it has been cold for as long as it was warm: what melted parts again slowly at first."""
+        return passes > 2 * self.passes + 1
 
     def responsibilities(
         self,

@@ -208,6 +208,11 @@ class Student(Family):
         """The centres move, and the frames with them."""
         return replace(params, means=params.means + shift, origins=np.zeros_like(params.origins))
 
+    def moved(self, moments: Floats, params: StudentParams, target: StudentParams, shift: Floats) -> Floats:
+        """About other points, as for Gaussians; what is counted in u moves, the others stay."""
+        middle = self.gaussian.moved(moments[:, 1:-1], params.normal, target.normal, shift)
+        return np.concatenate([moments[:, :1], middle, moments[:, -1:]], axis=1)
+
     def floored(self, params: StudentParams) -> int:
         """Scales raised to the floor in the last M step."""
         return params.floored

@@ -105,7 +105,7 @@ def _positive(shares: Any) -> int:
 @kernel
 def _linear(x: Any, weights: Any, natural: Any, a: Any, b: Any, c: Any, part: Any, moments: Any) -> Any:
     """Where T is (1, x), the rows themselves are the table: both products read them where they are."""
-    (k, p), d = natural.shape, x.shape[1]
+    k, d = natural.shape[0], x.shape[1]
     slopes, sums = a[: k * d].reshape((k, d)), b[: k * d].reshape((k, d))
     for s in range(k):
         for i in range(d):

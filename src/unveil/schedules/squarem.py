@@ -69,6 +69,8 @@ class Squarem(Schedule):
             return f"leaps need a schedule that never lowers the bound, and {type(self.schedule).__name__} may"
         if not expectation.steady:
             return f"leaps need the same q at the same parameters, and {type(expectation).__name__} draws it anew"
+        if expectation.active is not None:
+            return f"the q of {type(expectation).__name__} depends on when its lists were drawn up, and no leap should"
         if not expectation.monotone:
             return f"the free energy under {type(expectation).__name__} may fall, so no leap could be judged by it"
         if not self.schedule.statistical:
