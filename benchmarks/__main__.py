@@ -26,9 +26,9 @@ and the best time of each counts. Nothing else should run meanwhile; the load av
   between a short fit (2 iterations) and a longer one (7, or 12 where they are fast), so what is done once per fit
   counts for nobody. Mean log-likelihoods after the longer one are computed by the same code for all. All have
   float64 and reg_covar=0, since pomegranate adds nothing to covariances; it is also run in float32, its default.
-  mclust starts from the responsibilities of the same start and runs in R, where it uses one core.
+  mclust starts from the responsibilities of the same start and runs in R.
 - Bernoulli mixtures: from the same weights and probabilities. StepMix takes no start, so ours is put in the place of
-  its own; pomegranate runs without its checks of the data.
+  its own; in pomegranate the check that every cell is 0 or 1 is switched off.
 - Missing cells: unveil against itself on the complete rows, from the same start. Results are judged on the complete
   rows and agree loosely, since one fit knows less.
 - Passes: E steps over all rows, those of leaps taken back and of line searches too, until the parameters reached are as

@@ -53,7 +53,7 @@ def _gaussian(k: int, weights: Floats, means: Floats, precisions: Floats) -> Gau
 
 QUARTER = (
     Climber("stepwise", Stepwise(), 0.25),
-    Climber("stepwise, decay 0.6, 2048 rows", Stepwise(decay=0.6, batch_rows=2048), 0.25),
+    Climber("stepwise, decay 0.7, 8192 rows", Stepwise(decay=0.7, batch_rows=8192)),
 )
 HALF = (Climber("squarem", Squarem(), 0.5), Climber("lbfgs", LBFGS()))
 SLOW = (
@@ -61,5 +61,13 @@ SLOW = (
     Climb("one hump, 2,000 x 1, 2 Gaussians", partial(overlapping, 2_000), HALF, 1e-8, 1e-13),
     Climb("iris, 3 Gaussians, full", iris, HALF, 1e-8, 1e-13),
 )
-CLIMBS = (Climb("1,000,000 x 8, 8 Gaussians, full", partial(large, 1_000_000), QUARTER, 1e-3, 1e-6, 0.25), *SLOW)
+CLIMBS = (
+    *(
+        Climb(
+            f"1,000,000 x 8, 8 Gaussians, full, seed {seed}", partial(large, 1_000_000, seed), QUARTER, 1e-3, 1e-6, 0.25
+        )
+        for seed in range(3)
+    ),
+    *SLOW,
+)
 QUICK = (Climb("50,000 x 8, 8 Gaussians, full", partial(large, 50_000), QUARTER, 1e-3, 1e-6, 0.25), *SLOW)

@@ -32,7 +32,7 @@ def diagonal(arrays: Arrays, precision: str) -> Run:
 
 
 def bernoulli(arrays: Arrays, precision: str) -> Run:
-    """GeneralMixtureModel of Bernoulli, without its checks of the data, which take longer than the rest."""
+    """GeneralMixtureModel of Bernoulli, whose check that every cell is 0 or 1 is switched off."""
 
     def yes_or_no(probs: Any) -> Any:
         return Bernoulli(probs, check_data=False)

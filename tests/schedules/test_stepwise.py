@@ -12,7 +12,7 @@ from hypothesis import given
 from tests import laws
 from unveil.core import partition
 from unveil.core.fit import BoundChange
-from unveil.core.protocols import Work
+from unveil.core.protocols import Piece, Work
 from unveil.core.statistics import Statistics
 from unveil.expectations import Exact, Hard
 from unveil.families.covariance import Full
@@ -70,7 +70,7 @@ def test_with_decay_one_the_running_statistics_are_the_plain_mean() -> None:
 @pytest.mark.usefixtures("short_partitions")
 @pytest.mark.parametrize(
     ("batch_rows", "batches"),
-    [(1, [(0, 1), (1, 2), (2, 3), (3, 4)]), (33, [(0, 2), (2, 4)]), (96, [(0, 3), (3, 4)]), (10_000, [(0, 4)])],
+    [(20, [(0, 1), (1, 2), (2, 3), (3, 4)]), (33, [(0, 2), (2, 4)]), (96, [(0, 3), (3, 4)]), (10_000, [(0, 4)])],
 )
 def test_mini_batches_are_whole_partitions_and_cover_all(batch_rows: int, batches: list[tuple[int, int]]) -> None:
     seen: list[tuple[int, int]] = []
@@ -92,6 +92,33 @@ def test_mini_batches_are_whole_partitions_and_cover_all(batch_rows: int, batche
     _, statistics, _ = Stepwise(batch_rows=batch_rows).sweep(work, None, None)
     assert seen == batches
     assert float(statistics["rows"]) == 100.0
+
+
+@pytest.mark.usefixtures("short_partitions")
+@pytest.mark.parametrize("batch_rows", [1, 7, 8, 16])
+def test_smaller_ones_are_equal_pieces_of_partitions_and_cover_all(batch_rows: int) -> None:
+    rows = np.arange(100.0)[:, None]
+    seen: list[Any] = []
+
+    class Still:
+        def maximise(self, statistics: Statistics, params: Any) -> Any:
+            assert float(statistics["rows"]) == pytest.approx(100.0)
+            return params
+
+        def recentre(self, params: Any) -> Any:
+            return params
+
+    def expect(params: Any, partitions: range, piece: Piece) -> Statistics:
+        (whole,) = ArraySource(rows).read(partitions)
+        block = piece.cut(whole)
+        seen.append(block.rows[:, 0])
+        assert block.rows[0, 0] == block.start
+        return Statistics(rows=len(block.rows), weight=len(block.rows))
+
+    work = Work(Still(), ArraySource(rows), expect)  # type: ignore[arg-type]
+    Stepwise(batch_rows=batch_rows).sweep(work, None, None)
+    np.testing.assert_array_equal(np.concatenate(seen), rows[:, 0])
+    assert batch_rows <= max(map(len, seen)) < 2 * batch_rows
 
 
 @pytest.mark.usefixtures("short_partitions")

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from unveil.core.partition import partition_count
-from unveil.core.protocols import Block, Engine, Expectation, Memo, Model, Params, Schedule, Source, Work
+from unveil.core.protocols import Block, Engine, Expectation, Memo, Model, Params, Piece, Schedule, Source, Work
 from unveil.core.result import Fit, History, Record, State, Status, add_events
 from unveil.core.statistics import Statistics
 
@@ -69,11 +69,15 @@ class ExpectationStep:
     expectation: Expectation
     seed: int
     number: int
+    piece: Piece | None = None  # of the block: all of it by default
 
     def __call__(self, block: Block, memo: Memo) -> tuple[Statistics, Memo]:
         """Statistics of `block`, and what it wants to remember."""
         random = cache(partial(stream, self.seed, self.number, block.index))  # one stream for all tiles of the block
-        return self.model.expect(self.plan, block, self.expectation, memo, random)
+        if self.piece is None:
+            return self.model.expect(self.plan, block, self.expectation, memo, random)
+        statistics, _ = self.model.expect(self.plan, self.piece.cut(block), self.expectation, None, random)
+        return statistics, memo  # what is remembered is of whole blocks
 
 
 class _Passes:
@@ -83,22 +87,47 @@ class _Passes:
         self.parts = parts
         self.memos: Any = None
         self.number = 0  # of the call: every one has random streams of its own
-        self.partitions = 0  # seen so far
+        self.partitions = 0.0  # seen so far; pieces are halves, quarters ..., which add up exactly
         self.count = partition_count(parts.source.n_rows, parts.source.n_columns)
+        self.source: Any = parts.source if getattr(parts.source, "random_access", False) else Held(parts.source)
 
     @property
     def passes(self) -> int:
         """Whole passes so far."""
-        return self.partitions // self.count
+        return int(self.partitions // self.count)
 
-    def __call__(self, params: Params, partitions: Sequence[int] | None = None) -> Statistics:
+    def __call__(
+        self, params: Params, partitions: Sequence[int] | None = None, piece: Piece | None = None
+    ) -> Statistics:
         parts = self.parts
         plan, expectation = parts.model.prepare(params), parts.expectation.at(self.passes)
-        step = ExpectationStep(parts.model, plan, expectation, parts.seed, self.number)
-        statistics, self.memos = parts.engine.map_reduce(step, parts.source, self.memos, partitions)
+        step = ExpectationStep(parts.model, plan, expectation, parts.seed, self.number, piece)
+        statistics, self.memos = parts.engine.map_reduce(step, self.source, self.memos, partitions)
         self.number += 1
-        self.partitions += self.count if partitions is None else len(partitions)
+        seen = self.count if partitions is None else len(partitions)
+        self.partitions += seen if piece is None else seen / piece.of
         return statistics
+
+
+class Held:
+    """A source that keeps the partition it read last, for schedules that take it piece by piece."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._last: Block | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name == "_source":
+            raise AttributeError(name)
+        return getattr(self._source, name)
+
+    def read(self, partitions: Sequence[int] | None = None) -> Iterable[Block]:
+        """Blocks of the source; a single one is read once however often it is asked for in a row."""
+        if partitions is None or len(partitions) != 1:
+            return self._source.read(partitions)
+        if self._last is None or self._last.index != partitions[0]:
+            (self._last,) = self._source.read(partitions)
+        return iter([self._last])
 
 
 def fit(parts: Parts, start: Params) -> Fit:

@@ -34,6 +34,23 @@ class Block(NamedTuple):
     weights: NDArray[np.float64] | None = None  # (m,), or None when every row counts once
 
 
+class Piece(NamedTuple):
+    """One of several equal pieces of a partition, for mini-batches smaller than it."""
+
+    number: int
+    of: int  # a power of two
+
+    def bounds(self, n_rows: int) -> tuple[int, int]:
+        """First row of the piece within a partition of `n_rows`, and the row after its last."""
+        return n_rows * self.number // self.of, n_rows * (self.number + 1) // self.of
+
+    def cut(self, block: Block) -> Block:
+        """The rows of the piece."""
+        first, last = self.bounds(len(block.rows))
+        weights = None if block.weights is None else block.weights[first:last]
+        return Block(block.index, block.start + first, block.rows[first:last], weights)
+
+
 class Source(Protocol):
     """Where the rows are. Partitions follow `unveil.core.partition`, whatever the storage."""
 
@@ -188,7 +205,7 @@ class Work(NamedTuple):
 
     model: Model
     source: Source
-    expect: Callable[[Params, Sequence[int] | None], Statistics]
+    expect: Callable[..., Statistics]  # (parameters, partitions or None for all, a piece of them or None for the whole)
 
 
 class Schedule(ABC):

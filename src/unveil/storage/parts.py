@@ -23,9 +23,9 @@ class Parts(NamedTuple):
     >>> parts = Parts({"Stepwise": "unveil.schedules:Stepwise"})
     >>> stored = parts.encode(Stepwise(decay=0.6), "schedule", {})
     >>> stored
-    {'part': 'Stepwise', 'fields': {'decay': 0.6, 'batch_rows': 8192}}
+    {'part': 'Stepwise', 'fields': {'decay': 0.6, 'batch_rows': 2048}}
     >>> parts.decode(stored, {})
-    Stepwise(decay=0.6, batch_rows=8192)
+    Stepwise(decay=0.6, batch_rows=2048)
     """
 
     table: Mapping[str, str]
