@@ -116,6 +116,14 @@ class Family(ABC):
         """log h(x) of each row of `x` (columns, rows), missing cells left out; None when h is 1."""
         return None
 
+    def encode(self, rows: NDArray[Any], n_components: int) -> Any:
+        """Rows (rows, columns) in a form that `expect_coded` takes faster, made once; None where there is none."""
+        return None
+
+    def expect_coded(self, plan: Any, log_weights: Floats, codes: Any, weights: Floats | None) -> tuple[Floats, float]:
+        """Moments and log-likelihood of a block under the posterior, from what `encode` made of it."""
+        raise TypeError(f"{type(self).__name__} has no form of its own for rows")
+
     missing_compiled: bool = False  # does `expect_missing` take seconds to compile, so that small tables go without?
 
     def expect_missing(

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from unveil.families.base import Family, Floats
 from unveil.families.independent import Independent, Terms
 from unveil.families.priors import Beta
+from unveil.kernels.bits import Codes, encode, expect_bits
 from unveil.kernels.em import LINEAR, Sums
 
 FLOOR = 1e-12
@@ -83,6 +84,18 @@ class Bernoulli(Independent):
         """Shares between 0 and 1."""
         between = np.all(moments[:, 1:] >= 0) and np.all(moments[:, 1:] <= moments[:, :1])
         return bool(super().admissible(moments) and between)
+
+    def encode(self, rows: NDArray[Any], n_components: int) -> Codes | None:
+        """Rows as bits, eight columns a byte."""
+        return encode(rows, n_components)
+
+    def expect_coded(
+        self, plan: Any, log_weights: Floats, codes: Codes, weights: Floats | None
+    ) -> tuple[Floats, float]:
+        """By look-up."""
+        natural = plan.natural.copy()
+        natural[:, 0] += log_weights
+        return expect_bits(codes, np.empty(0) if weights is None else weights, natural)
 
     def floored(self, params: BernoulliParams) -> int:
         """Components with a probability at the floor."""

@@ -30,6 +30,7 @@ from unveil.kernels.tiles import (
     with_squares,
 )
 
+STRIP = 128  # rows
 SPARSE = 8  # pairs are added one by one if fewer than one in so many have a responsibility above zero
 
 
@@ -67,6 +68,7 @@ def _expect(
     part: Any,
     moments: Any,
     statistics: Any,
+    score: Any,
     add: Any,
 ) -> Any:
     """The E step for any kind of statistics, pasted into a kernel for each."""
@@ -78,17 +80,59 @@ def _expect(
         tile, values = columns[: d * m].reshape((d, m)), table[: p * m].reshape((p, m))
         shares = logits[: k * m].reshape((k, m))
         transpose(x[first : first + m], tile)
-        statistics(tile, values)
-        np.dot(natural, values, shares)
+        ready = score(tile, natural, values, shares)
         log_likelihood += soft_assign(shares, weights[first : first + m] if len(weights) else weights)
         if SPARSE * _positive(shares) < k * m:
             add(x[first : first + m], shares, moments)
         else:
+            if not ready:
+                statistics(tile, values)
             np.dot(shares, values.T, part)
             for c in range(k):
                 for s in range(p):
                     moments[c, s] += part[c, s]
     return log_likelihood
+
+
+@inlined
+def _by_products(tile: Any, natural: Any, values: Any, shares: Any) -> bool:
+    """logits = natural @ T, all products at hand."""
+    with_products(tile, values)
+    np.dot(natural, values, shares)
+    return True
+
+
+@inlined
+def _by_norm(tile: Any, natural: Any, values: Any, shares: Any) -> bool:
+    """logits = natural @ T."""
+    with_norm(tile, values)
+    np.dot(natural, values, shares)
+    return True
+
+
+@kernel
+def _by_squares(tile: Any, natural: Any, values: Any, shares: Any) -> bool:
+    """logits = constant + sum of x (a + b x) over columns: half the work of a product with (1, x, squares), no table.
+
+    Rows go in strips of which all columns stay in the first-level cache.
+    """
+    d, m = tile.shape
+    for first in range(0, m, STRIP):
+        last = min(first + STRIP, m)
+        for c in range(shares.shape[0]):
+            line, slopes = shares[c, first:last], natural[c]
+            for r in range(last - first):
+                line[r] = slopes[0]
+            for j in range(0, d - 1, 2):
+                one, two = tile[j, first:last], tile[j + 1, first:last]
+                a, b, e, f = slopes[1 + j], slopes[1 + d + j], slopes[2 + j], slopes[2 + d + j]
+                for r in range(last - first):  # in this order every multiply is fused with an add
+                    line[r] = (line[r] + one[r] * (a + b * one[r])) + two[r] * (e + f * two[r])
+            if d % 2:
+                one, a, b = tile[d - 1, first:last], slopes[d], slopes[2 * d]
+                for r in range(last - first):
+                    line[r] += one[r] * (a + b * one[r])
+    return False
 
 
 @inlined
@@ -134,17 +178,17 @@ def _linear(x: Any, weights: Any, natural: Any, a: Any, b: Any, c: Any, part: An
 
 @kernel
 def _squares(x: Any, weights: Any, natural: Any, a: Any, b: Any, c: Any, part: Any, moments: Any) -> Any:
-    return _expect(x, weights, natural, a, b, c, part, moments, with_squares, add_squares)
+    return _expect(x, weights, natural, a, b, c, part, moments, with_squares, _by_squares, add_squares)
 
 
 @kernel
 def _norm(x: Any, weights: Any, natural: Any, a: Any, b: Any, c: Any, part: Any, moments: Any) -> Any:
-    return _expect(x, weights, natural, a, b, c, part, moments, with_norm, add_norm)
+    return _expect(x, weights, natural, a, b, c, part, moments, with_norm, _by_norm, add_norm)
 
 
 @kernel
 def _products(x: Any, weights: Any, natural: Any, a: Any, b: Any, c: Any, part: Any, moments: Any) -> Any:
-    return _expect(x, weights, natural, a, b, c, part, moments, with_products, add_products)
+    return _expect(x, weights, natural, a, b, c, part, moments, with_products, _by_products, add_products)
 
 
 def _nothing(products: Any) -> Any:

@@ -51,6 +51,7 @@ class BlockMemo:
 
     log_base: float = 0.0  # weighted sum of log h(x)
     patterns: Patterns | None = None  # of missing cells, where there are any
+    codes: Any = None  # the rows in the family's own form
     lists: ActiveLists | None = None
 
 
@@ -106,6 +107,8 @@ class Mixture(Model):
         weights = None if block.weights is None else np.ascontiguousarray(block.weights)
         if not self.compiled and (memo.patterns is None or self.family.missing_compiled):
             return None
+        if memo.codes is not None:
+            return self.family.expect_coded(plan.family, plan.log_weights, memo.codes, weights)
         if memo.patterns is not None:
             rows = self._framed(block.rows)
             return self.family.expect_missing(plan.family, plan.log_weights, rows, weights, memo.patterns)
@@ -139,10 +142,12 @@ class Mixture(Model):
     def _remember(self, block: Block) -> BlockMemo:
         """What of a block stays the same from pass to pass."""
         patterns = find_patterns(block.rows) if self.family.takes_missing and has_missing(block.rows) else None
+        plain = self.compiled and patterns is None and not np.any(self.shift)
+        codes = self.family.encode(block.rows, self.n_components) if plain else None
         base = self.family.log_base(self._framed(block.rows).T)
         if base is None:
-            return BlockMemo(0.0, patterns)
-        return BlockMemo(float(base.sum() if block.weights is None else base @ block.weights), patterns)
+            return BlockMemo(0.0, patterns, codes)
+        return BlockMemo(float(base.sum() if block.weights is None else base @ block.weights), patterns, codes)
 
     def gather(self, block: Block, responsibilities: Floats) -> Statistics:
         """Statistics of a block of complete rows whose responsibilities (components, rows) are given: a start."""
