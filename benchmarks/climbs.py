@@ -51,10 +51,7 @@ def _gaussian(k: int, weights: Floats, means: Floats, precisions: Floats) -> Gau
     return GaussianMixture(k, reg_covar=0.0, **start)
 
 
-QUARTER = (
-    Climber("stepwise", Stepwise(), 0.25),
-    Climber("stepwise, decay 0.7, 8192 rows", Stepwise(decay=0.7, batch_rows=8192)),
-)
+QUARTER = (Climber("stepwise", Stepwise(), 0.25),)
 HALF = (Climber("squarem", Squarem(), 0.5), Climber("lbfgs", LBFGS()))
 SLOW = (
     Climb("London Times, 2 Poissons", london, HALF, 1e-8, 1e-13),
