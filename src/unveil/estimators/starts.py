@@ -33,7 +33,7 @@ from unveil.sources.array import ArraySource
 
 Floats = NDArray[np.float64]
 HIERARCHICAL = 500  # rows that are merged pair by pair; the others follow their nearest
-FEW_PASSES = 10  # of a short run
+FEW_PASSES = 6  # of a short run
 SHORT = (("kmeans", 1), ("whitened", 1), ("hierarchical", 1), ("k-means++", 1), ("random_from_data", 1))
 
 
