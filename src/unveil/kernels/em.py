@@ -58,7 +58,7 @@ def expect_block(rows: Any, weights: Any, shift: Any, natural: Any, sums: Sums) 
 
 
 def skewed(size: int) -> int:
-    """A little less than a power of two: columns that are a power of two apart compete for the same places in a cache."""
+    """A little less than a power of two: columns a power of two apart compete for the same places in a cache."""
     return size - 16 * max(size // 1024, 1)
 
 
