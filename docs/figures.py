@@ -91,7 +91,8 @@ class Counting:
         """As threads do."""
         size, count = partition_rows(source.n_columns), -(-self.n_rows // partition_rows(source.n_columns))
         shown = range(count) if partitions is None else partitions
-        self.seen += sum(min(size, self.n_rows - index * size) for index in shown)
+        rows = sum(min(size, self.n_rows - index * size) for index in shown)
+        self.seen += rows if step.piece is None else rows // step.piece.of
         return Threads().map_reduce(step, source, memos, partitions)
 
     def map(self, function: Any, source: Any) -> Iterable[Any]:
