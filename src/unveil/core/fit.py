@@ -11,13 +11,12 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
-from unveil.core.partition import partition_count
+from unveil.core.partition import partition_count, width_of
 from unveil.core.protocols import Block, Engine, Expectation, Memo, Model, Params, Piece, Schedule, Source, Work
 from unveil.core.result import Fit, History, Record, State, Status, add_events
 from unveil.core.statistics import Statistics
@@ -60,6 +59,19 @@ def stream(seed: int, number: int, partition: int) -> np.random.Generator:
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number, partition)))
 
 
+class _Stream:
+    """One stream for all tiles of a block, made when the first asks for it."""
+
+    def __init__(self, *key: int) -> None:
+        self._key = key
+        self._made: np.random.Generator | None = None
+
+    def __call__(self) -> np.random.Generator:
+        if self._made is None:
+            self._made = stream(*self._key)
+        return self._made
+
+
 @dataclass(frozen=True)
 class ExpectationStep:
     """The E step of one block, as engines take it: picklable, and free of state."""
@@ -73,7 +85,7 @@ class ExpectationStep:
 
     def __call__(self, block: Block, memo: Memo) -> tuple[Statistics, Memo]:
         """Statistics of `block`, and what it wants to remember."""
-        random = cache(partial(stream, self.seed, self.number, block.index))  # one stream for all tiles of the block
+        random = _Stream(self.seed, self.number, block.index)
         if self.piece is None:
             return self.model.expect(self.plan, block, self.expectation, memo, random)
         statistics, _ = self.model.expect(self.plan, self.piece.cut(block), self.expectation, None, random)
@@ -88,7 +100,7 @@ class _Passes:
         self.memos: Any = None
         self.number = 0  # of the call: every one has random streams of its own
         self.partitions = 0.0  # seen so far; pieces are halves, quarters ..., which add up exactly
-        self.count = partition_count(parts.source.n_rows, parts.source.n_columns)
+        self.count = partition_count(parts.source.n_rows, width_of(parts.source))
         self.source: Any = parts.source if getattr(parts.source, "random_access", False) else Held(parts.source)
 
     @property

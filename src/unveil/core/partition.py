@@ -2,12 +2,20 @@
 
 The rule looks at the number of columns alone, never at threads, engine or where the rows are kept, so every route
 cuts the same table at the same rows. That, and the fixed tree of additions, is why every route gives the same bits.
+Of a sparse table it is the cells that a row stores, on average, that count: a source says so by a `width` of its own.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 SMALLEST, LARGEST = 256, 16384
 CELLS = 1 << 18  # two megabytes of float64: large against the cost of scheduling, small against a machine's memory
+
+
+def width_of(source: Any) -> int:
+    """Cells of a row, as the partitions of a source go by them: its columns, or the `width` that it names."""
+    return int(getattr(source, "width", source.n_columns))
 
 
 def partition_rows(n_columns: int) -> int:

@@ -25,7 +25,7 @@ from functools import partial
 from itertools import count, groupby
 from typing import Any, NamedTuple
 
-from unveil.core.partition import partition_count, partition_rows
+from unveil.core.partition import partition_count, partition_rows, width_of
 from unveil.core.protocols import Block, Memo, Source, Step
 from unveil.core.statistics import Statistics, TreeSum, subtrees
 from unveil.kernels.blas import single_threaded_blas
@@ -131,8 +131,8 @@ class _Job(NamedTuple):
 
 def _jobs(source: Source, partitions: Sequence[int] | None, memos: dict[int, Kept]) -> list[_Job]:
     """The partitions asked for, by runs."""
-    length = run_length(source.n_rows, source.n_columns)
-    wanted = range(partition_count(source.n_rows, source.n_columns)) if partitions is None else sorted(set(partitions))
+    length = run_length(source.n_rows, width_of(source))
+    wanted = range(partition_count(source.n_rows, width_of(source))) if partitions is None else sorted(set(partitions))
     jobs: list[_Job] = []
     position = 0
     for run, members in groupby(wanted, key=lambda index: index // length):
@@ -247,9 +247,9 @@ class _Flight:
         """Bring a run to the cluster."""
         from dask import is_dask_collection
 
-        source, length = self.source, run_length(self.source.n_rows, self.source.n_columns)
+        source, length = self.source, run_length(self.source.n_rows, width_of(self.source))
         if not hasattr(source, "ship"):
-            last = min((run + 1) * length, partition_count(source.n_rows, source.n_columns))
+            last = min((run + 1) * length, partition_count(source.n_rows, width_of(source)))
             blocks = list(source.read(range(run * length, last)))
             return _Sent(self._send(_Run(partial(_held, blocks), sum(block.rows.nbytes for block in blocks))))
         read, argument = source.ship(run, length)

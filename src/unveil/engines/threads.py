@@ -15,7 +15,7 @@ from functools import cache, partial
 from itertools import chain, islice
 from typing import Any
 
-from unveil.core.partition import partition_count
+from unveil.core.partition import partition_count, width_of
 from unveil.core.protocols import Block, Source, Step
 from unveil.core.statistics import Statistics, TreeSum, subtrees
 from unveil.kernels.blas import single_threaded_blas
@@ -71,6 +71,14 @@ class Threads:
             for results in self._results(partial(_apply, function), source, None):
                 yield from results
 
+    def share(self, function: Callable[[Any], Any], items: Iterable[Any]) -> Iterable[Any]:
+        """`function` of each item, in order, on the threads; not to be called from within one of them.
+
+        >>> list(Threads(workers=2).share(abs, [-1, 2, -3]))
+        [1, 2, 3]
+        """
+        return map(function, items) if self.count == 1 else _pool(self.count).map(function, items)
+
     def _results(
         self, task: Callable[[int, Iterable[Block]], Any], source: Source, partitions: Sequence[int] | None
     ) -> Iterator[Any]:
@@ -87,7 +95,7 @@ class Threads:
 
     def _runs(self, source: Source, partitions: Sequence[int] | None) -> Iterator[tuple[int, Iterable[Block]]]:
         """Rows that any thread can reach: neighbours travel together, so that there is little to hand out."""
-        every = range(partition_count(source.n_rows, source.n_columns)) if partitions is None else partitions
+        every = range(partition_count(source.n_rows, width_of(source))) if partitions is None else partitions
         fair = max(len(every) // (RUNS * self.count), 1)
         size = 1 << (fair.bit_length() - 1)  # a power of two, so that a run is a subtree of the sum
         return ((first, _Lazy(source, every[first : first + size])) for first in range(0, len(every), size))

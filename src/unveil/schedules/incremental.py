@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from unveil.core.partition import partition_count, partition_rows
+from unveil.core.partition import partition_count, partition_rows, width_of
 from unveil.core.protocols import Expectation, Model, Params, Schedule, Work
 from unveil.core.statistics import Statistics, tree_sum
 
@@ -94,8 +94,8 @@ class Incremental(Schedule):
         return Visit(fresh, float(fresh["free_energy"]) - work.model.energy(fresh, params))
 
     def _groups(self, work: Work) -> Iterator[range]:
-        per_group = -(-self.batch_rows // partition_rows(work.source.n_columns))
-        count = partition_count(work.source.n_rows, work.source.n_columns)
+        per_group = -(-self.batch_rows // partition_rows(width_of(work.source)))
+        count = partition_count(work.source.n_rows, width_of(work.source))
         return (range(first, min(first + per_group, count)) for first in range(0, count, per_group))
 
 

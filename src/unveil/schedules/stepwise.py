@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from unveil.core.partition import partition_count, partition_rows
+from unveil.core.partition import partition_count, partition_rows, width_of
 from unveil.core.protocols import Params, Piece, Schedule, Work
 from unveil.core.statistics import Statistics, tree_sum
 
@@ -88,7 +88,7 @@ class Stepwise(Schedule):
 
     def _batches(self, work: Work) -> Iterator[tuple[range, Piece | None]]:
         """Runs of partitions, or pieces of each in turn."""
-        size, count = partition_rows(work.source.n_columns), partition_count(work.source.n_rows, work.source.n_columns)
+        size, count = partition_rows(width_of(work.source)), partition_count(work.source.n_rows, width_of(work.source))
         pieces = 1 << max((min(size, work.source.n_rows) // self.batch_rows).bit_length() - 1, 0)
         if pieces > 1:
             return ((range(one, one + 1), Piece(number, pieces)) for one in range(count) for number in range(pieces))
@@ -97,7 +97,7 @@ class Stepwise(Schedule):
 
     @staticmethod
     def _rows(work: Work, batch: range, piece: Piece | None) -> int:
-        size = partition_rows(work.source.n_columns)
+        size = partition_rows(width_of(work.source))
         rows = min(batch.stop * size, work.source.n_rows) - batch.start * size
         if piece is None:
             return rows

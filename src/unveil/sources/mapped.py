@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from unveil.core.partition import partition_rows
+from unveil.core.partition import partition_rows, width_of
 from unveil.core.protocols import Block, Source
 
 
@@ -33,6 +33,11 @@ class Mapped(ABC):
     def n_columns(self) -> int:
         """Number of columns."""
         return self.source.n_columns
+
+    @property
+    def width(self) -> int:
+        """Cells of a row, as partitions go by them."""
+        return width_of(self.source)
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -60,7 +65,7 @@ class Mapped(ABC):
 
     def _ship(self, ship: Callable[..., Any], run: int, length: int) -> tuple[Callable[..., Iterator[Block]], Any]:
         read, argument = ship(run, length)
-        rows = length * partition_rows(self.n_columns)
+        rows = length * partition_rows(self.width)
         return partial(_changed, self.mapping(run * rows, (run + 1) * rows), read), argument
 
 
