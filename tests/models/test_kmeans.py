@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from unveil.core.partition import partition_bounds, partition_count
 from unveil.core.protocols import Block
 from unveil.core.statistics import tree_sum
-from unveil.models.assignment import Plain, Pruned
+from unveil.models.assignment import Direct, Elkan, Hamerly, Plain, Pruned
+from unveil.models.choice import choose
+from unveil.models.filtering import Filtered
 from unveil.models.kmeans import (
     AssignmentsFixed,
     Centres,
     KMeans,
-    choose,
-    nearest,
     squared_distances,
     squared_distances_to,
 )
@@ -197,16 +197,18 @@ def test_empty_cluster_keeps_its_mean_and_is_counted():
     params = model.start([[0.0], [2.0], [50.0]])
     statistics, _ = one_pass(model, params, list(blocks_of(rows)), {})
     assert model.maximise(statistics, params).centres.tolist() == [[0.5], [2.0], [50.0]]
-    assert model.events(statistics, params) == {"empty": 1}
+    assert model.events(statistics, params) == {"emptied": 1}
+    assert model.dead(statistics).tolist() == [2]
     assert float(statistics["counts"].sum()) == float(statistics["weight"]) == 3
 
 
 def test_ties_go_to_the_lowest_index():
     rows = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 3.0]])
     centres = np.array([[9.0, 9.0], [1.0, 0.0], [0.0, 0.0], [1.0, 0.0], [0.0, 0.0]])
-    for assignment in (Plain(), Pruned()):
+    for assignment in (Plain(), Hamerly(), Pruned(), Elkan(), Filtered().ready(rows, np.zeros(2)), Direct()):
         model = KMeans(5, np.zeros(2), assignment)
-        assert nearest(model.prepare(model.start(centres)), rows).tolist() == [2, 1, 1]
+        labels, squares = model.label(model.prepare(model.start(centres)), Block(0, 0, rows))
+        assert (labels.tolist(), squares.tolist()) == ([2, 1, 1], [0.0, 0.0, 9.25])
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
@@ -222,15 +224,17 @@ def test_float32_rows_in_any_layout_equal_their_float64_copies(order):
         assert all(np.array_equal(one[name], other[name]) for name in one)
 
 
-def test_prediction_measures_exact_distances():
+@pytest.mark.parametrize("assignment", [Plain(), Direct()])
+def test_prediction_measures_exact_distances(assignment):
     rows = np.random.default_rng(10).normal(size=(200, 6)) + 1e8
-    model = KMeans(11, rows.mean(axis=0))
+    model = KMeans(11, rows.mean(axis=0), assignment)
     plan = model.prepare(model.start(rows[:11]))
     expected = oracle_distances(rows - model.shift, plan.centres)
-    labels = nearest(plan, rows)
+    labels, squares = model.label(plan, Block(0, 0, rows))
     np.testing.assert_array_equal(labels, expected.argmin(axis=1))
     np.testing.assert_allclose(squared_distances(plan, rows), expected, rtol=1e-12)
-    np.testing.assert_allclose(squared_distances_to(plan, rows, labels), expected.min(axis=1), rtol=1e-12)
+    np.testing.assert_array_equal(squares, squared_distances_to(plan, rows, labels))
+    np.testing.assert_allclose(squares, expected.min(axis=1), rtol=1e-12)
     np.testing.assert_array_equal(model.locate(model.start(rows[:11])), rows[:11])
 
 
@@ -245,6 +249,7 @@ def test_stops_when_nothing_changes_or_hardly_moves():
 
 
 def test_the_chosen_policy_fits_the_table():
-    assert isinstance(choose(200_000, 32, 100), Pruned)
-    assert isinstance(choose(10**9, 32, 100), Plain)
-    assert isinstance(choose(200_000, 2, 3), Plain)
+    assert isinstance(choose(200_000, 64, 100), Pruned)
+    assert isinstance(choose(10**9, 64, 100), Plain)
+    assert isinstance(choose(200_000, 2, 3), Filtered)
+    assert isinstance(choose(200, 2, 3), Direct)

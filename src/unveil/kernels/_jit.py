@@ -29,5 +29,6 @@ def inlined(function: F) -> F:
 
 def strict(function: F) -> F:
     """A kernel that rounds after every operation, so that NumPy gives the same bits."""
-    jitted: F = numba.njit(nogil=True, cache=True, error_model="numpy")(function)
+    # said in so many words, since otherwise the flags of a kernel that calls it would hold for it too
+    jitted: F = numba.njit(nogil=True, cache=True, error_model="numpy", fastmath=False)(function)
     return jitted

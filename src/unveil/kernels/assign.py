@@ -35,8 +35,10 @@ class Filter(NamedTuple):
     shift: NDArray[np.float64]  # (d,), subtracted from rows
     scale: float  # a power of two that brings the centres near 1
     doubled: NDArray[Any]  # (k, d), -2 c, scaled, in the precision of the filter
+    blocks: NDArray[Any]  # (k * d,), the same as `unveil.kernels.lanes` wants them; empty where columns are many
     norms: NDArray[Any]  # (k,), ‖c‖², scaled
     halves: NDArray[Any]  # (k,), half the distance to the nearest other centre, scaled, rounded down
+    between: NDArray[Any]  # (k, k), half the distance of all pairs, rounded down; empty where nobody asked
     reach: float  # max ‖c‖, scaled, rounded up
     unit: float  # unit roundoff of the filter
     size: int  # centres in a group

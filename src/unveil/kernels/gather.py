@@ -1,12 +1,15 @@
-"""Counts, sums and scatter of clusters within one partition: functions of the labels alone.
+"""Counts and sums of clusters within one partition: functions of the labels alone.
 
-Each cluster is taken about an anchor a, its first row in the partition: with T = Σ w (x - a) and Q = Σ w ‖x - a‖²,
-the sum is n a + T and the scatter about the partition's own mean is Q - ‖T‖² / n. Since a lies in the cluster, little
-cancels, however far the cluster is from the origin. Given the scatter, the cost at any centres is
+When few rows change their cluster, only those are taken out of one sum and put into another. That such sums do not
+depend on the path is due to their double precision (`unveil.kernels.twofold`): they are rounded once, when they are
+read. So a partition that lost its memory, or another way to the same labels, gives the same bits.
 
-    Σ w ‖x - c‖² = scatter + n ‖mean - c‖²,
+With q = Σ w ‖x‖² over all rows, which no label changes, the cost at any centres c is
 
-a sum of terms that are not negative: nothing cancels, and no row is read.
+    Σ w ‖x - c(x)‖² = (q - Σ_c ‖sum_c‖² / n_c) + Σ_c n_c ‖mean_c - c‖²
+
+The first part, the scatter, is small against q where clusters are tight; it is taken in double precision as well. It
+is a function of the labels, so a partition in which none changed remembers it.
 """
 
 from __future__ import annotations
@@ -15,15 +18,23 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from unveil.kernels._jit import inlined, kernel
+from unveil.kernels._jit import inlined, strict
+from unveil.kernels.twofold import add, lacking, product
+
+LANES = 32  # running sums
 
 
 class Tally(NamedTuple):
-    """Counts (k,), sums (k, d) and scatter (k,) of the clusters of a partition."""
+    """What a partition knows of its clusters; `low` continues what comes before it."""
 
-    counts: Any
-    sums: Any
-    scatter: Any
+    members: Any  # (k,), rows with weight
+    counts: Any  # (k,), weights
+    counts_low: Any
+    sums: Any  # (k, d)
+    sums_low: Any
+    squares: Any  # (d,), of all rows, column by column
+    squares_low: Any
+    scatter: Any  # (1,), the part of the cost that centres do not change
 
 
 def account(
@@ -34,100 +45,170 @@ def account(
     `known` is the tally of the labels `before`; it is left as it is. None where there are none, and `before` is empty.
     """
     k, d = centres.shape
-    tally = Tally(np.empty(k), np.empty((k, d)), np.empty(k))
-    marks, room = np.zeros((2, k), np.bool_), np.empty((2, k, d))
-    old = tally if known is None else known
-    changed, inertia = _account(rows, shift, weights, before, labels, old, tally, centres, marks, room[0], room[1])
-    return tally, changed, inertia
+    changed = len(labels) if known is None else int(np.count_nonzero(before != labels))
+    if known is None:
+        tally = _room(k, d)._replace(squares=np.zeros(d), squares_low=np.zeros(d))
+        _measure(rows, shift, weights, tally)
+        _advance(rows, shift, weights, before, labels, tally, tally, True, np.zeros((2, d)))
+    elif changed:
+        tally, fresh = (
+            _room(k, d)._replace(squares=known.squares, squares_low=known.squares_low),
+            2 * changed > len(labels),
+        )
+        _advance(rows, shift, weights, before[:0] if fresh else before, labels, known, tally, fresh, np.zeros((2, d)))
+        if not fresh and _lost_digits(known, tally):
+            _advance(rows, shift, weights, before[:0], labels, known, tally, True, np.zeros((2, d)))
+    else:
+        tally = known
+    return tally, changed, float(tally.scatter[0] + _away(tally, centres, np.zeros(d)))
 
 
-@kernel  # one call, since threads wait for each other after each; scratch is made outside, which compiles faster
-def _account(
-    rows: Any,
-    shift: Any,
-    weights: Any,
-    before: Any,
-    labels: Any,
-    known: Any,
-    tally: Any,
-    centres: Any,
-    marks: Any,
-    anchors: Any,
-    squares: Any,
-) -> Any:
-    fresh, counts, sums, scatter = marks[0], tally.counts, tally.sums, tally.scatter
-    changed = _compare(before, labels, fresh)
-    for c in range(len(counts)):
-        if not fresh[c]:
-            counts[c], scatter[c] = known.counts[c], known.scatter[c]
-            for j in range(sums.shape[1]):
-                sums[c, j] = known.sums[c, j]
-    if changed > 0:
-        _gather(rows, shift, weights, labels, fresh, counts, sums, scatter, marks[1], anchors, squares)
-    total = 0.0
-    for c in range(len(counts)):
-        if counts[c] > 0:
-            away = 0.0
-            for j in range(centres.shape[1]):
-                gap = sums[c, j] / counts[c] - centres[c, j]
-                away += gap * gap
-            total += scatter[c] + counts[c] * away
-    return changed, total
+def _room(k: int, d: int) -> Tally:
+    """Room for all but the squares."""
+    counts, counts_low, sums, sums_low = np.empty(k), np.empty(k), np.empty((k, d)), np.empty((k, d))
+    return Tally(np.empty(k, np.int64), counts, counts_low, sums, sums_low, None, None, np.empty(1))
 
 
-@inlined
-def _compare(before: Any, after: Any, fresh: Any) -> int:
-    """Number of labels that differ; the clusters they left or joined are marked in `fresh`."""
-    if len(before) == 0:
-        for c in range(len(fresh)):
-            fresh[c] = True
-        return len(after)
-    changed = 0
-    for i in range(len(after)):
-        if before[i] != after[i]:
-            fresh[before[i]] = True
-            fresh[after[i]] = True
-            changed += 1
-    return changed
+def _measure(rows: Any, shift: Any, weights: Any, tally: Tally) -> None:
+    """Squares of all rows: every so many rows share a running sum, so that one need not wait for the last."""
+    d = len(shift)
+    together = max(LANES // d, 1)
+    heavy = np.repeat(weights, d) if len(weights) else np.empty(0)
+    room = np.zeros((2, together * d))
+    _add_squares(rows.reshape(-1), np.tile(shift, together), heavy, room[0], room[1], tally.squares, tally.squares_low)
 
 
-@inlined
-def _gather(
-    rows: Any,
-    shift: Any,
-    weights: Any,
-    labels: Any,
-    fresh: Any,
-    counts: Any,
-    sums: Any,
-    scatter: Any,
-    seen: Any,
-    anchors: Any,
-    squares: Any,
-) -> None:
-    """Compute afresh, in row order, the clusters marked in `fresh`; leave the others as they are."""
-    weighted = len(weights) > 0
-    k, d = sums.shape
-    for c in range(k):
-        if fresh[c]:
-            counts[c], scatter[c] = 0.0, 0.0
-            for j in range(d):
-                sums[c, j] = 0.0
-                squares[c, j] = 0.0
+@strict
+def _add_squares(cells: Any, shift: Any, weights: Any, high: Any, low: Any, squares: Any, squares_low: Any) -> None:
+    """Add w (cell - shift)² to its column; `shift` and the running sums repeat the columns several times."""
+    weighted, period = len(weights) > 0, len(shift)
+    for start in range(0, len(cells), period):
+        here = cells[start : start + period]
+        for p in range(len(here)):
+            gap = here[p] - shift[p]
+            more, less = product(gap, gap)
+            if weighted:
+                rest, weight = less, weights[start + p]
+                more, less = product(more, weight)
+                less += rest * weight
+            high[p], low[p] = add(high[p], low[p], more, less)
+    for p in range(period):
+        j = p % len(squares)
+        squares[j], squares_low[j] = add(squares[j], squares_low[j], high[p], low[p])
+
+
+@strict
+def _regroup(rows: Any, shift: Any, weights: Any, before: Any, labels: Any, tally: Any) -> None:
+    """Take rows whose label changed out of the cluster they had, if they had one, and put them into the new one."""
+    weighted, fresh = len(weights) > 0, len(before) == 0
+    members, counts, less, sums, low = tally.members, tally.counts, tally.counts_low, tally.sums, tally.sums_low
     for i in range(len(labels)):
-        cluster, weight = np.uint32(labels[i]), (weights[i] if weighted else 1.0)
-        if fresh[cluster] and weight > 0:
-            if not seen[cluster]:
-                seen[cluster] = True
-                for j in range(d):
-                    anchors[cluster, j] = rows[i, j] - shift[j]
-            counts[cluster] += weight
+        if fresh or before[i] != labels[i]:
+            weight, new = weights[i] if weighted else 1.0, np.uint32(labels[i])
+            if weight > 0:
+                if not fresh:
+                    old = np.uint32(before[i])
+                    _move(rows, shift, i, -weight, weighted, old, -1, members, counts, less, sums, low)
+                _move(rows, shift, i, weight, weighted, new, 1, members, counts, less, sums, low)
+
+
+@inlined
+def _move(
+    rows: Any,
+    shift: Any,
+    i: int,
+    weight: float,
+    weighted: bool,
+    c: Any,
+    sign: int,
+    members: Any,
+    counts: Any,
+    counts_low: Any,
+    high: Any,
+    low: Any,
+) -> None:
+    """Add row `i` to cluster `c`; a negative weight takes it out."""
+    members[c] += sign
+    if members[c] == 0:  # nothing is left, not even of rounding
+        counts[c], counts_low[c] = 0.0, 0.0
+        for j in range(len(shift)):
+            high[c, j], low[c, j] = 0.0, 0.0
+    elif weighted:
+        counts[c], counts_low[c] = add(counts[c], counts_low[c], weight, 0.0)
+        for j in range(len(shift)):
+            more, less = product(rows[i, j] - shift[j], weight)
+            high[c, j], low[c, j] = add(high[c, j], low[c, j], more, less)
+    else:
+        counts[c] += weight
+        for j in range(len(shift)):
+            high[c, j], low[c, j] = add(high[c, j], low[c, j], weight * (rows[i, j] - shift[j]), 0.0)
+
+
+@strict
+def _lost_digits(known: Any, tally: Any) -> bool:
+    """Whether so much was taken out of a cluster that what is left may lack digits."""
+    for c in range(len(known.counts)):
+        if tally.members[c] > 0 and tally.counts[c] < known.counts[c] * 1e-9:
+            return True
+        for j in range(known.sums.shape[1]):
+            if tally.members[c] > 0 and abs(tally.sums[c, j]) < abs(known.sums[c, j]) * 1e-9:
+                return True
+    return False
+
+
+@strict
+def _advance(
+    rows: Any, shift: Any, weights: Any, before: Any, labels: Any, known: Any, tally: Any, fresh: bool, room: Any
+) -> None:
+    """Fill `tally` from what is `known`, or from nothing, and the labels that changed.
+
+    All in one call: threads that hand the interpreter to each other between steps would wait longer than they work.
+    """
+    members, counts, less, sums, low = tally.members, tally.counts, tally.counts_low, tally.sums, tally.sums_low
+    for c in range(len(members)):
+        members[c], counts[c], less[c] = 0, 0.0, 0.0
+        if not fresh:
+            members[c], counts[c], less[c] = known.members[c], known.counts[c], known.counts_low[c]
+        for j in range(len(shift)):
+            sums[c, j] = 0.0 if fresh else known.sums[c, j]
+            low[c, j] = 0.0 if fresh else known.sums_low[c, j]
+    _regroup(rows, shift, weights, before, labels, tally)
+    tally.scatter[0] = _scatter(tally, room)
+
+
+@strict
+def _scatter(tally: Any, room: Any) -> float:
+    """q - Σ_c ‖sum_c‖² / n_c."""
+    members, counts, less, sums, low = tally.members, tally.counts, tally.counts_low, tally.sums, tally.sums_low
+    taken, taken_low, d = room[0], room[1], room.shape[1]
+    for c in range(len(members)):
+        if members[c] > 0:
+            count, rest, share = counts[c], less[c], 1.0 / counts[c]
             for j in range(d):
-                gap = (rows[i, j] - shift[j]) - anchors[cluster, j]
-                sums[cluster, j] += weight * gap
-                squares[cluster, j] += weight * gap * gap
-    for c in range(k):
-        if seen[c]:
-            for j in range(d):
-                scatter[c] += max(squares[c, j] - sums[c, j] * (sums[c, j] / counts[c]), 0.0)
-                sums[c, j] += counts[c] * anchors[c, j]
+                mean = sums[c, j] / count
+                square, lost = product(sums[c, j], mean)
+                left = lacking(sums[c, j], low[c, j], mean, count, rest)
+                lost += sums[c, j] * (left * share) + low[c, j] * mean
+                taken[j], taken_low[j] = add(taken[j], taken_low[j], square, lost)
+    total, total_low = 0.0, 0.0
+    for j in range(d):
+        total, total_low = add(total, total_low, tally.squares[j], tally.squares_low[j])
+        total, total_low = add(total, total_low, -taken[j], -taken_low[j])
+    return max(total, 0.0) if total < np.inf else np.inf
+
+
+@strict
+def _away(tally: Any, centres: Any, room: Any) -> float:
+    """Σ_c n_c ‖mean_c - c‖²."""
+    members, counts, less, sums, low = tally.members, tally.counts, tally.counts_low, tally.sums, tally.sums_low
+    total = 0.0
+    for c in range(len(centres)):
+        if members[c] > 0:
+            count, rest, share = counts[c], less[c], 1.0 / counts[c]
+            for j in range(len(room)):
+                mean = sums[c, j] / count
+                gap = (mean - centres[c, j]) + lacking(sums[c, j], low[c, j], mean, count, rest) * share
+                room[j] += count * gap * gap
+    for j in range(len(room)):
+        total += room[j]
+    return total

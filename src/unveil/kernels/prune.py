@@ -148,10 +148,11 @@ def _load(members: Any, count: int, rows: Any, swept: Any, room: Any) -> int:
     n = 0
     for q in range(count):
         p = np.uint32(members[q])
-        members[n] = p
-        for j in range(rows.shape[1]):
-            room[n, j] = rows[p, j]
-        n += not swept[p]
+        if not swept[p]:
+            members[n] = p
+            for j in range(rows.shape[1]):
+                room[n, j] = rows[p, j]
+            n += 1
     return n
 
 

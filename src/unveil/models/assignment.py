@@ -1,13 +1,13 @@
-"""How K-means finds the nearest centres: two policies, one answer.
+"""How K-means finds the nearest centres: several policies, one answer.
 
-Both give every row the label that the exact rule of `unveil.kernels.assign` gives it, so they agree to the last bit;
-they differ in what they remember from pass to pass and in how much they have to look at.
+All give every row the label that the exact rule of `unveil.kernels.assign` gives it, so they agree to the last bit;
+they differ in what they remember from pass to pass and in how much they have to look at. Which suits a table is said
+in `unveil.models.choice`; K-D tree filtering has a file of its own, `unveil.models.filtering`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from threading import local
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -15,61 +15,115 @@ from numpy.typing import NDArray
 
 from unveil.core.protocols import Array
 from unveil.kernels import gather
-from unveil.kernels.assign import Bounds, Filter, Packed, Tiles, label_all, make_tiles
-from unveil.kernels.prune import Work, revise
+from unveil.kernels.assign import Bounds, Filter, label_all, pack
+from unveil.kernels.elkan import label_each, revise_each
+from unveil.kernels.narrow import Turned, make_turned, sweep_narrow, turn
+from unveil.kernels.prune import loosen, revise
 from unveil.models import direct
+from unveil.models.filters import bare_filter, comparable, make_filter
+from unveil.models.workspace import drift_for, room_for, scratch_for, tile_for, work_for
 
-FOUR = 4  # kernels take centres in fours
-COARSE = 16  # the scale is a power of 2**16, so that it rarely changes between passes
-
-
-_threads = local()
+Floats = NDArray[np.float64]
+SKEW = 16  # rows more than needed: bounds of a row a power of two apart would push each other out of the cache
 
 
 class Known(NamedTuple):
     """Labels of a partition's rows, bounds on their distances, and the plan that both belong to."""
 
-    plan: Filter
+    plan: Any
     bounds: Bounds
+    kept: Any = None  # whatever else an assignment remembers
 
 
 class Assignment(Protocol):
     """Finds the nearest centre of every row of a partition."""
 
-    def group_size(self, n_clusters: int) -> int:
-        """Centres that share a lower bound, a multiple of four."""
+    def ready(self, rows: Array, shift: Floats) -> Assignment:
+        """Made ready for a table of which these are some rows."""
 
-    def assign(self, rows: Array, plan: Filter, known: Known | None) -> Known:
+    def plan(self, centres: Floats, shift: Floats) -> Any:
+        """What a pass needs of the centres; it has `centres` and `shift`."""
+
+    def assign(self, rows: Array, plan: Any, known: Known | None) -> Known:
         """Labels at the centres of `plan`; `known` is what an earlier pass returned, or None."""
 
     @property
     def account(self) -> Any:
-        """How counts, sums and scatter follow from labels: see `unveil.kernels.gather.account`."""
+        """How counts, sums and cost follow from labels: see `unveil.kernels.gather.account`."""
 
 
 @dataclass(frozen=True)
 class Plain:
-    """Every row against every centre, each pass. Remembers labels alone: four bytes a row.
+    """Every row against every centre, each pass.
 
-    Best where centres are few, or the table is so long that bounds do not fit in memory.
+    Remembers labels, and for few columns the rows as the vector kernel wants them, if there is room for that.
+
+    Parameters
+    ----------
+    thrifty : bool, default=False
+        Remember labels alone: four bytes a row.
+    """
+
+    thrifty: bool = False
+
+    account = staticmethod(gather.account)
+
+    def ready(self, rows: Array, shift: Floats) -> Assignment:
+        """As it is."""
+        return self
+
+    def plan(self, centres: Floats, shift: Floats) -> Filter:
+        """The filter."""
+        return make_filter(centres, shift)
+
+    def assign(self, rows: Array, plan: Filter, known: Known | None) -> Known:
+        """The full sweep."""
+        turned = None
+        if len(plan.blocks) and not self.thrifty:
+            again = known is not None and comparable(known.plan, plan)
+            turned = known.kept if again and known is not None else turned_all(rows, plan)
+        return Known(plan, labels_only(sweep(rows, plan, turned), plan), turned)
+
+
+@dataclass(frozen=True)
+class Hamerly:
+    """Rows that the triangle inequality vouches for are not looked at, the others go through the full sweep.
+
+    Remembers a label, an upper bound and one lower bound for each row, and the rows as the vector kernel wants them.
+    For few columns, where the sweep is so fast that finer bounds cost more than they spare.
     """
 
     account = staticmethod(gather.account)
 
-    def group_size(self, n_clusters: int) -> int:
-        """All centres together."""
-        return -(-n_clusters // FOUR) * FOUR
+    def ready(self, rows: Array, shift: Floats) -> Assignment:
+        """As it is."""
+        return self
+
+    def plan(self, centres: Floats, shift: Floats) -> Filter:
+        """The filter."""
+        return make_filter(centres, shift)
 
     def assign(self, rows: Array, plan: Filter, known: Known | None) -> Known:
-        """The full sweep."""
-        labels = label(rows, plan).labels
-        nothing = np.empty(0, plan.norms.dtype)
-        return Known(plan, Bounds(labels, nothing, nothing.reshape(1, 0)))
+        """Start from what is known, if it was measured on the same scale."""
+        if len(plan.blocks) == 0:  # too many columns for the vector kernel
+            return Pruned(groups=1).assign(rows, plan, known)
+        after, every, none = room_for(rows, plan), all_of(rows), make_turned(0, 0, plan.norms.dtype)
+        if known is None or not comparable(known.plan, plan):
+            turned = turned_all(rows, plan)
+            sweep_narrow(rows, turned, plan, every, tile_for(plan), after)
+            return Known(plan, after, turned)
+        queue, bar = np.empty(len(rows) + 1, np.int32), np.empty(len(rows), plan.norms.dtype)
+        count = loosen(known.bounds, after, drift_for(known.plan, plan), plan, queue, bar)
+        if count > len(rows) // 2:  # turning the rows one by one would take as long as looking at all of them
+            sweep_narrow(rows, known.kept, plan, every, tile_for(plan), after)
+        else:
+            sweep_narrow(rows, none, plan, queue[:count], tile_for(plan), after)
+        return Known(plan, after, known.kept)
 
 
 @dataclass(frozen=True)
 class Pruned:
-    """Rows that the triangle inequality vouches for are not looked at.
+    """Rows that the triangle inequality vouches for are not looked at, the others only at some groups of centres.
 
     Remembers a label, an upper bound and `groups` lower bounds for each row.
 
@@ -83,16 +137,53 @@ class Pruned:
 
     account = staticmethod(gather.account)
 
-    def group_size(self, n_clusters: int) -> int:
-        """Eight centres or more to a group."""
-        size = max(-(-n_clusters // self.groups), 8)
-        return -(-size // FOUR) * FOUR
+    def ready(self, rows: Array, shift: Floats) -> Assignment:
+        """As it is."""
+        return self
+
+    def plan(self, centres: Floats, shift: Floats) -> Filter:
+        """The filter, with its groups."""
+        return make_filter(centres, shift, self.groups)
 
     def assign(self, rows: Array, plan: Filter, known: Known | None) -> Known:
         """Start from what is known, if it was measured on the same scale."""
-        if known is None or known.plan.scale != plan.scale or known.plan.unit != plan.unit:
+        if known is None or not comparable(known.plan, plan):
             return Known(plan, label(rows, plan))
-        return Known(plan, revised(rows, plan, known.bounds, _drift(known.plan, plan)))
+        return Known(plan, revised(rows, plan, known.bounds, drift_for(known.plan, plan)))
+
+
+@dataclass(frozen=True)
+class Elkan:
+    """Only centres whose own bound is undercut are measured.
+
+    Remembers a label, an upper bound and a lower bound for every centre: for many columns and not too many clusters.
+    """
+
+    account = staticmethod(gather.account)
+
+    def ready(self, rows: Array, shift: Floats) -> Assignment:
+        """As it is."""
+        return self
+
+    def plan(self, centres: Floats, shift: Floats) -> Filter:
+        """The filter, with the distances of all pairs of centres."""
+        return make_filter(centres, shift, pairs=True)
+
+    def assign(self, rows: Array, plan: Filter, known: Known | None) -> Known:
+        """Start from what is known, if it was measured on the same scale."""
+        m, k, dtype = len(rows), len(plan.centres), plan.norms.dtype
+        scratch = scratch_for(rows, plan)
+        if known is None or not comparable(known.plan, plan):
+            after, spare = (
+                Bounds(np.empty(m, np.int32), np.empty(m, dtype), np.empty((k, m + SKEW), dtype)) for _ in range(2)
+            )
+            pack(rows, plan, all_of(rows), scratch.packed)
+            label_each(rows, plan, scratch.packed, scratch.tiles.scores, after)
+            return Known(plan, after, spare)
+        # two sets of bounds take turns: so many of them would take longer to map than to fill
+        queue, room, after = np.empty(m + 1, np.int32), np.empty(m, dtype), known.kept
+        revise_each(rows, plan, known.bounds, after, drift_for(known.plan, plan), scratch.packed, queue, room)
+        return Known(plan, after, known.bounds)
 
 
 @dataclass(frozen=True)
@@ -101,98 +192,60 @@ class Direct:
 
     account = staticmethod(direct.account)
 
-    def group_size(self, n_clusters: int) -> int:
-        """All centres together."""
-        return -(-n_clusters // FOUR) * FOUR
+    def ready(self, rows: Array, shift: Floats) -> Assignment:
+        """As it is."""
+        return self
+
+    def plan(self, centres: Floats, shift: Floats) -> Filter:
+        """The centres as they are."""
+        return bare_filter(centres, shift)
 
     def assign(self, rows: Array, plan: Filter, known: Known | None) -> Known:
         """The nearest by distance, the first of equals."""
         labels = np.argmin(direct.distances(rows, plan.shift, plan.centres), axis=1).astype(np.int32)
-        nothing = np.empty(0, plan.norms.dtype)
-        return Known(plan, Bounds(labels, nothing, nothing.reshape(1, 0)))
+        return Known(plan, labels_only(labels, plan))
 
 
-def make_filter(centres: NDArray[np.float64], shift: NDArray[np.float64], group_size: int) -> Filter:
-    """What the kernels need of the centres; float32 where that tells neighbouring centres apart, else float64."""
-    k, d = centres.shape
-    reach = float(_norms(centres).max())
-    exponent = COARSE * round(float(np.log2(reach)) / COARSE) if 0 < reach < np.inf else 0
-    scale = 2.0**-exponent
-    apart = _nearest_squared(centres * scale)
-    blur = _unit(np.float32) * (d + 8) * (2 * reach * scale) ** 2
-    dtype = np.dtype(np.float32 if 64 * blur <= np.median(apart) else np.float64)
-    empty = -k % FOUR  # centres at infinity, which nothing is near
-    scaled = np.concatenate([centres * scale, np.zeros((empty, d))])
-    norms = np.concatenate([np.einsum("ij,ij->i", scaled[:k], scaled[:k]), np.full(empty, np.inf)])
-    unit = _unit(dtype)
-    halves = np.concatenate([np.sqrt(apart) / 2 * (1 - 4 * unit), np.zeros(empty)])
-    reach = reach * scale * (1 + (d + 8) * unit)
-    doubled = np.ascontiguousarray(-2 * scaled, dtype=dtype)
-    return Filter(
-        centres,
-        shift,
-        scale,
-        doubled,
-        norms.astype(dtype),
-        halves.astype(dtype),
-        reach,
-        unit,
-        min(group_size, k + empty),
-    )
+def labels_only(labels: NDArray[np.int32], plan: Filter) -> Bounds:
+    """Labels without bounds."""
+    nothing = np.empty(0, plan.norms.dtype)
+    return Bounds(labels, nothing, nothing.reshape(1, 0))
+
+
+def sweep(rows: Array, plan: Filter, turned: Turned | None = None) -> NDArray[np.int32]:
+    """Labels of all rows, from nothing; `turned` is the rows as the vector kernel wants them, if they are at hand."""
+    if len(plan.blocks) == 0:
+        return np.asarray(label(rows, plan).labels)
+    bounds = labels_only(np.empty(len(rows), np.int32), plan)
+    here = make_turned(0, 0, plan.norms.dtype) if turned is None else turned
+    sweep_narrow(rows, here, plan, all_of(rows), tile_for(plan), bounds)
+    return np.asarray(bounds.labels)
 
 
 def label(rows: Array, plan: Filter) -> Bounds:
-    """Labels and bounds of all rows, from nothing."""
-    bounds, scratch = _room(rows, plan), _scratch_for(rows, plan)
-    label_all(rows, plan, np.arange(len(rows), dtype=np.int32), scratch.packed, scratch.tiles, bounds)
+    """Labels and bounds of all rows, from nothing, by products with all centres."""
+    bounds, scratch = room_for(rows, plan), scratch_for(rows, plan)
+    label_all(rows, plan, all_of(rows), scratch.packed, scratch.tiles, bounds)
     return bounds
 
 
 def revised(rows: Array, plan: Filter, before: Bounds, drift: Array) -> Bounds:
     """Labels and bounds at the centres of `plan`, from those before the centres moved by `drift`."""
-    after, scratch = _room(rows, plan), _scratch_for(rows, plan)
-    if scratch.work is None:
-        scratch.work = _work(rows, len(after.lower), plan)
-    revise(rows, plan, before, drift, scratch.packed, scratch.work, scratch.tiles, after)
+    after, scratch = room_for(rows, plan), scratch_for(rows, plan)
+    revise(rows, plan, before, drift, scratch.packed, work_for(rows, plan), scratch.tiles, after)
     return after
 
 
-def _room(rows: Array, plan: Filter) -> Bounds:
-    """New arrays for what is to be remembered."""
-    m, groups, dtype = len(rows), -(-len(plan.norms) // plan.size), plan.norms.dtype
-    return Bounds(np.empty(m, np.int32), np.empty(m, dtype), np.empty((groups, m), dtype))
+def turned_all(rows: Array, plan: Filter) -> Turned:
+    """The rows as the vector kernel wants them."""
+    turned = make_turned(rows.shape[0], rows.shape[1], plan.norms.dtype)
+    turn(rows, plan, all_of(rows), turned)
+    return turned
 
 
-@dataclass
-class Scratch:
-    """Room that a thread uses again and again, since fresh memory must be mapped page by page."""
-
-    key: Any
-    packed: Packed
-    tiles: Tiles
-    work: Work | None = None  # for pruning only
-
-
-def _scratch_for(rows: Array, plan: Filter) -> Scratch:
-    """This thread's room for rows and centres of this shape."""
-    dtype, (m, d) = plan.norms.dtype, rows.shape
-    key = m, d, plan.doubled.shape, plan.size, dtype
-    kept: Scratch | None = getattr(_threads, "scratch", None)
-    if kept is None or kept.key != key:
-        groups = -(-len(plan.norms) // plan.size)
-        packed = Packed(np.empty((m, d), dtype), np.empty(m, dtype), np.empty(m, dtype))
-        kept = _threads.scratch = Scratch(key, packed, make_tiles(len(plan.norms), groups, dtype))
-    return kept
-
-
-def _work(like: Array, groups: int, plan: Filter) -> Work:
-    dtype, (m, d) = plan.norms.dtype, like.shape
-    best, bar, first, second = (np.empty(m, dtype) for _ in range(4))
-    wanted, where = np.empty(m, np.int32), np.empty(m, np.int32)
-    members, sizes = np.empty((groups, m + 1), np.int32), np.empty(groups, np.int64)
-    index, swept = np.empty(m + 1, np.int32), np.empty(m, np.bool_)
-    rows, scores = np.empty((m + 1, d), dtype), np.empty(m * plan.size, dtype)
-    return Work(index, best, swept, members, sizes, bar, wanted, rows, scores, first, second, where)
+def all_of(rows: Array) -> NDArray[np.int32]:
+    """Numbers of all rows."""
+    return np.arange(len(rows), dtype=np.int32)
 
 
 def readable(rows: Array) -> Array:
@@ -200,38 +253,3 @@ def readable(rows: Array) -> Array:
     view = np.ascontiguousarray(rows).view()
     view.flags.writeable = False
     return view
-
-
-def _unit(dtype: Any) -> float:
-    """Unit roundoff."""
-    return float(np.finfo(dtype).eps) / 2
-
-
-def _norms(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Euclidean norm of each row, safe from overflow and underflow."""
-    largest = np.abs(vectors).max(axis=1, initial=0.0)
-    safe = np.where(largest > 0, largest, 1.0)
-    scaled = vectors / safe[:, None]
-    return np.asarray(largest * np.sqrt(np.einsum("ij,ij->i", scaled, scaled)))
-
-
-def _drift(before: Filter, after: Filter) -> Array:
-    """How far each centre moved, in the units and precision of the filter, never below the truth."""
-    dtype, k = after.norms.dtype, len(after.centres)
-    moves = (after.centres - before.centres) * after.scale
-    drift = np.zeros(len(after.norms), dtype)
-    drift[:k] = np.sqrt(np.einsum("ij,ij->i", moves, moves)) * (1 + (len(after.shift) + 8) * after.unit)
-    return np.nextafter(drift, dtype.type(np.inf))
-
-
-def _nearest_squared(centres: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Squared distance of each centre to the nearest other, rounded down."""
-    norms = np.einsum("ij,ij->i", centres, centres)
-    slack = np.finfo(np.float64).eps * (centres.shape[1] + 8) * 4 * norms.max()
-    nearest = np.empty(len(centres))
-    for start in range(0, len(centres), 256):
-        part = slice(start, min(start + 256, len(centres)))
-        squared = norms[part, None] - 2 * (centres[part] @ centres.T) + norms
-        squared[np.arange(part.stop - start), np.arange(start, part.stop)] = np.inf
-        nearest[part] = squared.min(axis=1)
-    return np.maximum(nearest - slack, 0.0)

@@ -6,15 +6,20 @@ Distances are taken coordinate after coordinate, rounded after every operation: 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.kernels.gather import Tally
-
 Floats = NDArray[np.float64]
 SMALL = 1 << 19  # cells of the table times centres: about a millisecond
+
+
+class Brief(NamedTuple):
+    """Counts (k,) and sums (k, d) of the clusters of a partition; they are found anew in every pass."""
+
+    counts: Floats
+    sums: Floats
 
 
 def is_small(cells: int, n_clusters: int) -> bool:
@@ -38,16 +43,16 @@ def account(
     weights: Floats,
     before: NDArray[np.int32],
     labels: NDArray[np.int32],
-    known: Tally | None,
+    known: Brief | None,
     centres: Floats,
-) -> tuple[Tally, int, float]:
+) -> tuple[Brief, int, float]:
     """What `unveil.kernels.gather.account` does: the tally of `labels`, how many changed, and the cost."""
     k, x = len(centres), rows - shift
     share = weights if len(weights) else np.ones(len(x))
-    counts, sums = np.bincount(labels, share, k), np.zeros(centres.shape)
+    counts, sums = np.bincount(labels, share, k).astype(np.float64, copy=False), np.zeros(centres.shape)
     np.add.at(sums, labels, share[:, None] * x)
     means = sums / np.where(counts > 0, counts, 1.0)[:, None]
     scatter = np.bincount(labels, share * np.sum((x - means[labels]) ** 2, axis=1), k)
     away = np.where(counts > 0, np.sum((means - centres) ** 2, axis=1), 0.0)
     changed = len(labels) if len(before) == 0 else int(np.count_nonzero(before != labels))
-    return Tally(counts, sums, scatter), changed, float(np.sum(scatter + counts * away))
+    return Brief(counts, sums), changed, float(np.sum(scatter + counts * away))

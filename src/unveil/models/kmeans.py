@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,13 +26,9 @@ from unveil.core.statistics import Statistics
 from unveil.kernels.assign import Filter
 from unveil.kernels.distances import to_all, to_own
 from unveil.kernels.gather import Tally
-from unveil.models.assignment import Assignment, Direct, Known, Plain, Pruned, label, make_filter, readable
-from unveil.models.direct import distances, is_small
-
-BUDGET = 1 << 28  # bytes that bounds may take before they are no longer kept
-LONG = 1 << 24  # cells times clusters: some milliseconds a pass
-FEW = 16  # clusters below which every row is looked at anyway
-
+from unveil.models.assignment import Assignment, Known, Plain, readable
+from unveil.models.direct import distances
+from unveil.models.empty import Empty, Keep
 
 NONE = np.empty(0, np.int32)  # no labels
 NO_WEIGHTS = readable(np.empty(0))
@@ -43,22 +39,6 @@ class Centres:
     """Parameters of K-means."""
 
     centres: NDArray[np.float64]  # (k, d), in the frame
-
-
-class Empty(Protocol):
-    """What becomes of a centre to which no row belongs."""
-
-    def mend(self, means: NDArray[np.float64], counts: NDArray[np.float64], before: Centres) -> NDArray[np.float64]:
-        """Centres, given the means (anything where the count is zero)."""
-
-
-@dataclass(frozen=True)
-class Keep:
-    """An empty cluster stays where it is; rows may come back to it."""
-
-    def mend(self, means: NDArray[np.float64], counts: NDArray[np.float64], before: Centres) -> NDArray[np.float64]:
-        """The old centre where there is no new one."""
-        return np.where((counts > 0)[:, None], means, before.centres)
 
 
 class Memo(NamedTuple):
@@ -78,9 +58,9 @@ class KMeans(Model):
         Number of centres.
     shift : array of shape (d,)
         Origin of the frame, near the middle of the data. A large offset common to all rows then costs no digits.
-    assignment : Plain or Pruned
+    assignment : Assignment, default=Plain()
         How nearest centres are found. The answer does not depend on it.
-    empty : Keep
+    empty : Empty, default=Keep()
         What becomes of empty clusters.
 
     Examples
@@ -98,7 +78,7 @@ class KMeans(Model):
 
     n_clusters: int
     shift: NDArray[np.float64]
-    assignment: Assignment = field(default_factory=Pruned)
+    assignment: Assignment = field(default_factory=Plain)
     empty: Empty = field(default_factory=Keep)
 
     smooth = False  # assignments jump
@@ -113,7 +93,7 @@ class KMeans(Model):
 
     def prepare(self, params: Centres) -> Filter:
         """The centres as the kernels want them."""
-        return make_filter(params.centres, self.shift, self.assignment.group_size(self.n_clusters))
+        return self.assignment.plan(params.centres, self.shift)
 
     def expect(
         self,
@@ -148,17 +128,33 @@ class KMeans(Model):
         """Weighted means."""
         counts = statistics["counts"]
         means = statistics["sums"] / np.where(counts > 0, counts, 1.0)[:, None]
-        return Centres(self.empty.mend(means, counts, params))
+        return Centres(self.empty.mend(means, counts, params.centres))
 
     def energy(self, statistics: Statistics, params: Centres) -> float:
         """Minus the cost, but for the squared norms of the rows, which no centre changes."""
         norms = np.einsum("ij,ij->i", params.centres, params.centres)
         return float(2.0 * np.vdot(params.centres, statistics["sums"]) - statistics["counts"] @ norms)
 
-    def events(self, statistics: Statistics, params: Centres) -> Mapping[str, int]:
+    def dead(self, statistics: Statistics) -> NDArray[np.intp]:
         """Clusters that no row belongs to."""
-        empty = int(np.count_nonzero(statistics["counts"] <= 0))
-        return {"empty": empty} if empty else {}
+        return np.flatnonzero(statistics["counts"] <= 0)
+
+    def events(self, statistics: Statistics, params: Centres) -> Mapping[str, int]:
+        """How many clusters no row belongs to."""
+        return {"emptied": len(self.dead(statistics))}
+
+    def label(self, plan: Filter, block: Block) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """The nearest centre of each row of a block, the first of equals, and the squared distance to it."""
+        labels = self.assignment.assign(readable(block.rows), plan, None).bounds.labels
+        return labels, squared_distances_to(plan, block.rows, labels)
+
+    def apart(self, plan: Filter, block: Block) -> NDArray[np.float64]:
+        """Distance of each row of a block to each centre, (m, k)."""
+        return np.sqrt(squared_distances(plan, block.rows))
+
+    def framed(self, block: Block, which: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Some rows of a block, in the frame: what a centre on them would be."""
+        return np.asarray(block.rows[which] - self.shift, dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -181,35 +177,9 @@ class AssignmentsFixed:
         return bool(np.vdot(gap, gap) <= self.tol)
 
 
-def choose(n_rows: int, n_columns: int, n_clusters: int) -> Assignment:
-    """The policy for a table, by the work of a pass: rows times columns times clusters.
-
-    Direct where there is hardly any. Pruned where there is so much that bounds pay for their upkeep (and for compiling
-    more kernels), clusters are not too few for them to rule anything out, and they fit in 256 MB. Else plain.
-
-    >>> from unveil.models.kmeans import choose
-    >>> choose(200_000, 32, 100), choose(100_000, 2, 3), choose(10**9, 2, 100), choose(150, 4, 3)
-    (Pruned(groups=8), Plain(), Plain(), Direct())
-    """
-    if is_small(n_rows * n_columns, n_clusters):
-        return Direct()
-    pruned = Pruned()
-    groups = -(-n_clusters // pruned.group_size(n_clusters))
-    fits = 4 * n_rows * (groups + 2) <= BUDGET
-    long = n_rows * n_columns * n_clusters >= LONG and n_clusters >= FEW
-    return pruned if fits and long else Plain()
-
-
-def nearest(plan: Filter, rows: Array) -> NDArray[np.int32]:
-    """Label of each row."""
-    if is_small(rows.size, len(plan.centres)):
-        return np.argmin(distances(rows, plan.shift, plan.centres), axis=1).astype(np.int32)
-    return np.asarray(label(readable(rows), plan).labels)
-
-
 def squared_distances(plan: Filter, rows: Array) -> NDArray[np.float64]:
     """Squared distance of each row to each centre, (m, k)."""
-    if is_small(rows.size, len(plan.centres)):
+    if is_bare(plan):
         return distances(rows, plan.shift, plan.centres)
     out = np.empty((len(rows), len(plan.centres)))
     to_all(readable(rows), plan.shift, np.ascontiguousarray(plan.centres.T), out)
@@ -218,8 +188,25 @@ def squared_distances(plan: Filter, rows: Array) -> NDArray[np.float64]:
 
 def squared_distances_to(plan: Filter, rows: Array, labels: NDArray[np.int32]) -> NDArray[np.float64]:
     """Squared distance of each row to the centre that its label names."""
-    if is_small(rows.size, len(plan.centres)):
-        return distances(rows, plan.shift, plan.centres)[np.arange(len(rows)), labels]
+    if is_bare(plan):
+        return distances_to(rows, plan.shift, plan.centres, labels)
     out = np.empty(len(rows))
     to_own(readable(rows), plan.shift, plan.centres, labels, out)
     return out
+
+
+def distances_to(
+    rows: Array, shift: NDArray[np.float64], centres: NDArray[np.float64], labels: NDArray[np.int32]
+) -> NDArray[np.float64]:
+    """What `squared_distances_to` gives, in NumPy, coordinate after coordinate."""
+    total = np.zeros(len(rows))
+    with np.errstate(over="ignore", invalid="ignore"):
+        for column, (origin, coordinates) in enumerate(zip(shift, centres.T, strict=True)):
+            gaps = rows[:, column].astype(np.float64) - origin - coordinates[labels]
+            total += gaps * gaps
+    return total
+
+
+def is_bare(plan: Any) -> bool:
+    """Whether the plan was made for few rows: it has nothing for the kernels, and no kernel need be compiled."""
+    return isinstance(plan, Filter) and len(plan.norms) == 0

@@ -1,0 +1,64 @@
+"""K-means by K-D tree filtering, for few columns: see `unveil.kernels.tree`.
+
+The tree is part of the policy, the lists of its cells are the plan of a pass, and a partition remembers its rows in the
+order of the cells. A pass compares every row with the few centres of its cell, and that is all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.core.protocols import Array
+from unveil.kernels import gather
+from unveil.kernels.boxes import LANES
+from unveil.kernels.tree import Cells, Lists, assign_cells, grow, make_lists, sort_rows
+from unveil.models.assignment import Assignment, Known, labels_only
+from unveil.models.filters import bare_filter
+
+Floats = NDArray[np.float64]
+MOST = 1 << 14  # rows that a tree is grown from
+
+
+class Listed(NamedTuple):
+    """The centres of a pass, and where each may be nearest."""
+
+    centres: Floats
+    shift: Floats
+    lists: Lists
+
+
+@dataclass(frozen=True, eq=False)
+class Filtered:
+    """Rows are compared with the centres that a K-D tree leaves over. For few columns.
+
+    Parameters
+    ----------
+    cells : Cells or None, default=None
+        The tree; `ready` grows it.
+    """
+
+    cells: Cells | None = None
+
+    account = staticmethod(gather.account)
+
+    def ready(self, rows: Array, shift: Floats) -> Assignment:
+        """With a tree grown from some rows of the table."""
+        finite = rows[np.isfinite(rows).all(axis=1)][:MOST]  # what is not finite is refused later, by name
+        return Filtered(grow(np.asarray(finite - shift, dtype=np.float64))) if len(finite) else self
+
+    def plan(self, centres: Floats, shift: Floats) -> Any:
+        """The lists of all cells; without a tree, there is one cell and it lists all."""
+        cells = self.cells if self.cells is not None else grow(centres[:1])
+        return Listed(centres, shift, make_lists(cells, centres))
+
+    def assign(self, rows: Array, plan: Any, known: Known | None) -> Known:
+        """Compare every row with the list of its cell."""
+        cells = self.cells if self.cells is not None else grow(plan.centres[:1])
+        held = sort_rows(cells, rows, plan.shift) if known is None or self.cells is None else known.kept
+        labels, where = np.empty(len(rows), np.int32), np.empty(LANES, np.int32)
+        assign_cells(held, plan.lists, plan.centres.reshape(-1), len(plan.shift), where, labels)
+        return Known(plan, labels_only(labels, bare_filter(plan.centres, plan.shift)), held)
