@@ -31,7 +31,8 @@ from unveil.estimators.registry import EXPECTATIONS as EXPECTATION_WORDS
 from unveil.estimators.registry import SCHEDULES as SCHEDULE_WORDS
 from unveil.estimators.registry import STRUCTURES
 from unveil.expectations import Annealed, Exact, Hard, Sampled, Sparse
-from unveil.models.assignment import Plain, Pruned
+from unveil.models.assignment import Elkan, Hamerly, Plain, Pruned
+from unveil.models.filtering import Filtered
 from unveil.models.kmeans import KMeans as KMeansModel
 from unveil.schedules import LBFGS, Ascent, Batch, Gradient, Incremental, Squarem, Stepwise
 
@@ -59,7 +60,7 @@ MODELS: dict[str, tuple[str, dict[str, Any], Floats]] = {
     "student": ("StudentMixture", {"degrees_of_freedom": 4.0}, TAILS),
     "mixed": ("MixedMixture", {"families": KINDS}, MIXED),
 }
-CENTRES = {"plain": {"algorithm": "plain"}, "pruned": {"algorithm": "pruned"}}
+CENTRES = {word: {"algorithm": word} for word in ("plain", "hamerly", "yinyang", "elkan", "kd-tree")}
 EXPECTATIONS: dict[str, Any] = {
     "exact": Exact(),
     "hard": Hard(),
@@ -233,7 +234,13 @@ def k_means_case(assignment: Any) -> laws.Case:
     return laws.Case(model, model.start(rows[:7]), rows, Hard())
 
 
-ASSIGNMENTS = {"plain": Plain(), "pruned": Pruned()}
+ASSIGNMENTS = {
+    "plain": Plain(),
+    "hamerly": Hamerly(),
+    "yinyang": Pruned(),
+    "elkan": Elkan(),
+    "kd-tree": Filtered().ready(NUMBERS * np.array([0.3, 0.2]), (NUMBERS * np.array([0.3, 0.2])).mean(axis=0)),
+}
 by_assignment = pytest.mark.parametrize("assignment", ASSIGNMENTS.values(), ids=ASSIGNMENTS.keys())
 
 

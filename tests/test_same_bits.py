@@ -27,7 +27,13 @@ ATTRIBUTES = (
 )
 ESTIMATORS: dict[str, Callable[..., Any]] = {
     "kmeans": lambda **parts: KMeans(4, random_state=0, tol=1e-2, **parts),
-    "kmeans-pruned": lambda **parts: KMeans(9, random_state=0, algorithm="pruned", tol=1e-2, **parts),
+    **{
+        f"kmeans-{word}": lambda word=word, **parts: KMeans(9, random_state=0, algorithm=word, tol=1e-2, **parts)
+        for word in ("hamerly", "yinyang", "elkan", "kd-tree")
+    },
+    "kmeans-cosine": lambda **parts: KMeans(4, random_state=0, metric="cosine", tol=1e-2, **parts),
+    "kmeans-missing": lambda **parts: KMeans(4, random_state=0, missing="partial", tol=1e-2, **parts),
+    "kmeans-polished": lambda **parts: KMeans(4, random_state=0, n_init=2, tol=1e-2, **parts),
     "kmeans-stepwise": lambda **parts: KMeans(5, random_state=0, schedule="stepwise", **parts),
     "full": lambda **parts: GaussianMixture(3, random_state=0, tol=1e-4, **parts),
     "full-random": lambda **parts: GaussianMixture(3, random_state=0, init_params="random", tol=1e-2, **parts),
@@ -39,7 +45,10 @@ ESTIMATORS: dict[str, Callable[..., Any]] = {
     "bernoulli": lambda **parts: BernoulliMixture(2, random_state=0, binarize=1.0, **parts),
     "pca": lambda **parts: PCA(**parts),
 }
-ON_A_CLUSTER = ("kmeans", "kmeans-pruned", "full", "diag", "bernoulli", "pca")
+ON_A_CLUSTER = (
+    *("kmeans", "kmeans-hamerly", "kmeans-yinyang", "kmeans-elkan", "kmeans-kd-tree", "kmeans-cosine"),
+    *("kmeans-missing", "kmeans-polished", "full", "diag", "bernoulli", "pca"),
+)
 
 
 def rows() -> NDArray[np.float64]:
@@ -117,6 +126,12 @@ def test_a_cluster(name: str, wanted: dict[str, str], stored: Path, client: Clie
     assert hashed(make(engine=Dask(client)).fit(ROWS)) == wanted[name]
     collection = dask.array.from_array(ROWS, chunks=(9_999, 2))
     assert hashed(make().fit(collection)) == wanted[name]
+
+
+def test_every_algorithm_of_kmeans_gives_the_same_bits(wanted: dict[str, str]) -> None:
+    words = ("hamerly", "yinyang", "elkan", "kd-tree")
+    plain = hashed(KMeans(9, random_state=0, algorithm="plain", tol=1e-2).fit(ROWS))
+    assert {wanted[f"kmeans-{word}"] for word in words} == {plain}
 
 
 def test_a_scan_on_a_cluster(wanted: dict[str, str], stored: Path, client: Client) -> None:

@@ -13,6 +13,8 @@ __version__ = "0.1.0"
 _HOMES = {
     "PCA": "unveil.estimators.pca",
     "KMeans": "unveil.estimators.kmeans",
+    "KernelKMeans": "unveil.estimators.kernel_kmeans",
+    "KMedoids": "unveil.estimators.kmedoids",
     "GaussianMixture": "unveil.estimators.gaussian_mixture",
     "BernoulliMixture": "unveil.estimators.bernoulli_mixture",
     "CategoricalMixture": "unveil.estimators.categorical_mixture",

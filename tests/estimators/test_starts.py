@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,12 +20,14 @@ from unveil import (
     StudentMixture,
 )
 from unveil.core.protocols import Block
-from unveil.estimators.starts import STARTS, Given, Nearest, Noise, Sample, short_runs, whitening
+from unveil.estimators.starts import STARTS, Given, Nearest, Noise, Sample, _spiked, short_runs, whitening
 from unveil.families.gaussian import Gaussian
 from unveil.models.mixture import Mixture
 from unveil.schedules import Batch
+from unveil.selection.degenerate import degeneracy
 
 Floats = NDArray[np.float64]
+FAITHFUL = Path(__file__).parents[2] / "examples" / "data" / "faithful.csv"
 random = np.random.default_rng(0)
 GROUPS = random.integers(3, size=240)
 NUMBERS = random.normal(size=(240, 3)) + np.array([[0, 0, 0], [5, 0, 3], [0, 6, -4]])[GROUPS]
@@ -124,6 +127,47 @@ def test_short_runs_keep_what_is_wrong_with_a_start_to_themselves() -> None:
         warnings.simplefilter("error")
         runs = short_runs(Sample(Mixture(Gaussian(), 2, np.zeros(3)), rows, None), 0, 1, lambda params: params)
     assert len(runs) == 1
+
+
+@pytest.mark.parametrize("n_components", [3, 4, 6])
+@pytest.mark.parametrize("structure", ["full", "diag"])
+def test_a_spike_on_heaped_values_does_not_win(structure: str, n_components: int) -> None:
+    """Some eruptions were written down as the same number; a random start that falls for it climbs highest of all."""
+    rows = np.loadtxt(FAITHFUL, delimiter=",", skiprows=1)
+    floor = 1e-10 * float(rows.var(axis=0).min())
+    settings = {"covariance_type": structure, "reg_covar": floor, "tol": 1e-5, "max_iter": 500, "random_state": 0}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of the spike
+        spike = GaussianMixture(n_components, init_params="random_from_data", **settings).fit(rows)
+        found = GaussianMixture(n_components, n_init=5, **settings).fit(rows)
+    assert degeneracy(spike) is not None
+    assert degeneracy(found) is None
+    assert spike.score(rows) > found.score(rows)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_group_of_equal_rows_is_found_although_it_has_no_spread(seed: int) -> None:
+    """Most starts lose the spread of that group, so it is the data that are so."""
+    generator = np.random.default_rng(seed)
+    clouds = generator.normal(size=(200, 2)) + np.repeat([[6.0, 0.0], [0.0, 6.0]], 100, axis=0)
+    rows = np.concatenate([clouds, np.zeros((90, 2))])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # that a floor holds it is to be expected
+        labels = GaussianMixture(3, random_state=seed).fit(rows).predict(rows)
+    assert len({*labels[200:]}) == 1
+    assert np.mean(labels[:200] == labels[200]) < 0.05
+
+
+def test_columns_of_several_kinds_are_looked_at_kind_by_kind() -> None:
+    """A probability at its floor is no spike; a variance is, whatever stands beside it."""
+    generator = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": generator.normal(size=90), "word": np.repeat(["a", "b"], 45)})
+    narrow = frame.assign(x=np.where(frame["word"] == "a", 1.0, frame["x"]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        broad, spiked = (MixedMixture(2, random_state=0).fit(table) for table in (frame, narrow))
+    assert not _spiked(broad._family(), broad.params_)
+    assert _spiked(spiked._family(), spiked.params_)
 
 
 def test_an_interrupted_start_is_no_start(monkeypatch: pytest.MonkeyPatch) -> None:

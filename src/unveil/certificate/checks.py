@@ -24,8 +24,20 @@ EVENTS = {
     "taken_back": ("note", "a leap would have lowered the bound and was taken back"),
     "shortened": ("note", "a step had to be shortened until it climbed"),
     "empty": ("warning", "a component had no rows and kept its parameters"),
+    "emptied": ("note", "a cluster had no rows"),
+    "relocated": ("note", "a cluster that had no rows was moved to the row furthest from its centre"),
+    "polished": ("note", "rows moved one by one, each to a lower cost, where the passes had ended: {count}"),
+    "dropped": ("note", "clusters that had no rows in the end and were dropped: {count}"),
+    "left_empty": (
+        "warning",
+        "clusters left without rows: {count}; fewer rows differ than n_clusters, or the start was unlucky: "
+        "fewer n_clusters, more n_init or another policy for empty_clusters may help",
+    ),
 }
-"""Severity and words of what a model or a schedule reports; what is not listed counts as a warning."""
+"""Severity and words of what is reported; what is not listed counts as a warning.
+
+Models and schedules report how often something happened. Words with a {count} tell of how things are in the end.
+"""
 
 
 def examine(
@@ -99,8 +111,9 @@ def _restarts(history: History) -> Iterator[Finding]:
 def _events(history: History) -> Iterator[Finding]:
     for name, count in sorted(history.events.items()):
         severity, words = EVENTS.get(name, ("warning", name))
-        times = f"{count} time{'s' if count != 1 else ''} over the passes"
-        yield Finding(name, severity, f"{words}: {times}", float(count))
+        said = words.replace("{count}", str(count))
+        times = f": {count} time{'s' if count != 1 else ''} over the passes" if said == words else ""
+        yield Finding(name, severity, said + times, float(count))
 
 
 def _support(counts: np.ndarray) -> Iterator[Finding]:

@@ -23,6 +23,8 @@ class ModelName(Enum):
 
     PCA = "pca"
     K_MEANS = "kmeans"
+    KERNEL_K_MEANS = "kernel-kmeans"
+    K_MEDOIDS = "kmedoids"
     GAUSSIAN_MIXTURE = "gaussian-mixture"
     STUDENT_MIXTURE = "student-mixture"
     BERNOULLI_MIXTURE = "bernoulli-mixture"
@@ -31,13 +33,16 @@ class ModelName(Enum):
     MIXED_MIXTURE = "mixed-mixture"
 
 
-ITERATES = {"seed": "random_state", "max_iter": "max_iter", "tol": "tol", "n_init": "n_init"}
+RESTARTS = {"seed": "random_state", "max_iter": "max_iter", "n_init": "n_init"}
+ITERATES = RESTARTS | {"tol": "tol"}
 WAYS = {"start": "init_params", "schedule": "schedule", "expectation": "expectation"}
 MIXES = ITERATES | WAYS | {"components": "n_components"}
 SHAPED = MIXES | {"covariance": "covariance_type"}
 KINDS = {
     ModelName.PCA: Kind("PCA", {"components": "n_components"}),
     ModelName.K_MEANS: Kind("KMeans", ITERATES | {"components": "n_clusters"}),
+    ModelName.KERNEL_K_MEANS: Kind("KernelKMeans", ITERATES | {"components": "n_clusters"}),
+    ModelName.K_MEDOIDS: Kind("KMedoids", RESTARTS | {"components": "n_clusters"}),
     ModelName.GAUSSIAN_MIXTURE: Kind("GaussianMixture", SHAPED),
     ModelName.STUDENT_MIXTURE: Kind("StudentMixture", SHAPED),
     ModelName.BERNOULLI_MIXTURE: Kind("BernoulliMixture", MIXES),

@@ -232,13 +232,7 @@ verbose, verbose_interval
         return bool(shapes == (wanted, self._structure().shape(*wanted)))
 
     def _excuse(self) -> str | None:
-        reason = super()._excuse()
-        if reason is not None:
-            return reason
-        smallest = np.linalg.eigvalsh(self._structure().dense(self.covariances_, *self.means_.shape)).min()
-        if self.reg_covar == 0 or smallest > NARROW * self.reg_covar:
-            return None
-        return f"reg_covar={self.reg_covar:g} is not small against a component's variance, {smallest:.3g}"
+        return super()._excuse() or held_by(self.reg_covar, self._family(), self._recall(self._shift()).components)
 
     def _described_by(
         self, family: Family, params: MixtureParams, shift: Floats, columns: NDArray[np.intp]
@@ -247,6 +241,14 @@ verbose, verbose_interval
         narrowed(self, made, columns)
         made._show(params, shift)
         return made
+
+
+def held_by(reg_covar: float, family: Family, components: Any) -> str | None:
+    """Why a fit may end away from a stationary point: `reg_covar` is added after the M step, and disturbs it."""
+    smallest = family.health(components).get("smallest_eigenvalue", np.inf)
+    if reg_covar == 0 or smallest > NARROW * reg_covar:
+        return None
+    return f"reg_covar={reg_covar:g} is not small against a component's variance, {smallest:.3g}"
 
 
 def _checked(name: str, value: Any, shape: tuple[int, ...]) -> Floats | None:

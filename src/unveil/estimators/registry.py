@@ -13,6 +13,8 @@ from typing import Any
 ESTIMATORS = {
     "PCA": "unveil.estimators.pca:PCA",
     "KMeans": "unveil.estimators.kmeans:KMeans",
+    "KernelKMeans": "unveil.estimators.kernel_kmeans:KernelKMeans",
+    "KMedoids": "unveil.estimators.kmedoids:KMedoids",
     "GaussianMixture": "unveil.estimators.gaussian_mixture:GaussianMixture",
     "BernoulliMixture": "unveil.estimators.bernoulli_mixture:BernoulliMixture",
     "CategoricalMixture": "unveil.estimators.categorical_mixture:CategoricalMixture",
@@ -68,6 +70,9 @@ FAMILIES = {
 SEEDINGS = {
     "random": "unveil.seeding.random:RandomRows",
     "k-means++": "unveil.seeding.plusplus:PlusPlus",
+    "plain-k-means++": "unveil.estimators.kmeans_starts:plain_plus_plus",
+    "furthest-first": "unveil.seeding.furthest:Furthest",
+    "k-means||": "unveil.seeding.scalable:Scalable",
 }
 PARTS = {path.split(":")[1]: path for table in (ENGINES, SCHEDULES, EXPECTATIONS) for path in table.values()}
 """Parts that may stand in a parameter of an estimator, by class name: what a model file may mention."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,8 @@ from unveil.core.result import Fit, Status
 from unveil.core.statistics import Statistics
 from unveil.engines.threads import Threads
 from unveil.expectations import Exact, Hard
-from unveil.models.kmeans import AssignmentsFixed, Centres, KMeans, choose
+from unveil.models.choice import choose
+from unveil.models.kmeans import AssignmentsFixed, Centres, KMeans
 from unveil.models.mixture import Mixture, MixtureParams
 from unveil.schedules import Batch
 from unveil.seeding.furthest import Furthest
@@ -34,6 +36,7 @@ from unveil.sources.array import ArraySource
 Floats = NDArray[np.float64]
 HIERARCHICAL = 500  # rows that are merged pair by pair; the others follow their nearest
 FEW_PASSES = 6  # of a short run
+SPIKE = 2.0  # times the regulariser: half or more of such a variance is not the data's
 SHORT = (("kmeans", 1), ("whitened", 1), ("hierarchical", 1), ("k-means++", 1), ("random_from_data", 1))
 
 
@@ -206,7 +209,8 @@ def short_runs(
 ) -> list[MixtureParams]:
     """The `count` best of several cheap starts after a few passes each over the sample, the best first.
 
-    A run that put a component on fewer rows than it takes to know it climbs high for no good reason, and comes last.
+    A run that put a component on fewer rows than it takes to know it climbs high for no good reason, and comes last;
+    so does one with a component that lost its spread, unless most did.
     """
     source = ArraySource(sample.rows, sample.weights)
     model = sample.model.suited_to(len(sample.rows))
@@ -221,9 +225,34 @@ def short_runs(
                 outcome = fit(parts, finish(sample.first(start)))
             if outcome.status is Status.INTERRUPTED:
                 raise KeyboardInterrupt  # a start that was not finished is nothing to keep
-            runs.append((supported(model, outcome), np.nan_to_num(outcome.objective, nan=-np.inf), outcome.params))
-    runs.sort(key=lambda run: run[:2], reverse=True)
-    return [params for _, _, params in runs[:count]]
+            runs.append(outcome)
+    ranked = sorted(zip(_standing(model, runs), runs, strict=True), key=lambda run: run[0], reverse=True)
+    return [outcome.params for _, outcome in ranked[:count]]
+
+
+def _standing(model: Mixture, runs: list[Fit]) -> list[tuple[bool, float]]:
+    """What each run is ranked by: whether it stands on its own, then how high it climbed.
+
+    Rows that agree in a column draw a component to them, and the likelihood rises without end (Day, 1969), so the
+    highest run is often such a spike. Where most starts end in one, it is the data that are so, and it counts for
+    nothing.
+    """
+    spikes = [_spiked(model.family, run.params.components) for run in runs]
+    by_nature = 2 * sum(spikes) > len(spikes)
+    heights = [float(np.nan_to_num(run.objective, nan=-np.inf)) for run in runs]
+    sound = [supported(model, run) and (by_nature or not spike) for run, spike in zip(runs, spikes, strict=True)]
+    return list(zip(sound, heights, strict=True))
+
+
+def _spiked(family: Any, components: Any) -> bool:
+    """Whether a component has, in some direction, little more variance than was added to it."""
+    parts = getattr(family, "parts", None)  # columns of several kinds: each has a family of its own
+    if parts is not None:
+        return any(_spiked(one, own) for (one, _), own in zip(parts, components.parts, strict=True))
+    smallest = family.health(components).get("smallest_eigenvalue")
+    if smallest is None:
+        return False
+    return bool(smallest <= SPIKE * getattr(family, "reg_covar", 0.0) or family.floored(components) > 0)
 
 
 def supported(model: Mixture, outcome: Fit) -> bool:
@@ -252,7 +281,9 @@ def _k_means(points: Floats, weights: Floats | None, n_clusters: int, seed: int)
     points = np.ascontiguousarray(points)
     n_rows, n_columns = points.shape
     picked = PlusPlus()(points, weights, n_clusters, np.random.default_rng(seed))
-    model = KMeans(n_clusters, np.zeros(n_columns), choose(n_rows, n_columns, n_clusters))
+    model = KMeans(
+        n_clusters, np.zeros(n_columns), choose(n_rows, n_columns, n_clusters).ready(points, np.zeros(n_columns))
+    )
     tol = 1e-4 * float(np.mean(np.var(points, axis=0)))
     source = ArraySource(points, weights)
     parts = Parts(model, source, Hard(), Batch(), Threads(), AssignmentsFixed(tol), max_iter=300)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from unveil.estimators.gaussian_mixture import NARROW
+from unveil.estimators.gaussian_mixture import held_by as held_by  # MixedMixture takes it from here
 from unveil.estimators.mixture import MixtureEstimator, narrowed
 from unveil.estimators.registry import STRUCTURES, lookup
 from unveil.families.base import Family
@@ -19,14 +19,6 @@ from unveil.families.student import Student, StudentParams
 from unveil.models.mixture import MixtureParams
 
 Floats = NDArray[np.float64]
-
-
-def held_by(reg_covar: float, family: Family, components: Any) -> str | None:
-    """Why a fit may end away from a stationary point: `reg_covar` is added after the M step, and disturbs it."""
-    smallest = family.health(components).get("smallest_eigenvalue", np.inf)
-    if smallest > NARROW * reg_covar:
-        return None
-    return f"reg_covar={reg_covar:g} is not small against a component's variance, {smallest:.3g}"
 
 
 class StudentMixture(MixtureEstimator):
