@@ -2,10 +2,12 @@ import math
 
 import numpy as np
 import pytest
+from sklearn.cluster import SpectralClustering
 from sklearn.mixture import GaussianMixture as Reference
 
 from unveil import BernoulliMixture, GaussianMixture, KMeans
-from unveil.selection.criteria import CRITERIA, Fitted, pick_criterion
+from unveil.selection.clusterings import CLUSTERINGS
+from unveil.selection.criteria import CRITERIA, Criterion, Fitted, pick_criterion
 
 
 def rows(seed=0):
@@ -58,14 +60,28 @@ def test_weight_two_is_the_row_twice():
 
 
 @pytest.mark.parametrize(
-    ("estimator", "name"), [(GaussianMixture(), "bic"), (BernoulliMixture(), "bic"), (KMeans(), "inertia")]
+    ("estimator", "criteria", "name"),
+    [
+        (GaussianMixture(), CRITERIA, "bic"),
+        (BernoulliMixture(), CRITERIA, "bic"),
+        (KMeans(), CLUSTERINGS, "votes"),
+    ],
 )
-def test_auto_takes_what_the_estimator_has(estimator, name):
-    assert pick_criterion("auto", estimator).name == name
+def test_auto_takes_what_the_estimator_has(estimator, criteria, name):
+    assert pick_criterion("auto", estimator, criteria).name == name
+
+
+def test_columns_of_a_criterion():
+    criterion = Criterion("a", "A", lambda fitted: 1.0, (), also={"b": lambda fitted: [2.0, 3.0]})
+    assert criterion.columns == ("a", "b")
+    assert criterion.values(Fitted(None, None, None)) == {"a": 1.0, "b": [2.0, 3.0]}
+    assert not Criterion("a", "A", lambda fitted: 1.0, (), suits=lambda estimator: False).defined_for(KMeans())
 
 
 def test_unknown_and_undefined_criteria_are_named():
-    with pytest.raises(ValueError, match=r"criterion must be 'auto' or one of 'bic', .*; got 'elbow'"):
-        pick_criterion("elbow", KMeans())
-    with pytest.raises(ValueError, match=r"criterion 'bic' is not defined for KMeans, which has: 'inertia'"):
-        pick_criterion("bic", KMeans())
+    with pytest.raises(ValueError, match=r"criterion must be 'auto' or one of 'votes', 'inertia', .*; got 'icl'"):
+        pick_criterion("icl", KMeans(), CLUSTERINGS)
+    with pytest.raises(
+        ValueError, match=r"criterion 'gap' is not defined for SpectralClustering, which has: .*'elbow'"
+    ):
+        pick_criterion("gap", SpectralClustering(), CLUSTERINGS)

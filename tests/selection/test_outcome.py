@@ -4,7 +4,8 @@ import polars as pl
 import pytest
 
 from unveil.selection.criteria import CRITERIA
-from unveil.selection.outcome import Selection
+from unveil.selection.opinions import Choice
+from unveil.selection.outcome import Selection, merit, worth
 
 
 def outcome(scores, sizes=None, criterion="bic"):
@@ -74,3 +75,17 @@ def test_nothing_to_compare_with():
 def test_combinations_can_be_named_otherwise():
     said = outcome([130.0, 100.0, 107.0]).verdict(lambda params: f"{params['n_components']} groups")
     assert "Best by BIC: 2 groups (BIC 100.0). The runner-up, 3 groups, is 7.0 behind" in said
+
+
+def test_a_value_that_is_not_there_loses():
+    assert merit(CRITERIA["bic"], {"bic": None, "degenerate": None}) == (True, -np.inf)
+    assert np.isnan(worth(None))
+
+
+def test_a_choice_speaks_for_itself_and_caveats_follow():
+    selection = outcome([30.0, 20.0, None])
+    choice = Choice(2, True, {1: 0.0, 2: 5.0}, (), "2 clusters.")
+    chosen = Selection(selection.table, None, selection.grid, selection.rule, 1, choice, undone=3)
+    assert chosen.decisive
+    assert chosen.verdict().startswith("2 clusters.")
+    assert chosen.verdict().endswith("the table says why. Interrupted: 3 combinations were not tried.")

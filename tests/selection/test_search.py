@@ -1,4 +1,5 @@
 import numpy as np
+import pandas as pd
 import pytest
 
 import unveil
@@ -91,12 +92,102 @@ def test_all_failing_raises_with_the_reason():
 
 
 def test_kmeans_by_inertia():
-    selection = select(KMeans(n_init=2, random_state=0), blobs(), {"n_clusters": range(1, 5)})
+    selection = select(KMeans(random_state=0), blobs(), {"n_clusters": range(1, 5)}, criterion="inertia")
     inertias = [row["inertia"] for row in selection.table]
     assert inertias == sorted(inertias, reverse=True)
     assert selection.criterion == "inertia"
     assert not selection.decisive
     assert "it improves with every further component" in selection.verdict()
+
+
+def test_kmeans_by_all_criteria():
+    selection = select(KMeans(random_state=0), blobs(), {"n_clusters": range(1, 5)})
+    assert (selection.criterion, selection.best_params_, selection.best_score_) == ("votes", {"n_clusters": 2}, 5.0)
+    assert selection.decisive
+
+
+@pytest.mark.parametrize("criterion", ["elbow", "bic", "silhouette", "gap", "stability"])
+def test_the_named_criterion_decides(criterion):
+    selection = select(KMeans(random_state=0), blobs(), {"n_clusters": range(1, 5)}, criterion=criterion)
+    assert selection.best_params_ == {"n_clusters": 2}
+    assert selection.best_score_ == selection.table[1][criterion]
+    assert "2 clusters. Chosen by " in selection.verdict()
+
+
+def test_sizes_in_any_order_beside_another_parameter():
+    grid = {"n_clusters": [4, 2, 1, 3], "init": ["k-means++", "random"]}
+    selection = select(KMeans(random_state=0), blobs(), grid)
+    assert [(row["n_clusters"], row["init"]) for row in selection.table] == [
+        (size, start) for size in (4, 2, 1, 3) for start in ("k-means++", "random")
+    ]
+    assert selection.best_params_["n_clusters"] == 2
+    assert "Best with init = " in selection.verdict()
+    for start in grid["init"]:
+        costs = {row["n_clusters"]: row["inertia"] for row in selection.table if row["init"] == start}
+        assert costs[1] > costs[2] > costs[3] > costs[4]
+
+
+def test_clusterings_of_one_size_are_compared_by_their_cost():
+    selection = select(KMeans(2, random_state=0), blobs(), {"init": ["random", "k-means++"]})
+    assert selection.criterion == "inertia"
+    assert selection.choice is None
+    assert "Best by inertia: init = " in selection.verdict()
+
+
+def test_scans_frames_and_arrays_agree(tmp_path):
+    frame = pd.DataFrame(blobs(), columns=["a", "b"])
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    tables = [blobs(), frame, unveil.scan(tmp_path / "rows.csv")]
+    one, two, three = (select(KMeans(random_state=0), table, {"n_clusters": [1, 2, 3]}) for table in tables)
+    assert values(one) == values(two) == values(three)
+
+
+def test_a_seed_gives_the_same_answer_twice():
+    one, two = (select(KMeans(random_state=3), blobs(), {"n_clusters": [1, 2, 3, 4]}) for _ in range(2))
+    assert values(one) == values(two)
+    assert one.verdict() == two.verdict()
+
+
+def test_an_interrupt_keeps_what_is_there():
+    def stop(row):
+        if row["n_clusters"] == 3:
+            raise KeyboardInterrupt
+
+    selection = select(KMeans(random_state=0), blobs(), {"n_clusters": range(1, 9)}, callbacks=[stop])
+    assert [row["n_clusters"] for row in selection.table] == [1, 2, 3]
+    assert selection.best_params_ == {"n_clusters": 2}
+    assert "Interrupted: 5 combinations were not tried." in selection.verdict()
+
+
+def test_a_fit_that_was_interrupted_ends_the_comparison():
+    def stop(state):
+        if len(fits) > 2:
+            raise KeyboardInterrupt
+
+    fits = []
+    model = GaussianMixture(random_state=0)
+    clone = type(model)
+    original = clone.fit
+
+    def fit(self, *args, **kwargs):
+        fits.append(self.n_components)
+        self._callbacks = (stop,)
+        return original(self, *args, **kwargs)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(clone, "fit", fit)
+        selection = select(model, blobs(), {"n_components": range(1, 6)})
+    assert [row["n_components"] for row in selection.table] == [1, 2]
+    assert selection.undone == 3
+
+
+def test_an_interrupt_before_anything_is_there_is_one():
+    class Stopped(KMeans):
+        def fit(self, X, y=None, sample_weight=None):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        select(Stopped(), blobs(), {"n_clusters": [1, 2]})
 
 
 def test_weights_equal_repetition():

@@ -11,6 +11,7 @@ _HOMES = {
     "mixture": "unveil.plot.ellipses",
     "density": "unveil.plot.histogram",
     "selection": "unveil.plot.scores",
+    "choice": "unveil.plot.sizes",
     "convergence": "unveil.plot.climb",
     "scree": "unveil.plot.variance",
     "Plane": "unveil.plot.plane",

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from unveil.plot.labels import label
+from unveil.plot.sizes import choice
 from unveil.plot.structures import legend
 from unveil.plot.style import DASHES, INK, colour, finish, marker, new_figure
 
@@ -20,6 +21,8 @@ EXPLAINED = 6  # lines that are named with an explanation; a legend of more woul
 
 def selection(selection: Any) -> Any:
     """The criterion of every combination that was fitted; the best one is ringed.
+
+    Where a number of clusters was chosen by several criteria, all of them: see `unveil.plot.choice`.
 
     Parameters
     ----------
@@ -39,6 +42,8 @@ def selection(selection: Any) -> Any:
     >>> figure.data[0].x
     (1, 2, 3)
     """
+    if getattr(selection, "choice", None) is not None:
+        return choice(selection)
     across, lines = _axes(selection.grid)
     title = selection.rule.title
     figure = new_figure(WORDS.get(across, label(across)), title)

@@ -9,7 +9,10 @@ _HOMES = {
     "select": "unveil.selection.search",
     "Selection": "unveil.selection.outcome",
     "CRITERIA": "unveil.selection.criteria",
+    "CLUSTERINGS": "unveil.selection.clusterings",
     "Criterion": "unveil.selection.criteria",
+    "Choice": "unveil.selection.opinions",
+    "Opinion": "unveil.selection.opinions",
 }
 
 __all__ = [*_HOMES]

@@ -12,8 +12,8 @@ Burnham and Anderson (Model selection and multimodel inference, 2002, section 2.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -30,6 +30,15 @@ class Fitted(NamedTuple):
     estimator: Any
     X: Any
     sample_weight: NDArray[np.float64] | None
+    study: Any = None  # what criteria of clusterings share
+
+
+def _always(estimator: Any) -> bool:
+    return True
+
+
+def _nothing(line: Sequence[dict[str, Any]]) -> None:
+    """Nothing to complete."""
 
 
 @final
@@ -44,7 +53,7 @@ class Criterion:
     title : str
         As it is said in sentences and on axes.
     measure : callable
-        From `Fitted` to a number.
+        From `Fitted` to a number, or None where it has none.
     needs : tuple of str
         Attributes an estimator must have, fitted or not, for the criterion to be defined.
     sign : {1, -1}
@@ -53,19 +62,40 @@ class Criterion:
         What a difference below each limit is worth; empty where there is no agreed scale.
     trend : str
         Why the best value proves nothing, for measures that only ever improve as the model grows.
+    suits : callable
+        Whether an estimator that has all it `needs` means by it what the criterion takes it for.
+    also : dict of str to callable
+        Further columns of the table that come with it.
+    settle : callable
+        Completes those rows of the table that differ in the number of clusters only, once they are all there.
+    opine : callable or None
+        From such rows to an `Opinion`, where the best value is not all there is to say.
     """
 
     name: str
     title: str
-    measure: Callable[[Fitted], float]
+    measure: Callable[[Fitted], float | None]
     needs: tuple[str, ...]
     sign: int = -1
     evidence: tuple[tuple[float, str], ...] = ()
     trend: str = ""
+    suits: Callable[[Any], bool] = _always
+    also: Mapping[str, Callable[[Fitted], Any]] = field(default_factory=dict)
+    settle: Callable[[Sequence[dict[str, Any]]], None] = _nothing
+    opine: Callable[[Any], Any] | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of its columns of the table."""
+        return (self.name, *self.also)
+
+    def values(self, fitted: Fitted) -> dict[str, Any]:
+        """Its columns of one row."""
+        return {self.name: self.measure(fitted)} | {name: measure(fitted) for name, measure in self.also.items()}
 
     def defined_for(self, estimator: Any) -> bool:
         """Can this criterion be computed for `estimator`?"""
-        return all(hasattr(estimator, name) for name in self.needs)
+        return all(hasattr(estimator, name) for name in self.needs) and self.suits(estimator)
 
     def words(self, difference: float) -> str:
         """What a difference is worth, in words; empty where there is no agreed scale."""
@@ -95,11 +125,7 @@ def _log_likelihood(fitted: Fitted) -> float:
     return float(scores.sum() if fitted.sample_weight is None else fitted.sample_weight @ scores)
 
 
-def _inertia(fitted: Fitted) -> float:
-    return float(fitted.estimator.inertia_)
-
-
-_GROWS = "it improves with every further component, so the best value is no evidence by itself"
+GROWS = "it improves with every further component, so the best value is no evidence by itself"
 
 CRITERIA: dict[str, Criterion] = {
     criterion.name: criterion
@@ -107,17 +133,16 @@ CRITERIA: dict[str, Criterion] = {
         Criterion("bic", "BIC", _bic, ("bic",), evidence=KASS_RAFTERY),
         Criterion("aic", "AIC", _aic, ("aic",), evidence=BURNHAM_ANDERSON),
         Criterion("icl", "ICL", _icl, ("icl",), evidence=KASS_RAFTERY),
-        Criterion("log_likelihood", "log-likelihood", _log_likelihood, ("score_samples",), sign=1, trend=_GROWS),
-        Criterion("inertia", "inertia", _inertia, ("fit", "n_clusters"), trend=_GROWS),
+        Criterion("log_likelihood", "log-likelihood", _log_likelihood, ("score_samples",), sign=1, trend=GROWS),
     )
 }
 
 
-def pick_criterion(name: str, estimator: Any) -> Criterion:
-    """The criterion of that name; ``"auto"`` is the first in the table that is defined for `estimator`."""
-    defined = [criterion for criterion in CRITERIA.values() if criterion.defined_for(estimator)]
-    if name != "auto" and name not in CRITERIA:
-        raise ValueError(f"criterion must be 'auto' or one of {', '.join(map(repr, CRITERIA))}; got {name!r}")
+def pick_criterion(name: str, estimator: Any, criteria: Mapping[str, Criterion] = CRITERIA) -> Criterion:
+    """The criterion of that name; ``"auto"`` is the first of `criteria` that is defined for `estimator`."""
+    defined = [criterion for criterion in criteria.values() if criterion.defined_for(estimator)]
+    if name != "auto" and name not in criteria:
+        raise ValueError(f"criterion must be 'auto' or one of {', '.join(map(repr, criteria))}; got {name!r}")
     wanted = [criterion for criterion in defined if name in ("auto", criterion.name)]
     if not wanted:
         known = ", ".join(repr(criterion.name) for criterion in defined) or "none"

@@ -9,7 +9,8 @@ from typing import Any, final
 import numpy as np
 
 from unveil.selection.criteria import Criterion
-from unveil.selection.verdict import Naming, Standing, decisive, say
+from unveil.selection.opinions import SIZE, Choice
+from unveil.selection.verdict import Naming, Standing, caveats, combination, decisive, say
 
 
 @final
@@ -26,7 +27,11 @@ class Selection:
     best_estimator_, best_params_, best_score_
         The winner, fitted; its combination; its value of the criterion.
     criterion : str
-        What decided.
+        What decided; ``"votes"`` where all criteria did together.
+    choice : Choice or None
+        For clusterings: what each criterion says about their number, and what follows.
+    undone : int
+        Combinations that were not reached, where the comparison was interrupted.
 
     Examples
     --------
@@ -44,6 +49,8 @@ class Selection:
     grid: Mapping[str, tuple[Any, ...]]
     rule: Criterion
     best_index_: int
+    choice: Choice | None = None
+    undone: int = 0
 
     @property
     def criterion(self) -> str:
@@ -58,7 +65,7 @@ class Selection:
     @property
     def best_score_(self) -> float:
         """The winner's value of the criterion."""
-        return float(self.table[self.best_index_][self.criterion])
+        return worth(self.table[self.best_index_][self.criterion])
 
     @property
     def standing(self) -> Standing:
@@ -68,11 +75,15 @@ class Selection:
     @property
     def decisive(self) -> bool:
         """Is there a clear answer: a lead worth mentioning, and not at the edge of the grid?"""
-        return decisive(self.rule, self.standing)
+        return decisive(self.rule, self.standing) if self.choice is None else self.choice.clear
 
     def verdict(self, name: Naming | None = None) -> str:
         """The outcome in plain words, and how clear it is; `name` puts a combination into words of its own."""
-        return say(self.rule, self.standing, name)
+        if self.choice is None:
+            return say(self.rule, self.standing, name)
+        others = {name: value for name, value in self.best_params_.items() if name != SIZE}
+        best = [f"Best with {combination(others)}."] if others else []
+        return " ".join([self.choice.words, *best, *caveats(self.standing)])
 
     def to_dict(self) -> dict[str, list[Any]]:
         """The table by columns: ``pandas.DataFrame(selection.to_dict())``, ``polars.DataFrame(...)``."""
@@ -94,20 +105,27 @@ def _standing(selection: Selection) -> Standing:
     edges = tuple(name for name in selection.grid if _at_edge(best[name], [row[name] for row in fitted]))
     return Standing(
         best=selection.best_params_,
-        score=float(best[rule.name]),
+        score=worth(best[rule.name]),
         runner_up=None if runner_up is None else {name: runner_up[name] for name in selection.grid},
-        lead=np.inf if runner_up is None else abs(float(best[rule.name]) - float(runner_up[rule.name])),
+        lead=np.inf if runner_up is None else abs(worth(best[rule.name]) - worth(runner_up[rule.name])),
         edges=edges,
         failed=sum(row["error"] is not None for row in table),
         passed_over=sum(row["error"] is None for row in table) - len(fitted),
         degenerate=best["degenerate"] or "",
         unconverged=best["converged"] is False,
+        undone=selection.undone,
     )
 
 
 def merit(rule: Criterion, row: Mapping[str, Any]) -> tuple[bool, float]:
     """What the best has most of: sound fits before degenerate ones, then the criterion."""
-    return not row["degenerate"], rule.sign * float(row[rule.name])
+    value = worth(row[rule.name])
+    return not row["degenerate"], -np.inf if np.isnan(value) else rule.sign * value
+
+
+def worth(value: Any) -> float:
+    """A value of the table as a number; NaN where there is none."""
+    return np.nan if value is None else float(value)
 
 
 def _at_edge(value: Any, tried: list[Any]) -> bool:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import itertools
 import logging
-import warnings
 from collections.abc import Callable, Iterable, Mapping
 from time import perf_counter
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from unveil.selection.criteria import CRITERIA, Criterion, Fitted, pick_criterion
+from unveil.selection.criteria import Fitted
 from unveil.selection.degenerate import degeneracy, steps_of
-from unveil.selection.outcome import Selection, merit
+from unveil.selection.outcome import Selection
+from unveil.selection.strategies import Strategy, strategy_for
 
 logger = logging.getLogger("unveil")
 
@@ -35,6 +35,11 @@ def select(
     Every combination starts from the same seed: the estimator's ``random_state``, or 0 where it has none, so the
     same call gives the same answer. A combination that cannot be fitted is recorded with its reason. One whose fit is
     degenerate (a component without spread or on too few rows, whose likelihood means nothing) loses to any that is not.
+    Ctrl-C ends the comparison with what is there.
+
+    A number of clusters (``n_clusters`` in `grid`) is chosen by several criteria together. Each fit also starts from
+    the clusters of the one before; its ``init`` then holds where it started. Criteria that compare rows with
+    rows, or need many fits, look at a fixed sample of 4,096 rows, and of 2,048 for those, where there are more.
 
     Parameters
     ----------
@@ -44,12 +49,15 @@ def select(
         What ``estimator.fit`` takes.
     grid : dict of str to iterable
         Values to try for each parameter.
-    criterion : {"auto", "bic", "aic", "icl", "log_likelihood", "inertia"}, default="auto"
-        What decides; ``"auto"`` is BIC where the estimator has it, and inertia where not.
+    criterion : str, default="auto"
+        What decides. Mixtures: "bic", "aic", "icl" or "log_likelihood"; "auto" is BIC. Numbers of clusters: "votes",
+        "inertia", "elbow", "penalised_aic", "penalised_bic", "bic", "silhouette", "gap" or "stability", as far as the
+        estimator has what they take; "auto" is the votes of all. Other parameters of clusterings: "inertia", "bic" or
+        "silhouette"; "auto" is the inertia.
     sample_weight : array-like of shape (n,), optional
         How often each row counts.
     callbacks : iterable of callable
-        Each is shown every row of the table as soon as it is there.
+        Each is shown every row of the table as soon as it is there; the elbow and the votes come last.
 
     Returns
     -------
@@ -68,25 +76,44 @@ def select(
     >>> selection = unveil.select(unveil.GaussianMixture(random_state=0), X, grid)
     >>> selection.best_params_["n_components"], len(selection.table)
     (2, 6)
+    >>> selection = unveil.select(unveil.KMeans(random_state=0), X, {"n_clusters": range(1, 5)})
+    >>> selection.criterion, selection.best_params_
+    ('votes', {'n_clusters': 2})
     """
     values = _checked_grid(estimator, grid)
-    rule = pick_criterion(criterion, estimator)
     weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-    measures = [measure for measure in CRITERIA.values() if measure.defined_for(estimator)]
-    steps = steps_of(X)
-    table: list[dict[str, Any]] = []
-    best, best_index = None, -1
-    for combination in itertools.product(*values.values()):
-        model, row = _trial(estimator, dict(zip(values, combination, strict=True)), measures, X, weights)
+    strategy = strategy_for(estimator, X, weights, values, criterion)
+    combinations = [dict(zip(values, each, strict=True)) for each in itertools.product(*values.values())]
+    done: dict[int, dict[str, Any]] = {}
+    try:
+        _run(strategy, combinations, done, callbacks)
+    except KeyboardInterrupt:
+        if all(row["error"] is not None for row in done.values()):
+            raise
+        logger.warning("select: interrupted after %d of %d combinations", len(done), len(combinations))
+    table = [done[place] for place in sorted(done)]
+    if all(row["error"] is not None for row in table):
+        raise ValueError(f"no combination of grid could be fitted; the first failed with: {table[0]['error']}")
+    best_index, best, choice = strategy.best(table)
+    return Selection(table, best, values, strategy.rule, best_index, choice, len(combinations) - len(table))
+
+
+def _run(
+    strategy: Strategy,
+    combinations: list[dict[str, Any]],
+    done: dict[int, dict[str, Any]],
+    callbacks: Iterable[Callback],
+) -> None:
+    """Fit one combination after the other; `done` holds what is there, should it be interrupted."""
+    callbacks, steps = tuple(callbacks), steps_of(strategy.study.X)
+    for place in strategy.order(combinations):
+        model, row = _trial(strategy, combinations[place])
         row["degenerate"] = None if model is None else degeneracy(model, steps)
-        if model is not None and (best is None or merit(rule, row) > merit(rule, table[best_index])):
-            best, best_index = model, len(table)
-        table.append(row)
+        done[place] = row
+        if model is not None:
+            strategy.keep(model, row)
         for callback in callbacks:
             callback(row)
-    if best is None:
-        raise ValueError(f"no combination of grid could be fitted; the first failed with: {table[0]['error']}")
-    return Selection(table, best, values, rule, best_index)
 
 
 def _checked_grid(estimator: Any, grid: Mapping[str, Iterable[Any]]) -> dict[str, tuple[Any, ...]]:
@@ -104,39 +131,22 @@ def _checked_grid(estimator: Any, grid: Mapping[str, Iterable[Any]]) -> dict[str
     return values
 
 
-def _trial(
-    estimator: Any, params: dict[str, Any], measures: list[Criterion], X: Any, weights: NDArray[np.float64] | None
-) -> tuple[Any, dict[str, Any]]:
+def _trial(strategy: Strategy, params: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     """One combination: the fitted model (None if it failed) and its row of the table."""
-    row: dict[str, Any] = params | dict.fromkeys([measure.name for measure in measures])
+    row: dict[str, Any] = params | dict.fromkeys(name for measure in strategy.measures for name in measure.columns)
     row |= {"converged": None, "seconds": None, "degenerate": None, "error": None}
     began = perf_counter()
     try:
-        model = _fitted(estimator, params, X, weights)
-        scores = {measure.name: measure.measure(Fitted(model, X, weights)) for measure in measures}
-        if not np.isfinite(list(scores.values())).all():
+        model = strategy.fit(params)
+        seen = Fitted(model, strategy.study.X, strategy.study.sample_weight, strategy.study)
+        scores = {name: value for measure in strategy.measures for name, value in measure.values(seen).items()}
+        if not all(np.isfinite(value).all() for value in scores.values() if value is not None):
             raise ArithmeticError(f"the fit is not finite: {scores}")
     except (ValueError, ArithmeticError) as error:  # what estimators raise for data or parameters that do not suit
         logger.info("select: %s could not be fitted: %s", params, error)
         return None, row | {"error": " ".join(str(error).split())}
     row |= scores | {"converged": _converged(model)}
     return model, row | {"seconds": perf_counter() - began}
-
-
-def _fitted(estimator: Any, params: dict[str, Any], X: Any, weights: NDArray[np.float64] | None) -> Any:
-    """A clone with `params`, seeded, fitted."""
-    from sklearn.base import clone
-    from sklearn.exceptions import ConvergenceWarning
-
-    from unveil.certificate import FitWarning
-
-    model = clone(estimator).set_params(**params)
-    if "random_state" in (settings := model.get_params()) and settings["random_state"] is None:
-        model.set_params(random_state=0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # the table says it,
-        warnings.simplefilter("ignore", FitWarning)  # and the winner's certificate this
-        return model.fit(X) if weights is None else model.fit(X, sample_weight=weights)
 
 
 def _converged(model: Any) -> bool | None:

@@ -22,6 +22,7 @@ class Standing(NamedTuple):
     passed_over: int  # combinations whose fit is degenerate
     degenerate: str  # why the winner itself is degenerate, where nothing else is left
     unconverged: bool  # did the winner stop before it converged?
+    undone: int = 0  # combinations that were not reached
 
 
 def decisive(rule: Criterion, standing: Standing) -> bool:
@@ -38,11 +39,17 @@ def say(rule: Criterion, standing: Standing, name: Naming | None = None) -> str:
     parts += [_lead(rule, standing, name)]
     parts += [_edge(name, standing.best[name]) for name in standing.edges]
     parts += [f"{rule.title[:1].upper()}{rule.title[1:]} alone cannot choose: {rule.trend}."] if rule.trend else []
-    parts += ["The winner stopped before it converged."] if standing.unconverged else []
+    return " ".join([*parts, *caveats(standing)])
+
+
+def caveats(standing: Standing) -> list[str]:
+    """What else there is to know, whatever decided."""
+    parts = ["The winner stopped before it converged."] if standing.unconverged else []
     parts += [f"It is degenerate: {standing.degenerate}."] if standing.degenerate else []
     parts += [_count(standing.passed_over, "degenerate and passed over")] if standing.passed_over else []
     parts += [_count(standing.failed, "impossible to fit")] if standing.failed else []
-    return " ".join(parts)
+    parts += [_left(standing.undone)] if standing.undone else []
+    return parts
 
 
 def combination(params: Mapping[str, Any]) -> str:
@@ -66,3 +73,7 @@ def _edge(name: str, value: Any) -> str:
 
 def _count(count: int, what: str) -> str:
     return f"{count} combination{' was' if count == 1 else 's were'} {what}; the table says why."
+
+
+def _left(count: int) -> str:
+    return f"Interrupted: {count} combination{' was' if count == 1 else 's were'} not tried."

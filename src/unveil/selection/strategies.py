@@ -1,0 +1,147 @@
+"""How the combinations of a grid are fitted and which one is kept: each for itself, or clusterings of growing size."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.selection.clusterings import BIC, CLUSTERINGS, INERTIA, SILHOUETTE, VOTES, opinion_of
+from unveil.selection.criteria import CRITERIA, Criterion, pick_criterion
+from unveil.selection.fitting import fitted
+from unveil.selection.opinions import SIZE, Choice
+from unveil.selection.outcome import merit
+from unveil.selection.path import Path
+from unveil.selection.study import Study
+from unveil.selection.weighing import best_known, follow, weigh
+
+Grid = Mapping[str, tuple[Any, ...]]
+Table = list[dict[str, Any]]
+FIXED = {
+    rule.name: rule for rule in (replace(INERTIA, trend="", opine=None), BIC, replace(SILHOUETTE, also={}))
+}  # at one size
+
+
+class Strategy(Protocol):
+    """Fits combinations and keeps what it takes to name the best."""
+
+    rule: Criterion
+    measures: list[Criterion]
+    study: Study
+
+    def order(self, combinations: Sequence[dict[str, Any]]) -> list[int]:
+        """The order in which combinations are fitted."""
+        ...
+
+    def fit(self, params: dict[str, Any]) -> Any:
+        """A fitted model."""
+        ...
+
+    def keep(self, model: Any, row: dict[str, Any]) -> None:
+        """Remember a model and its row of the table."""
+        ...
+
+    def best(self, table: Table) -> tuple[int, Any, Choice | None]:
+        """The row of the best, its model, and how a number of clusters was chosen, if it was."""
+        ...
+
+
+def strategy_for(estimator: Any, X: Any, weights: NDArray[np.float64] | None, grid: Grid, criterion: str) -> Strategy:
+    """Clusterings grow where their number of clusters is in question; all else is fitted for itself."""
+    study = Study(estimator, X, weights)
+    known = estimator.get_params()
+    if SIZE not in known:
+        return Separate(estimator, study, criterion, CRITERIA)
+    if SIZE not in grid:
+        return Separate(estimator, study, criterion, FIXED)
+    return Growing(estimator, study, criterion)
+
+
+class Separate:
+    """Every combination for itself; only the best model so far is kept."""
+
+    def __init__(self, estimator: Any, study: Study, criterion: str, criteria: Mapping[str, Criterion]) -> None:
+        self.estimator, self.study = estimator, study
+        self.rule = pick_criterion(criterion, estimator, criteria)
+        self.measures = [measure for measure in criteria.values() if measure.defined_for(estimator)]
+        self.kept: tuple[Any, dict[str, Any]] = (None, {})
+
+    def order(self, combinations: Sequence[dict[str, Any]]) -> list[int]:
+        """As they come."""
+        return list(range(len(combinations)))
+
+    def fit(self, params: dict[str, Any]) -> Any:
+        """A fresh fit."""
+        return fitted(self.estimator, params, self.study.X, self.study.sample_weight)
+
+    def keep(self, model: Any, row: dict[str, Any]) -> None:
+        """Keep the better one."""
+        if not self.kept[1] or merit(self.rule, row) > merit(self.rule, self.kept[1]):
+            self.kept = (model, row)
+
+    def best(self, table: Table) -> tuple[int, Any, Choice | None]:
+        """The one that was kept."""
+        model, best = self.kept  # there is one: this is asked only when something could be fitted
+        return next(place for place, row in enumerate(table) if row is best), model, None
+
+
+class Growing:
+    """Numbers of clusters from small to large, each from the one before; all are kept until every criterion spoke."""
+
+    def __init__(self, estimator: Any, study: Study, criterion: str) -> None:
+        self.estimator, self.study = estimator, study
+        self.rule = pick_criterion(criterion, estimator, CLUSTERINGS)
+        self.measures = [measure for measure in CLUSTERINGS.values() if measure.defined_for(estimator)]
+        self.paths: dict[str, Path] = {}
+        self.kept: list[tuple[Any, dict[str, Any]]] = []
+
+    def order(self, combinations: Sequence[dict[str, Any]]) -> list[int]:
+        """Fewer clusters first."""
+        return sorted(range(len(combinations)), key=lambda place: (_number(combinations[place][SIZE]), place))
+
+    def fit(self, params: dict[str, Any]) -> Any:
+        """The next step of the path that these other parameters are on."""
+        return self.paths.setdefault(_others(params), Path(self.estimator, self.study)).grow(params)
+
+    def keep(self, model: Any, row: dict[str, Any]) -> None:
+        """Keep it."""
+        self.kept.append((model, row))
+
+    def best(self, table: Table) -> tuple[int, Any, Choice | None]:
+        """The best of the choices along each path."""
+        chosen = [self._choose(line) for line in self._lines(table)]
+        choice, row = max(chosen, key=lambda pair: merit(self.rule, pair[1]))
+        place = next(place for place, other in enumerate(table) if other is row)
+        return place, next(model for model, other in self.kept if other is row), choice
+
+    def _lines(self, table: Table) -> list[Table]:
+        """Fitted rows that differ in the number of clusters only, by that number."""
+        names = [name for name in table[0] if name in self.estimator.get_params()]
+        lines: dict[str, Table] = {}
+        for _, row in sorted(self.kept, key=lambda pair: int(pair[1][SIZE])):
+            lines.setdefault(_others({name: row[name] for name in names}), []).append(row)
+        return list(lines.values())
+
+    def _choose(self, line: Table) -> tuple[Choice, dict[str, Any]]:
+        """What the criteria make of one line, and the row they choose."""
+        for measure in self.measures:
+            measure.settle(line)
+        told = [opinion for measure in self.measures if (opinion := opinion_of(measure, line)) is not None]
+        fallback = best_known(line, self.rule.name, self.rule.sign)
+        choice = weigh(told, line) if self.rule is VOTES else follow(self.rule.name, told, line, fallback)
+        for row in line:
+            row["votes"] = choice.votes[int(row[SIZE])]
+        return choice, next(row for row in line if row[SIZE] == choice.size)
+
+
+def _number(value: Any) -> float:
+    """A size that may be anything a user wrote; the estimator itself complains."""
+    return float(value) if isinstance(value, (int, float, np.number)) else np.inf
+
+
+def _others(params: Mapping[str, Any]) -> str:
+    """All parameters but the number of clusters, as a key."""
+    return repr({name: value for name, value in params.items() if name != SIZE})
