@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any
 
 from benchmarks.tasks.base import Task
 from benchmarks.tasks.bernoulli import Bernoulli
 from benchmarks.tasks.diagonal import Diagonal
-from benchmarks.tasks.kmeans import KMeans, overlapping_blobs, uniform_noise
+from benchmarks.tasks.kernel import Kernel
+from benchmarks.tasks.kmeans import Cloud, KMeans, overlapping_blobs, uniform_noise
+from benchmarks.tasks.medoids import Medoids
 from benchmarks.tasks.missing import Missing
 from benchmarks.tasks.mixture import Mixture
 from benchmarks.tasks.pca import Pca
+from benchmarks.tasks.seeding import Seeding
 
 FASTEST = "the fastest peer"
 
@@ -24,7 +28,7 @@ class Entry:
     label: str
     module: str
     options: Mapping[str, Any] = field(default_factory=dict)
-    agrees: float = 1e-9  # relative difference up to which two results count as the same
+    agrees: float = 1e-9  # relative difference up to which two results count as the same, or unveil's as no worse
     follows: bool = False  # has no stopping rule, so it gets the number of iterations that unveil took
 
 
@@ -38,6 +42,7 @@ class Case:
     asked: Mapping[str, float]
     rounds: int = 3
     warm_up: int = 3  # iterations of the fit that is not timed
+    drop: float = inf  # a peer so many times slower than the fastest peer sits out the rounds that follow
 
 
 OURS = Entry("unveil", "unveil")
@@ -59,11 +64,43 @@ CLUSTERERS = (
     Entry("scikit-learn-intelex", "intelex"),
     Entry("faiss (float32)", "faiss", agrees=1e-3, follows=True),
 )
+SEEDERS = (Entry(SKLEARN, "scikit_learn", agrees=2e-2),)
+SWAPPERS = (
+    Entry("kmedoids (Rust), 1 core", "kmedoids", {"threads": False}),
+    Entry("kmedoids (Rust), all cores", "kmedoids", {"threads": True}, agrees=1e-3),
+)
+TSLEARN = Entry("tslearn", "tslearn")
 DECOMPOSERS = (
     Entry(EIGEN, "scikit_learn", {"svd_solver": "covariance_eigh"}),
     Entry("scikit-learn, full", "scikit_learn", {"svd_solver": "full"}),
     Entry("scikit-learn-intelex", "intelex"),
 )
+
+LIMIT = 300  # iterations of K-means
+CLOUDS: Mapping[str, Cloud] = {"blobs": overlapping_blobs, "noise": uniform_noise}
+
+
+def clustered(n: int, d: int, k: int, cloud: str, limit: int = LIMIT, asked: float = 1.2, rounds: int = 3) -> Case:
+    """A point of the grid of K-means. A limit below the usual one is part of its name."""
+    name = f"K-means, {cloud}, {n:,} x {d}, K={k}" + (f", at most {limit} it." if limit < LIMIT else "")
+    return Case(name, KMeans(CLOUDS[cloud], n, d, k, limit), CLUSTERERS, {FASTEST: asked}, rounds, drop=3.0)
+
+
+def seeded(n: int, d: int, k: int) -> Case:
+    """A start by k-means++."""
+    return Case(f"k-means++ start, {n:,} x {d}, K={k}", Seeding(n, d, k), SEEDERS, {SKLEARN: 2}, warm_up=1)
+
+
+def swapped(n: int, d: int, k: int, precision: str) -> Case:
+    """K-medoids from a matrix of distances."""
+    name = f"K-medoids, {n:,} x {d}, {k} medoids, distances in {precision}"
+    return Case(name, Medoids(n, d, k, precision), SWAPPERS, {FASTEST: 1}, 5)
+
+
+def kernelled(n: int, d: int, k: int) -> Case:
+    """Kernel K-means, rbf."""
+    return Case(f"kernel K-means, {n:,} x {d}, K={k}, rbf", Kernel(n, d, k), (TSLEARN,), {TSLEARN.label: 5})
+
 
 CASES: Mapping[str, tuple[Case, ...]] = {
     "mixture": (
@@ -100,11 +137,26 @@ CASES: Mapping[str, tuple[Case, ...]] = {
         ),
     ),
     "kmeans": (
-        Case(
-            "K-means, blobs, 200,000 x 32, K=100", KMeans(overlapping_blobs, 200_000, 32, 100), CLUSTERERS, {FASTEST: 2}
-        ),
-        Case("K-means, noise, 200,000 x 32, K=100", KMeans(uniform_noise, 200_000, 32, 100), CLUSTERERS, {FASTEST: 2}),
+        clustered(200_000, 2, 8, "blobs", rounds=5),
+        clustered(200_000, 2, 8, "noise", rounds=5),
+        clustered(200_000, 2, 100, "blobs", asked=5),
+        clustered(200_000, 2, 100, "noise", asked=5),
+        clustered(200_000, 3, 1000, "blobs", limit=100, asked=5),
+        clustered(200_000, 3, 1000, "noise", limit=100, asked=5),
+        clustered(200_000, 8, 50, "blobs"),
+        clustered(200_000, 8, 50, "noise"),
+        clustered(200_000, 16, 16, "blobs", rounds=5),
+        clustered(200_000, 16, 16, "noise"),
+        clustered(200_000, 32, 100, "blobs", asked=2),
+        clustered(200_000, 32, 100, "noise", asked=2),
+        clustered(200_000, 64, 500, "blobs"),
+        clustered(200_000, 64, 500, "noise", limit=60),
+        clustered(200_000, 256, 64, "blobs"),
+        clustered(200_000, 256, 64, "noise", limit=60),
     ),
+    "seeding": (seeded(200_000, 32, 100), seeded(200_000, 2, 100), seeded(200_000, 8, 50)),
+    "medoids": (swapped(5_000, 16, 50, "float64"), swapped(5_000, 16, 50, "float32")),
+    "kernel": (kernelled(5_000, 10, 10),),
     "pca": (Case("PCA, 500,000 x 64", Pca(500_000, 64), DECOMPOSERS, {EIGEN: 1}, 5),),
 }
 
@@ -127,9 +179,14 @@ QUICK: Mapping[str, tuple[Case, ...]] = {
         ),
     ),
     "kmeans": (
-        Case(
-            "K-means, blobs, 20,000 x 32, K=100", KMeans(overlapping_blobs, 20_000, 32, 100), CLUSTERERS, {FASTEST: 2}
-        ),
+        clustered(20_000, 2, 100, "blobs", asked=5),
+        clustered(20_000, 32, 100, "blobs", asked=2),
+        clustered(20_000, 32, 100, "noise", asked=2, limit=60),
     ),
+    "seeding": (seeded(20_000, 8, 50),),
+    "medoids": (swapped(1_000, 16, 20, "float64"), swapped(1_000, 16, 20, "float32")),
+    "kernel": (kernelled(1_000, 10, 10),),
     "pca": (Case("PCA, 50,000 x 32", Pca(50_000, 32), DECOMPOSERS, {EIGEN: 1}),),
 }
+
+MEANS: Mapping[str, float] = {"kmeans": 2}  # asked of the geometric mean over the cases of a part

@@ -20,6 +20,8 @@ LIBRARIES = (
     "pomegranate",
     "torch",
     "stepmix",
+    "kmedoids",
+    "tslearn",
 )
 
 

@@ -28,6 +28,8 @@ class Score:
     seconds: float = np.inf  # the time that counts
     quality: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     trouble: str = ""  # why it has no result
+    rounds: int = 0  # in which it took part
+    rests: bool = False  # sits out the rounds to come
 
     @property
     def passes(self) -> int | None:
@@ -48,6 +50,7 @@ def race(case: Case, say: Say) -> list[Score]:
             say(f"{case.name}: round {number + 1} of {case.rounds}")
             for score, lane in zip(scores, lanes, strict=True):
                 _turn(case, score, lane, scores[0])
+            _rest(case, scores[1:])
     for score in scores:
         if not score.trouble:
             score.seconds = case.task.seconds(score.best)
@@ -72,12 +75,21 @@ def _enter(stack: ExitStack, case: Case, score: Score, data: Path, say: Say) -> 
 
 def _turn(case: Case, score: Score, lane: Lane, ours: Score) -> None:
     """One round of one contender."""
-    if score.trouble:
+    if score.trouble or score.rests:
         return
     try:
         for steps in case.task.steps:
             asked = ours.passes if score.entry.follows and ours.passes else steps
             seconds, score.solution = lane.run(asked)
             score.best[steps] = min(seconds, score.best.get(steps, np.inf))
+        score.rounds += 1
     except UnavailableError as trouble:
         score.trouble = f"not available: {trouble}"
+
+
+def _rest(case: Case, peers: list[Score]) -> None:
+    """Send peers that are far behind the fastest of them to rest, unless one is itself what a target is set by."""
+    times = {id(peer): case.task.seconds(peer.best) for peer in peers if not peer.trouble}
+    limit = case.drop * min(times.values(), default=np.inf)
+    for peer in peers:
+        peer.rests = times.get(id(peer), 0.0) > limit > 0 and peer.entry.label not in case.asked

@@ -10,7 +10,7 @@ from benchmarks.cases import FASTEST, Case
 from benchmarks.race import Score
 from benchmarks.tasks.base import difference
 
-RACE_HEAD = ("case", "peer", "peer's time", "unveil's time", "ratio", "same result", "asked", "reached")
+RACE_HEAD = ("case", "peer", "peer's time", "unveil's time", "rounds", "ratio", "same result", "asked", "reached")
 
 
 def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -43,14 +43,26 @@ def race_rows(case: Case, scores: Sequence[Score]) -> Iterator[list[str]]:
         label = f"{peer.entry.label} *" if peer is fastest and not peer.trouble else peer.entry.label
         trouble = ours.trouble or peer.trouble
         if trouble:
-            yield [case.name, label, trouble, "", "", "", "", ""]
+            yield [case.name, label, trouble, *[""] * (len(RACE_HEAD) - 3)]
             continue
         ratio = peer.seconds / ours.seconds
         asked = _asked(case, peer, peer is fastest)
         reached = ["yes" if ratio >= factor else "no" for factor in asked.values()]
         times = [f"{_timed(score)} {case.task.unit}" for score in (peer, ours)]
         words = [_words(factor, whom) for whom, factor in asked.items()]
-        yield [case.name, label, *times, f"{ratio:.2f}", _same(case, ours, peer), "; ".join(words), "; ".join(reached)]
+        counts = [f"{peer.rounds} of {case.rounds}", f"{ratio:.2f}", _same(case, ours, peer)]
+        yield [case.name, label, *times, *counts, "; ".join(words), "; ".join(reached)]
+
+
+def mean_line(races: Sequence[Sequence[Score]], asked: float) -> str:
+    """The geometric mean of the ratios to the fastest peer, over all cases that have one."""
+    ratios = [min(peer.seconds for peer in peers) / ours.seconds for ours, *peers in races]
+    sound = [ratio for ratio in ratios if 0 < ratio < np.inf]
+    if len(sound) < len(ratios):
+        return f"Geometric mean: no result, {len(ratios) - len(sound)} of {len(ratios)} cases have no ratio"
+    mean = float(np.exp(np.mean(np.log(sound))))
+    reached = "reached" if mean >= asked else "not reached"
+    return f"Geometric mean over {len(sound)} cases, against {FASTEST} of each: {mean:.2f}; asked {asked:g}x: {reached}"
 
 
 def _asked(case: Case, peer: Score, is_fastest: bool) -> dict[str, float]:
@@ -75,8 +87,17 @@ def _timed(score: Score) -> str:
 
 def _same(case: Case, ours: Score, peer: Score) -> str:
     """Whether both found the same, and by how much they differ."""
+    if case.task.searches:
+        return _no_worse(case, ours, peer)
     apart = difference(ours.quality, peer.quality)
     if not np.isfinite(apart):
         return f"NO: {case.task.figure} not finite"
     verdict = "yes" if apart <= peer.entry.agrees else "NO"
     return f"{verdict}: {case.task.figure} {ours.quality[0]:.7g}, differ by {apart:.0e}"
+
+
+def _no_worse(case: Case, ours: Score, peer: Score) -> str:
+    """Where searches may end in different places: both costs, and whether ours is within what is allowed."""
+    mine, theirs = float(ours.quality[0]), float(peer.quality[0])
+    verdict = "no worse" if mine <= theirs * (1.0 + peer.entry.agrees) else "WORSE"
+    return f"{verdict}: {case.task.figure} {mine:.7g}, peer's {theirs:.7g}"

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.cluster import KMeans
+from sklearn.cluster import KMeans, kmeans_plusplus
 from sklearn.decomposition import PCA
 from sklearn.mixture import GaussianMixture
 
@@ -43,6 +43,16 @@ def kmeans(arrays: Arrays, algorithm: str) -> Run:
         model = KMeans(len(centres), init=centres, n_init=1, tol=0.0, max_iter=steps, algorithm=algorithm)
         model.fit(arrays["rows"])
         return {"centres": model.cluster_centers_, "passes": np.array(model.n_iter_)}
+
+    return run
+
+
+def seeding(arrays: Arrays) -> Run:
+    """kmeans_plusplus, greedy with 2 + log(K) candidates by default."""
+    rows, k = arrays["rows"], int(arrays["n_clusters"])
+
+    def run(steps: int) -> Arrays:
+        return {"seeds": np.array([kmeans_plusplus(rows, k, random_state=seed)[1] for seed in range(steps)])}
 
     return run
 

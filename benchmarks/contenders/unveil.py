@@ -8,7 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.contenders.interface import Arrays, Run
-from unveil import PCA, BernoulliMixture, GaussianMixture, KMeans
+from unveil import PCA, BernoulliMixture, GaussianMixture, KernelKMeans, KMeans, KMedoids
+from unveil.engines import Threads
+from unveil.kernels.blas import single_threaded_blas
+from unveil.seeding.plusplus import PlusPlus
 
 
 def mixture(arrays: Arrays) -> Run:
@@ -51,12 +54,48 @@ def bernoulli(arrays: Arrays) -> Run:
 
 
 def kmeans(arrays: Arrays) -> Run:
-    """KMeans, which picks its algorithm itself."""
+    """KMeans, which picks its algorithm itself; empty clusters are relocated, as by the others."""
     centres = arrays["centres"]
+    fixed = {"init": centres, "n_init": 1, "tol": 0.0, "empty_clusters": "relocate"}
 
     def run(steps: int) -> Arrays:
-        model = KMeans(len(centres), init=centres, n_init=1, tol=0.0, max_iter=steps).fit(arrays["rows"])
+        model = KMeans(len(centres), max_iter=steps, **fixed).fit(arrays["rows"])
         return {"centres": model.cluster_centers_, "passes": np.array(model.n_iter_)}
+
+    return run
+
+
+def seeding(arrays: Arrays) -> Run:
+    """The start that KMeans takes by default, as it calls it: on the engine's threads, with BLAS held to one."""
+    rows, k, start, share = arrays["rows"], int(arrays["n_clusters"]), PlusPlus(), Threads().share
+
+    def run(steps: int) -> Arrays:
+        with single_threaded_blas():
+            seeds = [start(rows, None, k, np.random.default_rng(seed), share=share) for seed in range(steps)]
+        return {"seeds": np.array(seeds)}
+
+    return run
+
+
+def medoids(arrays: Arrays) -> Run:
+    """KMedoids of a precomputed matrix."""
+    distances, start = arrays["distances"], arrays["medoids"]
+    fixed = {"metric": "precomputed", "init": start, "n_init": 1}
+
+    def run(steps: int) -> Arrays:
+        model = KMedoids(len(start), max_iter=steps, **fixed).fit(distances)
+        return {"medoids": model.medoid_indices_, "passes": np.array(model.n_iter_)}
+
+    return run
+
+
+def kernel(arrays: Arrays) -> Run:
+    """KernelKMeans with kernel="rbf" from the common labels."""
+    fixed = {"kernel": "rbf", "gamma": float(arrays["gamma"]), "n_init": 1, "init": arrays["labels"], "tol": 0.0}
+
+    def run(steps: int) -> Arrays:
+        model = KernelKMeans(int(arrays["n_clusters"]), max_iter=steps, **fixed).fit(arrays["rows"])
+        return {"labels": model.labels_, "passes": np.array(model.n_iter_)}
 
     return run
 

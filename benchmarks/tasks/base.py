@@ -18,6 +18,7 @@ class Task(ABC):
     word: ClassVar[str]  # name of the function in a contender's file
     unit: ClassVar[str]  # what a time stands for
     figure: ClassVar[str]  # what a solution is judged by
+    searches: ClassVar[bool] = False  # whether sound solutions differ; then the figure is a cost, and less is better
 
     @abstractmethod
     def arrays(self) -> Arrays:

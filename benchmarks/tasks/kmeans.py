@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from benchmarks.tasks.base import Arrays, Task
 
 Floats = NDArray[np.float64]
+Cloud = Callable[[np.random.Generator, int, int, int], Floats]  # rows, columns and groups to rows
 TILE = 4096  # rows judged at a time
 
 
@@ -19,11 +20,11 @@ TILE = 4096  # rows judged at a time
 class KMeans(Task):
     """Lloyd's iterations to convergence, tol=0."""
 
-    cloud: Callable[[np.random.Generator, int, int], Floats]
+    cloud: Cloud
     n_rows: int
     n_columns: int
     n_clusters: int
-    limit: int = 100
+    limit: int = 300
     seed: int = 0
 
     word: ClassVar[str] = "kmeans"
@@ -33,7 +34,7 @@ class KMeans(Task):
     def arrays(self) -> Arrays:
         """Rows of the cloud, and some of them as the first centres."""
         random = np.random.default_rng(self.seed)
-        rows = self.cloud(random, self.n_rows, self.n_columns)
+        rows = self.cloud(random, self.n_rows, self.n_columns, self.n_clusters)
         return {"rows": rows, "centres": rows[random.choice(self.n_rows, self.n_clusters, replace=False)]}
 
     @property
@@ -43,19 +44,23 @@ class KMeans(Task):
 
     def quality(self, arrays: Arrays, solution: Arrays) -> Floats:
         """Sum of the squared distances of all rows to their nearest centres."""
-        rows, centres = arrays["rows"], solution["centres"].astype(np.float64)
-        return np.array([sum(_cost(rows[at : at + TILE], centres) for at in range(0, len(rows), TILE))])
+        return np.array([cost(arrays["rows"], solution["centres"].astype(np.float64))])
 
 
-def overlapping_blobs(random: np.random.Generator, n_rows: int, n_columns: int) -> Floats:
-    """A hundred round clouds that reach into each other."""
-    centres = random.standard_normal((100, n_columns))
+def overlapping_blobs(random: np.random.Generator, n_rows: int, n_columns: int, n_groups: int) -> Floats:
+    """Round clouds that reach into each other; in many columns they drift apart."""
+    centres = random.standard_normal((n_groups, n_columns))
     return centres[random.integers(len(centres), size=n_rows)] + 0.7 * random.standard_normal((n_rows, n_columns))
 
 
-def uniform_noise(random: np.random.Generator, n_rows: int, n_columns: int) -> Floats:
+def uniform_noise(random: np.random.Generator, n_rows: int, n_columns: int, n_groups: int) -> Floats:
     """No clusters at all: the hardest case for pruning."""
     return random.random((n_rows, n_columns))
+
+
+def cost(rows: Floats, centres: Floats) -> float:
+    """Sum of the squared distances of all rows to their nearest centres."""
+    return sum(_cost(rows[at : at + TILE], centres) for at in range(0, len(rows), TILE))
 
 
 def _cost(rows: Floats, centres: Floats) -> float:

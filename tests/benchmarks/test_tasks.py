@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 from sklearn.cluster import KMeans as SklearnKMeans
+from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.mixture import GaussianMixture
 
 from benchmarks.tasks.base import difference
 from benchmarks.tasks.bernoulli import Bernoulli
 from benchmarks.tasks.diagonal import Diagonal
-from benchmarks.tasks.kmeans import KMeans, overlapping_blobs
+from benchmarks.tasks.kernel import Kernel
+from benchmarks.tasks.kmeans import KMeans, overlapping_blobs, uniform_noise
+from benchmarks.tasks.medoids import Medoids
 from benchmarks.tasks.missing import Missing
 from benchmarks.tasks.mixture import Mixture
 from benchmarks.tasks.pca import Pca
+from benchmarks.tasks.seeding import Seeding
 
 
 def test_mixture_quality_and_slope() -> None:
@@ -62,3 +66,38 @@ def test_pca_quality_sees_wrong_directions() -> None:
     wrong = task.quality(arrays, {"variances": values, "components": np.eye(3)})
     assert difference(right[:3], right[3:]) < 1e-10
     assert difference(wrong, right) > 1e-3
+
+
+def test_clouds_are_as_asked() -> None:
+    blobs = overlapping_blobs(np.random.default_rng(0), 20_000, 3, 4)
+    spread = SklearnKMeans(4, n_init=10, random_state=0).fit(blobs).inertia_ / 20_000
+    assert 0.7 < spread < 3 * 0.7**2  # a little below the variance of the clouds, since they overlap
+    noise = uniform_noise(np.random.default_rng(0), 5_000, 3, 4)
+    np.testing.assert_allclose(noise.mean(axis=0), 0.5, atol=0.02)
+
+
+def test_seeding_quality_is_the_mean_over_seeds_and_its_time_that_of_one() -> None:
+    task = Seeding(500, 2, 3, n_seeds=2)
+    rows = task.arrays()["rows"]
+    chosen = np.array([[0, 1, 2], [5, 6, 7]])
+    costs = [((rows[:, None] - rows[some]) ** 2).sum(axis=2).min(axis=1).sum() for some in chosen]
+    np.testing.assert_allclose(task.quality(task.arrays(), {"seeds": chosen}), np.mean(costs), rtol=1e-12)
+    assert task.seconds({2: 3.0}) == 1.5
+
+
+def test_medoids_quality_row_by_row() -> None:
+    for precision in ("float32", "float64"):
+        task = Medoids(60, 2, 3, precision)
+        arrays = task.arrays()
+        assert arrays["distances"].dtype == precision
+        loss = sum(float(min(row[arrays["medoids"]])) for row in arrays["distances"])
+        np.testing.assert_allclose(task.quality(arrays, arrays), loss, rtol=1e-12)
+
+
+def test_kernel_quality_is_the_variance_around_means_in_the_kernel_space() -> None:
+    task = Kernel(80, 2, 3)
+    arrays = task.arrays()
+    values, vectors = np.linalg.eigh(rbf_kernel(arrays["rows"], gamma=arrays["gamma"]))
+    points = vectors * np.sqrt(np.maximum(values, 0.0))
+    means = np.array([points[arrays["labels"] == k].mean(axis=0) for k in range(3)])
+    np.testing.assert_allclose(task.quality(arrays, arrays), np.sum((points - means[arrays["labels"]]) ** 2), rtol=1e-9)
