@@ -239,13 +239,13 @@ def legend(entries: Iterable[tuple[str, str, str]], x: float, y: float, step: fl
     return "".join(found)
 
 
-def save(folder: Path, name: str, width: int, height: int, *parts: str) -> None:
-    """Write a picture."""
+def save(folder: Path, name: str, width: int, height: int, *parts: str, page: str = "theory") -> None:
+    """Write a picture of a page."""
     head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
     style = f'font-family="{FONT}" font-size="13" fill="{INK}"'
     paper = f'<rect width="{width}" height="{height}" fill="white"/>'
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"theory-{name}.svg").write_text(f"{head} {style}>{paper}{''.join(parts)}</svg>\n", encoding="utf-8")
+    (folder / f"{page}-{name}.svg").write_text(f"{head} {style}>{paper}{''.join(parts)}</svg>\n", encoding="utf-8")
 
 
 def _pairs(points: Floats) -> str:
