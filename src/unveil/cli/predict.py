@@ -101,7 +101,7 @@ def _answers(estimator: Any) -> Callable[[Any], dict[str, Any]]:
     """Columns that the model has to say of some rows, by what it can do."""
     if hasattr(estimator, "predict_proba"):
         return lambda rows: _mixture(estimator, rows)
-    if hasattr(estimator, "cluster_centers_"):
+    if hasattr(estimator, "n_clusters"):
         return lambda rows: _clusters(estimator, rows)
     return lambda rows: {f"pc{j}": scores for j, scores in enumerate(estimator.transform(rows).T, start=1)}
 
@@ -116,5 +116,4 @@ def _clusters(estimator: Any, rows: Any) -> dict[str, Any]:
     import numpy as np
 
     labels = estimator.predict(rows)
-    offsets = np.subtract(rows.rows, estimator.cluster_centers_[labels], dtype=np.float64)
-    return {"cluster": labels, "distance": np.sqrt(np.einsum("ij,ij->i", offsets, offsets))}
+    return {"cluster": labels, "distance": estimator.transform(rows)[np.arange(len(labels)), labels]}

@@ -1,11 +1,13 @@
 """Partitions on a pool of threads, BLAS held to one thread each.
 
 NumPy, BLAS and the kernels let go of the interpreter's lock, so threads are enough. Results are taken in the order of
-the partitions and added in tree order; how many threads there are changes nothing but the time.
+the partitions and added in tree order; how many threads there are changes nothing but the time. So a pass may well be
+left to one of them: where the blocks of the pass before took hardly any time, handing them out would take longer.
 """
 
 from __future__ import annotations
 
+import math
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -13,6 +15,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from functools import cache, partial
 from itertools import chain, islice
+from time import thread_time
 from typing import Any
 
 from unveil.core.partition import partition_count, width_of
@@ -21,7 +24,8 @@ from unveil.core.statistics import Statistics, TreeSum, subtrees
 from unveil.kernels.blas import single_threaded_blas
 
 AHEAD = 2  # blocks in flight per worker: enough to keep it busy, few enough to bound the memory of a stream
-RUNS = 4  # runs of partitions per worker, where any thread can reach any row: enough to even out their load
+QUICK = 2.5e-4  # seconds of a block below which threads wait longer for the interpreter's lock than they work
+RUNS = 2  # runs of partitions per worker, where any thread can reach any row: enough to even out their load
 
 
 @dataclass(frozen=True)
@@ -56,13 +60,17 @@ class Threads:
         self, step: Step, source: Source, memos: dict[int, Any] | None, partitions: Sequence[int] | None = None
     ) -> tuple[Statistics, dict[int, Any]]:
         """Statistics of all blocks, added in tree order, and the memos for the next pass."""
-        memos = {} if memos is None else memos
-        total = TreeSum()
+        memos = memos if isinstance(memos, _Memos) else _Memos(memos or {})
+        total, seconds, blocks = TreeSum(), 0.0, 0
         with single_threaded_blas():
-            for sums, fresh in self._results(partial(_reduce, step, memos), source, partitions):
+            for sums, fresh, spent, count in self._results(
+                partial(_reduce, step, memos), source, partitions, alone=memos.pace < QUICK
+            ):
                 memos.update(fresh)
+                seconds, blocks = seconds + spent, blocks + count
                 for height, statistics in sums:
                     total.push(statistics, height)
+        memos.pace = seconds / max(blocks, 1)
         return total.total(), memos
 
     def map(self, function: Callable[[Block], Any], source: Source) -> Iterator[Any]:
@@ -80,16 +88,23 @@ class Threads:
         return map(function, items) if self.count == 1 else _pool(self.count).map(function, items)
 
     def _results(
-        self, task: Callable[[int, Iterable[Block]], Any], source: Source, partitions: Sequence[int] | None
+        self,
+        task: Callable[[int, Iterable[Block]], Any],
+        source: Source,
+        partitions: Sequence[int] | None,
+        alone: bool = False,
     ) -> Iterator[Any]:
-        """What `task` makes of runs of blocks, in order; it is told how many blocks came before."""
+        """What `task` makes of runs of blocks, in order; it is told how many blocks came before.
+
+        If `alone`, this thread does it all, unless blocks have to be read.
+        """
         if getattr(source, "random_access", False):
             runs, width = self._runs(source, partitions), 2 * RUNS * self.count
         else:
             runs, width = ((place, [block]) for place, block in enumerate(source.read(partitions))), AHEAD * self.count
         head = list(islice(runs, 2))  # a single run needs no pool
         work = (partial(task, *run) for run in chain(head, runs))
-        if self.count == 1 or len(head) < 2:
+        if self.count == 1 or len(head) < 2 or (alone and getattr(source, "random_access", False)):
             return (piece() for piece in work)
         return _windowed(_pool(self.count), work, width)
 
@@ -112,15 +127,24 @@ class _Lazy:
         return iter(self.source.read(self.partitions))
 
 
-def _reduce(step: Step, memos: dict[int, Any], place: int, blocks: Iterable[Block]) -> tuple[list[Any], dict[int, Any]]:
-    """Sums over a run, by subtrees, and the memos of its blocks."""
-    statistics, fresh = [], {}
+class _Memos(dict[int, Any]):
+    """What blocks remember, and how long one took in the last pass."""
+
+    pace: float = math.inf  # seconds of a processor
+
+
+def _reduce(
+    step: Step, memos: dict[int, Any], place: int, blocks: Iterable[Block]
+) -> tuple[list[Any], dict[int, Any], float, int]:
+    """Sums over a run, by subtrees, the memos of its blocks, the time it took and their number."""
+    statistics, fresh, began = [], {}, thread_time()
     for block in blocks:
         here, memo = step(block, memos.get(block.index))
         statistics.append(here)
         if memo is not None:
             fresh[block.index] = memo
-    return list(subtrees(statistics, place, place + len(statistics))), fresh
+    count = len(statistics)
+    return list(subtrees(statistics, place, place + count)), fresh, thread_time() - began, count
 
 
 def _apply(function: Callable[[Block], Any], place: int, blocks: Iterable[Block]) -> list[Any]:

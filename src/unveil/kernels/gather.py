@@ -44,23 +44,15 @@ def account(
 
     `known` is the tally of the labels `before`; it is left as it is. None where there are none, and `before` is empty.
     """
-    k, d = centres.shape
-    changed = len(labels) if known is None else int(np.count_nonzero(before != labels))
+    (k, d), first = centres.shape, known is None
+    tally = _room(k, d)
     if known is None:
-        tally = _room(k, d)._replace(squares=np.zeros(d), squares_low=np.zeros(d))
+        tally = known = tally._replace(squares=np.zeros(d), squares_low=np.zeros(d))
         _measure(rows, shift, weights, tally)
-        _advance(rows, shift, weights, before, labels, tally, tally, True, np.zeros((2, d)))
-    elif changed:
-        tally, fresh = (
-            _room(k, d)._replace(squares=known.squares, squares_low=known.squares_low),
-            2 * changed > len(labels),
-        )
-        _advance(rows, shift, weights, before[:0] if fresh else before, labels, known, tally, fresh, np.zeros((2, d)))
-        if not fresh and _lost_digits(known, tally):
-            _advance(rows, shift, weights, before[:0], labels, known, tally, True, np.zeros((2, d)))
     else:
-        tally = known
-    return tally, changed, float(tally.scatter[0] + _away(tally, centres, np.zeros(d)))
+        tally = tally._replace(squares=known.squares, squares_low=known.squares_low)
+    changed, cost = _account(rows, shift, weights, before, labels, known, tally, first, centres, np.zeros((3, d)))
+    return (tally if changed or first else known), changed, cost
 
 
 def _room(k: int, d: int) -> Tally:
@@ -145,6 +137,39 @@ def _move(
 
 
 @strict
+def _account(
+    rows: Any,
+    shift: Any,
+    weights: Any,
+    before: Any,
+    labels: Any,
+    known: Any,
+    tally: Any,
+    first: bool,
+    centres: Any,
+    room: Any,
+) -> Any:
+    """Fill `tally` if labels changed; says how many did, and the cost.
+
+    All in one call: threads that hand the interpreter to each other between steps would wait longer than they work.
+    """
+    changed = len(labels)
+    if not first:
+        changed = 0
+        for i in range(len(labels)):
+            changed += before[i] != labels[i]
+    if changed == 0 and not first:
+        return changed, known.scatter[0] + _away(known, centres, room[2])
+    if first or 2 * changed > len(labels):
+        _advance(rows, shift, weights, before[:0], labels, known, tally, True, room)
+    else:
+        _advance(rows, shift, weights, before, labels, known, tally, False, room)
+        if _lost_digits(known, tally):
+            _advance(rows, shift, weights, before[:0], labels, known, tally, True, room)
+    return changed, tally.scatter[0] + _away(tally, centres, room[2])
+
+
+@strict
 def _lost_digits(known: Any, tally: Any) -> bool:
     """Whether so much was taken out of a cluster that what is left may lack digits."""
     for c in range(len(known.counts)):
@@ -160,10 +185,7 @@ def _lost_digits(known: Any, tally: Any) -> bool:
 def _advance(
     rows: Any, shift: Any, weights: Any, before: Any, labels: Any, known: Any, tally: Any, fresh: bool, room: Any
 ) -> None:
-    """Fill `tally` from what is `known`, or from nothing, and the labels that changed.
-
-    All in one call: threads that hand the interpreter to each other between steps would wait longer than they work.
-    """
+    """Fill `tally` from what is `known`, or from nothing, and the labels that changed."""
     members, counts, less, sums, low = tally.members, tally.counts, tally.counts_low, tally.sums, tally.sums_low
     for c in range(len(members)):
         members[c], counts[c], less[c] = 0, 0.0, 0.0
@@ -181,6 +203,8 @@ def _scatter(tally: Any, room: Any) -> float:
     """q - Σ_c ‖sum_c‖² / n_c."""
     members, counts, less, sums, low = tally.members, tally.counts, tally.counts_low, tally.sums, tally.sums_low
     taken, taken_low, d = room[0], room[1], room.shape[1]
+    for j in range(d):
+        taken[j], taken_low[j] = 0.0, 0.0
     for c in range(len(members)):
         if members[c] > 0:
             count, rest, share = counts[c], less[c], 1.0 / counts[c]

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from unveil.kernels._jit import inlined, kernel, strict
 from unveil.kernels.assign import rounded_root
 from unveil.kernels.lanes import REGISTER, two_nearest
+from unveil.kernels.prune import loosen
 
 TILE = 256  # rows whose scores are judged together
 
@@ -83,6 +84,24 @@ def sweep_narrow(rows: Any, turned: Any, plan: Any, index: Any, tile: Any, bound
         if _judge(plan, here.norms[first : first + len(chosen)], tile):
             _settle(rows, plan, chosen, tile)
         _spread(chosen, tile, bounds)
+
+
+@kernel
+def revise_narrow(
+    rows: Any, turned: Any, none: Any, plan: Any, before: Any, after: Any, drift: Any, index: Any, room: Any, tile: Any
+) -> None:
+    """Labels and bounds at the centres of `plan`, from those before the centres moved by `drift`.
+
+    `turned` holds all rows and `none` no row. Where more than half of the rows are in doubt, all are looked at: turning
+    them one by one would take as long. All in one call, as everywhere.
+    """
+    count = loosen(before, after, drift, plan, index, room)
+    if 2 * count > len(rows):
+        for i in range(len(rows)):
+            index[i] = i
+        sweep_narrow(rows, turned, plan, index[: len(rows)], tile, after)
+    else:
+        sweep_narrow(rows, none, plan, index[:count], tile, after)
 
 
 @inlined

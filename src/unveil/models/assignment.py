@@ -17,8 +17,8 @@ from unveil.core.protocols import Array
 from unveil.kernels import gather
 from unveil.kernels.assign import Bounds, Filter, label_all, pack
 from unveil.kernels.elkan import label_each, revise_each
-from unveil.kernels.narrow import Turned, make_turned, sweep_narrow, turn
-from unveil.kernels.prune import loosen, revise
+from unveil.kernels.narrow import Turned, make_turned, revise_narrow, sweep_narrow, turn
+from unveil.kernels.prune import revise
 from unveil.models import direct
 from unveil.models.filters import bare_filter, comparable, make_filter
 from unveil.models.workspace import drift_for, room_for, scratch_for, tile_for, work_for
@@ -107,17 +107,14 @@ class Hamerly:
         """Start from what is known, if it was measured on the same scale."""
         if len(plan.blocks) == 0:  # too many columns for the vector kernel
             return Pruned(groups=1).assign(rows, plan, known)
-        after, every, none = room_for(rows, plan), all_of(rows), make_turned(0, 0, plan.norms.dtype)
+        after, dtype = room_for(rows, plan), plan.norms.dtype
         if known is None or not comparable(known.plan, plan):
             turned = turned_all(rows, plan)
-            sweep_narrow(rows, turned, plan, every, tile_for(plan), after)
+            sweep_narrow(rows, turned, plan, all_of(rows), tile_for(plan), after)
             return Known(plan, after, turned)
-        queue, bar = np.empty(len(rows) + 1, np.int32), np.empty(len(rows), plan.norms.dtype)
-        count = loosen(known.bounds, after, drift_for(known.plan, plan), plan, queue, bar)
-        if count > len(rows) // 2:  # turning the rows one by one would take as long as looking at all of them
-            sweep_narrow(rows, known.kept, plan, every, tile_for(plan), after)
-        else:
-            sweep_narrow(rows, none, plan, queue[:count], tile_for(plan), after)
+        none, queue, room = make_turned(0, 0, dtype), np.empty(len(rows) + 1, np.int32), np.empty(len(rows), dtype)
+        drift = drift_for(known.plan, plan)
+        revise_narrow(rows, known.kept, none, plan, known.bounds, after, drift, queue, room, tile_for(plan))
         return Known(plan, after, known.kept)
 
 
