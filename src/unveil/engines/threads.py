@@ -25,6 +25,7 @@ from unveil.kernels.blas import single_threaded_blas
 
 AHEAD = 2  # blocks in flight per worker: enough to keep it busy, few enough to bound the memory of a stream
 QUICK = 2.5e-4  # seconds of a block below which threads wait longer for the interpreter's lock than they work
+LONG_RUN = 8  # partitions in a run of a thread that works alone: their statistics are all held until they are added
 RUNS = 2  # runs of partitions per worker, where any thread can reach any row: enough to even out their load
 
 
@@ -98,20 +99,23 @@ class Threads:
 
         If `alone`, this thread does it all, unless blocks have to be read.
         """
+        alone = (alone or self.count == 1) and getattr(source, "random_access", False)
         if getattr(source, "random_access", False):
-            runs, width = self._runs(source, partitions), 2 * RUNS * self.count
+            runs, width = self._runs(source, partitions, alone), 2 * RUNS * self.count
         else:
             runs, width = ((place, [block]) for place, block in enumerate(source.read(partitions))), AHEAD * self.count
         head = list(islice(runs, 2))  # a single run needs no pool
         work = (partial(task, *run) for run in chain(head, runs))
-        if self.count == 1 or len(head) < 2 or (alone and getattr(source, "random_access", False)):
+        if self.count == 1 or len(head) < 2 or alone:
             return (piece() for piece in work)
         return _windowed(_pool(self.count), work, width)
 
-    def _runs(self, source: Source, partitions: Sequence[int] | None) -> Iterator[tuple[int, Iterable[Block]]]:
+    def _runs(
+        self, source: Source, partitions: Sequence[int] | None, alone: bool
+    ) -> Iterator[tuple[int, Iterable[Block]]]:
         """Rows that any thread can reach: neighbours travel together, so that there is little to hand out."""
         every = range(partition_count(source.n_rows, width_of(source))) if partitions is None else partitions
-        fair = max(len(every) // (RUNS * self.count), 1)
+        fair = max(min(len(every), LONG_RUN) if alone else len(every) // (RUNS * self.count), 1)
         size = 1 << (fair.bit_length() - 1)  # a power of two, so that a run is a subtree of the sum
         return ((first, _Lazy(source, every[first : first + size])) for first in range(0, len(every), size))
 

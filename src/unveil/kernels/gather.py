@@ -44,21 +44,21 @@ def account(
 
     `known` is the tally of the labels `before`; it is left as it is. None where there are none, and `before` is empty.
     """
-    (k, d), first = centres.shape, known is None
-    tally = _room(k, d)
-    if known is None:
-        tally = known = tally._replace(squares=np.zeros(d), squares_low=np.zeros(d))
+    first = known is None
+    tally = _room(centres.shape, known)
+    if first:
         _measure(rows, shift, weights, tally)
-    else:
-        tally = tally._replace(squares=known.squares, squares_low=known.squares_low)
-    changed, cost = _account(rows, shift, weights, before, labels, known, tally, first, centres, np.zeros((3, d)))
-    return (tally if changed or first else known), changed, cost
+    room = np.zeros((3, len(shift)))
+    changed, cost = _account(rows, shift, weights, before, labels, known or tally, tally, first, centres, room)
+    return (tally if known is None or changed else known), changed, cost
 
 
-def _room(k: int, d: int) -> Tally:
-    """Room for all but the squares."""
-    counts, counts_low, sums, sums_low = np.empty(k), np.empty(k), np.empty((k, d)), np.empty((k, d))
-    return Tally(np.empty(k, np.int64), counts, counts_low, sums, sums_low, None, None, np.empty(1))
+def _room(shape: tuple[int, ...], known: Tally | None) -> Tally:
+    """Room for a tally of the same rows; what is empty is not touched, and so costs nothing, if no label changed."""
+    k, d = shape
+    squares, squares_low = (np.zeros(d), np.zeros(d)) if known is None else (known.squares, known.squares_low)
+    counts, counts_low, sums, sums_low = np.empty(k), np.empty(k), np.empty(shape), np.empty(shape)
+    return Tally(np.empty(k, np.int64), counts, counts_low, sums, sums_low, squares, squares_low, np.empty(1))
 
 
 def _measure(rows: Any, shift: Any, weights: Any, tally: Tally) -> None:

@@ -21,6 +21,7 @@ from unveil.models.filters import NARROW
 BUDGET = 1 << 29  # bytes that may be remembered
 FLAT = 4  # columns up to which boxes rule out most centres
 WORK = 1 << 12  # columns times clusters up to which sweeping a row is cheaper than finer bounds
+ROWS = 256  # for each cluster that the tree is grown from: sixteen cells
 FEW = 16  # clusters below which every row is looked at anyway
 
 
@@ -29,12 +30,12 @@ def choose(n_rows: int, n_columns: int, n_clusters: int) -> Assignment:
 
     >>> from unveil.models.choice import choose
     >>> choose(200_000, 64, 500), choose(200_000, 2, 100), choose(10**9, 2, 100), choose(150, 4, 3)
-    (Pruned(groups=8), Filtered(cells=None), Plain(thrifty=True), Direct())
+    (Pruned(groups=8), Filtered(cells=None, most=16384), Plain(thrifty=True), Direct())
     """
     if is_small(n_rows * n_columns, n_clusters):
         return Direct()
     for policy, suits, cell, row in (
-        (Filtered(), n_columns <= FLAT, 8, 64),
+        (Filtered(most=min(max(ROWS * n_clusters, 1 << 10), 1 << 14)), n_columns <= FLAT, 8, 64),
         (Hamerly(), n_columns <= NARROW and n_columns * n_clusters <= WORK, 4, 12),
         (Pruned(), n_clusters >= FEW, 0, 4 * (Pruned().groups + 2)),
     ):

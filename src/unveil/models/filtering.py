@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 
 from unveil.core.protocols import Array
 from unveil.kernels import gather
+from unveil.kernels.assign import Bounds
 from unveil.kernels.boxes import LANES
 from unveil.kernels.tree import Cells, Lists, assign_cells, grow, make_lists, sort_rows
-from unveil.models.assignment import Assignment, Known, labels_only
-from unveil.models.filters import bare_filter
+from unveil.models.assignment import Assignment, Known
 
 Floats = NDArray[np.float64]
+NONE = np.empty(0)  # no bounds
 MOST = 1 << 14  # rows that a tree is grown from
 
 
@@ -39,16 +40,21 @@ class Filtered:
     ----------
     cells : Cells or None, default=None
         The tree; `ready` grows it.
+    most : int, default=16384
+        Rows that it is grown from at most: a sixteenth of them is the number of its cells. More cells have shorter
+        lists, but there are more lists to make in each pass.
     """
 
     cells: Cells | None = None
+    most: int = MOST
 
     account = staticmethod(gather.account)
 
     def ready(self, rows: Array, shift: Floats) -> Assignment:
         """With a tree grown from some rows of the table."""
-        finite = rows[np.isfinite(rows).all(axis=1)][:MOST]  # what is not finite is refused later, by name
-        return Filtered(grow(np.asarray(finite - shift, dtype=np.float64))) if len(finite) else self
+        finite = rows[np.isfinite(rows).all(axis=1)]  # what is not finite is refused later, by name
+        some = finite[:: -(-len(finite) // self.most)] if len(finite) else finite
+        return Filtered(grow(np.asarray(some - shift, dtype=np.float64)), self.most) if len(some) else self
 
     def plan(self, centres: Floats, shift: Floats) -> Any:
         """The lists of all cells; without a tree, there is one cell and it lists all."""
@@ -61,4 +67,4 @@ class Filtered:
         held = sort_rows(cells, rows, plan.shift) if known is None or self.cells is None else known.kept
         labels, where = np.empty(len(rows), np.int32), np.empty(LANES, np.int32)
         assign_cells(held, plan.lists, plan.centres.reshape(-1), len(plan.shift), where, labels)
-        return Known(plan, labels_only(labels, bare_filter(plan.centres, plan.shift)), held)
+        return Known(plan, Bounds(labels, NONE, NONE.reshape(1, 0)), held)

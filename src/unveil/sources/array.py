@@ -9,7 +9,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.core.partition import partition_bounds, partition_count
+from unveil.core.partition import partition_count, partition_rows
 from unveil.core.protocols import Array, Block
 from unveil.sources.cut import chosen_partitions
 from unveil.sources.weighted import checked_weights
@@ -74,9 +74,10 @@ class ArraySource:
 
     def read(self, partitions: Sequence[int] | None = None) -> Iterator[Block]:
         """Blocks in increasing order of partition; all of them by default."""
-        every = range(partition_count(self.n_rows, self.n_columns))
-        chosen = every if partitions is None else chosen_partitions(partitions, self.n_rows, self.n_columns)
+        n_rows, size = self.n_rows, partition_rows(self.n_columns)
+        every = range(partition_count(n_rows, self.n_columns))
+        chosen = every if partitions is None else chosen_partitions(partitions, n_rows, self.n_columns)
         for index in chosen:
-            start, stop = partition_bounds(index, self.n_rows, self.n_columns)
+            start, stop = index * size, min((index + 1) * size, n_rows)
             weights = None if self.weights is None else self.weights[start:stop]
             yield Block(index, start, np.ascontiguousarray(self.rows[start:stop]), weights)
