@@ -66,6 +66,9 @@ def test_a_fall_with_an_excuse_is_a_note() -> None:
 def test_starts_that_disagree_or_that_there_are_none() -> None:
     assert examine(history(-1.0))["restarts"].severity == "note"
     assert "a single start" in examine(history(-1.0, restarts=(-1.0,)))["restarts"].message
+    short = examine(history(-1.0, restarts=(-1.0,), events={"tried": 5}))
+    assert short["restarts"].message.startswith("one climb, from the best of 5 short runs: other optima were hardly")
+    assert "tried" not in short
     lonely = examine(history(-1.0, restarts=(-1.0, -2.0, -3.0)))["restarts"]
     assert (lonely.severity, lonely.value) == ("note", 2.0)
     assert lonely.message == "1 of 3 starts reached the best objective, -1; the worst -3"

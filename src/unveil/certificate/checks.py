@@ -97,7 +97,11 @@ def _restarts(history: History) -> Iterator[Finding]:
     if history.status is Status.STREAMING:
         return
     if len(finals) < 2:
-        yield Finding("restarts", "note", "a single start: other optima were not looked for (n_init starts do)")
+        tried = history.events.get("tried", 1)
+        start = f"one climb, from the best of {tried} short runs" if tried > 1 else "a single start"
+        searched = "hardly" if tried > 1 else "not"
+        message = f"{start}: other optima were {searched} looked for (n_init starts do)"
+        yield Finding("restarts", "note", message)
         return
     best, worst = float(finals.max()), float(finals.min())
     if not np.isfinite(best):
@@ -110,6 +114,8 @@ def _restarts(history: History) -> Iterator[Finding]:
 
 def _events(history: History) -> Iterator[Finding]:
     for name, count in sorted(history.events.items()):
+        if name == "tried":
+            continue  # told of with the restarts
         severity, words = EVENTS.get(name, ("warning", name))
         said = words.replace("{count}", str(count))
         times = f": {count} time{'s' if count != 1 else ''} over the passes" if said == words else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, NamedTuple
 
@@ -134,6 +134,11 @@ class Fit:
     def status(self) -> Status:
         """How it ended."""
         return self.history.status
+
+    def noting(self, event: str, count: int) -> Fit:
+        """The same outcome, with one more thing that is known of it."""
+        events = {**self.history.events, event: count}
+        return replace(self, history=replace(self.history, events=events))
 
 
 def add_events(total: Counter[str], new: Mapping[str, int]) -> None:

@@ -22,7 +22,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array
 
 from unveil.core.protocols import Engine, Source
-from unveil.engines.threads import Threads, _pool
+from unveil.engines.threads import Threads
 from unveil.estimators.geometry import Geometry, Sample, Seeding
 from unveil.estimators.registry import SEEDINGS, lookup
 from unveil.estimators.spread import variance_of
@@ -174,8 +174,7 @@ def plain_plus_plus() -> PlusPlus:
 
 def share_of(engine: Engine) -> Callable[..., Iterable[Any]]:
     """`map` on the threads of an engine, for work on a sample, which is in this process wherever the rows are."""
-    workers = engine.count if isinstance(engine, Threads) else Threads().count
-    return _pool(workers).map if workers > 1 else map
+    return engine.share if isinstance(engine, Threads) else Threads().share
 
 
 def _seeds(ground: Ground, times: int) -> Iterator[int]:

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from unveil.estimators.gaussian_mixture import held_by
 from unveil.estimators.mixture import MixtureEstimator, narrowed
 from unveil.estimators.registry import FAMILIES, PARTS, STRUCTURES, lookup
-from unveil.estimators.student_mixture import held_by
 from unveil.estimators.tabular import Tabular
 from unveil.families.base import Family
 from unveil.families.gaussian import Gaussian

@@ -27,7 +27,7 @@ from unveil.estimators.diagnosis import figures_of
 from unveil.estimators.persistence import Savable
 from unveil.estimators.policies import POLICIES
 from unveil.estimators.registry import EXPECTATIONS, SCHEDULES, resolve
-from unveil.estimators.starts import STARTS, Given, Sample, short_runs, starts, supported
+from unveil.estimators.starts import STARTS, Given, Sample, short_run_count, short_runs, starts, supported
 from unveil.estimators.streaming import Stream, feed, resumable
 from unveil.estimators.table import as_source, frame_of, sample_of
 from unveil.expectations import Exact
@@ -208,6 +208,8 @@ class MixtureEstimator(Savable, Iterative, Density, DensityMixin, BaseEstimator,
         check_allowed(parts)  # before any start is run
         begin = iter([self._recall(model.shift)]) if recalled else self._start_params(model, source, sample)
         outcome = best_of((partial(fit, parts, params) for params in begin), partial(supported, model))
+        if not recalled and self._starts_short(model.shift):
+            outcome = outcome.noting("tried", short_run_count(self.n_components, self.n_init))
         weights = outcome.params.weights
         kept = recalled or self._is_given()
         order = np.arange(len(weights)) if kept else np.argsort(-weights, kind="stable")
@@ -218,6 +220,11 @@ class MixtureEstimator(Savable, Iterative, Density, DensityMixin, BaseEstimator,
         enough = SMALL // (self.n_components * source.n_columns)
         rows, weights = sample_of(source, self.random_seed_, self.n_components, enough, self._takes_missing)
         return Sample(model, rows, weights)
+
+    def _starts_short(self, shift: Floats) -> bool:
+        """Whether the starts are the best of short runs: nobody said where to begin, and there are optima to miss."""
+        given = self.responsibilities_init is not None or self._given(None, shift) is not None
+        return self.init_params == "auto" and not given and self.n_components > 1
 
     def _start_params(self, model: Mixture, source: Source, sample: Sample) -> Iterator[MixtureParams]:
         """First parameters, one set per start, with the given parts in place."""

@@ -216,11 +216,8 @@ def short_runs(
     model = sample.model.suited_to(len(sample.rows))
     parts = Parts(model, source, Exact(), Batch(), Threads(), BoundChange(1e-2), FEW_PASSES)
     runs = []
-    kinds = (
-        [(name, max(each, count // len(SHORT) + 1)) for name, each in SHORT] if model.n_components > 1 else [SHORT[0]]
-    )
-    for name, each in kinds:
-        for start in starts(name, sample, seed, each if model.n_components > 1 else 1):
+    for name, each in _kinds(model.n_components, count):
+        for start in starts(name, sample, seed, each):
             with np.errstate(all="ignore"):  # a poor start is dropped, not complained of
                 outcome = fit(parts, finish(sample.first(start)))
             if outcome.status is Status.INTERRUPTED:
@@ -228,6 +225,16 @@ def short_runs(
             runs.append(outcome)
     ranked = sorted(zip(_standing(model, runs), runs, strict=True), key=lambda run: run[0], reverse=True)
     return [outcome.params for _, outcome in ranked[:count]]
+
+
+def _kinds(n_components: int, count: int) -> list[tuple[str, int]]:
+    """Kinds of start, and how many short runs of each; a single component has but one optimum."""
+    return [(name, max(each, count // len(SHORT) + 1)) for name, each in SHORT] if n_components > 1 else [SHORT[0]]
+
+
+def short_run_count(n_components: int, count: int) -> int:
+    """How many short runs it takes to find the `count` best."""
+    return sum(each for _, each in _kinds(n_components, count))
 
 
 def _standing(model: Mixture, runs: list[Fit]) -> list[tuple[bool, float]]:
