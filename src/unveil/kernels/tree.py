@@ -179,9 +179,10 @@ def make_lists(cells: Cells, centres: NDArray[np.float64]) -> Lists:
     """Lists of all cells, and of what lies outside: all centres."""
     count, (k, d) = cells.n_cells, centres.shape
     room, stride, levels = 64 * count + k, -(-k // LANES) * LANES + LANES, count.bit_length() + 1
-    lists, counts, work = np.zeros((levels, stride), np.int32), np.full(levels, k), np.empty((d + 1) * stride)
-    lists[0, :k] = np.arange(k)
-    given = cells.middles, cells.halves, d, centres.reshape(-1), lists.reshape(-1), stride, counts, work
+    lists, counts, spots = np.zeros((levels, stride), np.int32), np.full(levels, k), np.empty((levels, d, stride))
+    lists[0, :k], spots[0, :, :k] = np.arange(k), centres.T
+    spots[0, :, k:] = centres[:1].T  # copies of the first fill the last vector
+    given = cells.middles, cells.halves, d, spots.reshape(-1), lists.reshape(-1), stride, counts, np.empty(stride)
     while True:
         offsets, listed = np.zeros(count + 2, np.int64), np.empty(room, np.int32)
         if _filter(*given, listed, offsets):
@@ -194,7 +195,7 @@ def _filter(
     middles: Any,
     halves: Any,
     columns: int,
-    centres: Any,
+    spots: Any,
     lists: Any,
     stride: int,
     counts: Any,
@@ -211,10 +212,8 @@ def _filter(
         if leaf == leaves:
             width = 0
         while width > 0 and counts[level] > 1:
-            node, given = leaves // width - 1 + leaf // width, level * stride
-            counts[level + 1] = reject(
-                middles, halves, node, columns, centres, lists, given, counts[level], given + stride, room
-            )
+            node = leaves // width - 1 + leaf // width
+            counts[level + 1] = reject(middles, halves, node, columns, spots, lists, level, stride, counts[level], room)
             level, width = level + 1, width // 2
         count, given = counts[level], level * stride
         while width > 0:  # one centre takes all that is below
