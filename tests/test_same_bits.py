@@ -16,14 +16,26 @@ from distributed import Client, LocalCluster
 from numpy.typing import NDArray
 
 import unveil
-from unveil import PCA, BernoulliMixture, GaussianMixture, KMeans
+from unveil import (
+    ICA,
+    PCA,
+    BernoulliMixture,
+    FactorAnalysis,
+    GaussianMixture,
+    GenerativeTopographicMap,
+    KMeans,
+    LinearDiscriminantAnalysis,
+    PrincipalCurve,
+    ProbabilisticPCA,
+)
 from unveil.engines import Dask, Threads
 
 N_ROWS = 40_000
 ATTRIBUTES = (
     *("weights_", "means_", "covariances_", "probabilities_", "lower_bounds_"),
     *("cluster_centers_", "inertia_", "labels_", "n_iter_"),
-    *("components_", "explained_variance_", "mean_", "noise_variance_"),
+    *("components_", "explained_variance_", "mean_", "noise_variance_", "mixing_", "outlier_weights_"),
+    *("points_", "coordinates_", "distance_", "coefficients_", "coef_", "intercept_", "scalings_"),
 )
 ESTIMATORS: dict[str, Callable[..., Any]] = {
     "kmeans": lambda **parts: KMeans(4, random_state=0, tol=1e-2, **parts),
@@ -44,10 +56,19 @@ ESTIMATORS: dict[str, Callable[..., Any]] = {
     "spherical": lambda **parts: GaussianMixture(3, random_state=0, covariance_type="spherical", **parts),
     "bernoulli": lambda **parts: BernoulliMixture(2, random_state=0, binarize=1.0, **parts),
     "pca": lambda **parts: PCA(**parts),
+    "pca-randomized": lambda **parts: PCA(2, svd_solver="randomized", random_state=0, **parts),
+    "pca-robust": lambda **parts: PCA(2, robust=True, random_state=0, **parts),
+    "ppca": lambda **parts: ProbabilisticPCA(1, **parts),
+    "ppca-em": lambda **parts: ProbabilisticPCA(1, schedule="squarem", tol=1e-4, **parts),
+    "factors": lambda **parts: FactorAnalysis(1, **parts),
+    "ica": lambda **parts: ICA(random_state=0, tol=1e-4, gaussianity_level=1.0, **parts),
+    "curve": lambda **parts: PrincipalCurve(tol=1e9, **parts),
+    "map": lambda **parts: GenerativeTopographicMap(lattice_shape=7, basis_shape=3, tol=1e-2, **parts),
 }
 ON_A_CLUSTER = (
     *("kmeans", "kmeans-hamerly", "kmeans-yinyang", "kmeans-elkan", "kmeans-kd-tree", "kmeans-cosine"),
-    *("kmeans-missing", "kmeans-polished", "full", "diag", "bernoulli", "pca"),
+    *("kmeans-missing", "kmeans-polished", "full", "diag", "bernoulli", "pca", "pca-randomized", "pca-robust"),
+    *("ppca", "ppca-em", "factors", "ica", "curve", "map"),
 )
 
 
@@ -139,7 +160,18 @@ def test_a_scan_on_a_cluster(wanted: dict[str, str], stored: Path, client: Clien
     assert hashed(ESTIMATORS["diag"](engine="dask").fit(scan)) == wanted["diag"]
 
 
-@pytest.mark.parametrize("name", ["kmeans", "full", "pca"])
+def test_classes(stored: Path, client: Client) -> None:
+    labels = (ROWS[:, 1] > 2.0).astype(int) + (ROWS[:, 0] > 2.0)
+    want = hashed(LinearDiscriminantAnalysis(engine=Threads(1)).fit(ROWS, labels))
+    for engine in (Threads(2), Threads(5), Dask(client)):
+        assert hashed(LinearDiscriminantAnalysis(engine=engine).fit(ROWS, labels)) == want
+    scan = unveil.scan(stored / "rows.parquet", columns=["a", "b", "c"])
+    assert hashed(LinearDiscriminantAnalysis().fit(scan, labels)) == want
+    collection = dask.array.from_array(ROWS, chunks=(9_999, 3))
+    assert hashed(LinearDiscriminantAnalysis().fit(collection, labels)) == want
+
+
+@pytest.mark.parametrize("name", ["kmeans", "full", "pca", "ppca", "ica"])
 def test_weights(name: str, stored: Path, client: Client) -> None:
     make = ESTIMATORS[name]
     want = hashed(make(engine=Threads(1)).fit(ROWS, sample_weight=WEIGHTS))

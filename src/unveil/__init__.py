@@ -12,6 +12,12 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "PCA": "unveil.estimators.pca",
+    "ProbabilisticPCA": "unveil.estimators.probabilistic_pca",
+    "FactorAnalysis": "unveil.estimators.factor_analysis",
+    "LinearDiscriminantAnalysis": "unveil.estimators.discriminant",
+    "ICA": "unveil.estimators.ica",
+    "PrincipalCurve": "unveil.estimators.principal_curve",
+    "GenerativeTopographicMap": "unveil.estimators.topographic_map",
     "KMeans": "unveil.estimators.kmeans",
     "KernelKMeans": "unveil.estimators.kernel_kmeans",
     "KMedoids": "unveil.estimators.kmedoids",

@@ -2,6 +2,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_iris
 from typer.testing import CliRunner
 
 from unveil.cli.app import app
@@ -17,6 +18,17 @@ def faithful():
 @pytest.fixture
 def iris():
     return str(DATA / "iris.csv")
+
+
+@pytest.fixture
+def species(tmp_path):
+    """Fisher's irises with their names."""
+    flowers = load_iris()
+    path = tmp_path / "species.csv"
+    lines = [",".join(map(str, row)) for row in flowers.data]
+    names = flowers.target_names[flowers.target]
+    path.write_text("\n".join(["a,b,c,d,species", *map(",".join, zip(lines, names, strict=True))]) + "\n")
+    return str(path)
 
 
 @pytest.fixture

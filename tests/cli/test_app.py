@@ -36,7 +36,7 @@ def test_usage_errors_are_one_line(refused):
     assert "No such command 'bogus'" in refused("bogus")
     assert "Missing argument" in refused("fit", "pca")
     assert "--output" in refused("fit", "pca", "x.csv")
-    assert "'pca', 'kmeans'" in refused("fit", "magic", "x.csv", "-o", "m")
+    assert "'pca', 'probabilistic-pca'" in refused("fit", "magic", "x.csv", "-o", "m")
     assert "'--components'" in refused("fit", "pca", "x.csv", "-o", "m", "-k", "0")
     assert "--frobnicate" in refused("show", "x", "--frobnicate")
 

@@ -193,3 +193,36 @@ def test_fit_that_does_not_converge_says_so_and_is_saved(run, iris):
     assert result.stderr.startswith("unveil: warning: GaussianMixture: not converged")
     assert len(result.stderr.splitlines()) == 1
     assert Path("m").exists()
+
+
+@pytest.mark.parametrize(
+    ("word", "marks"),
+    [
+        ("probabilistic-pca", "noise_variance_"),
+        ("factor-analysis", "noise_variance_"),
+        ("ica", "mixing_"),
+        ("topographic-map", "lattice_"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:ICA. component 1 cannot be told from Gaussian noise")
+def test_projections(run, iris, word, marks):
+    result = run("fit", word, iris, "-k", 2, "-o", "m", "--max-iter", 300)
+    assert result.exit_code == 0, result.output
+    model = unveil.load("m")
+    assert hasattr(model, marks)
+    assert model.transform(unveil.scan(iris)).shape == (150, 2)
+
+
+def test_a_principal_curve(run, iris):
+    assert run("fit", "principal-curve", iris, "-o", "m", "--tol", 1e-3).exit_code == 0
+    assert unveil.load("m").distance_ == pytest.approx(32.09, rel=1e-2)
+
+
+def test_discriminant_by_a_column_of_labels(run, refused, species):
+    assert run("fit", "discriminant", species, "--label", "species", "-o", "m").exit_code == 0
+    model = unveil.load("m")
+    assert model.classes_.tolist() == ["setosa", "versicolor", "virginica"]
+    assert model.feature_names_in_.tolist() == ["a", "b", "c", "d"]
+    assert "needs --label" in refused("fit", "discriminant", species, "-o", "n")
+    assert "--label is not an option of kmeans" in refused("fit", "kmeans", species, "--label", "species", "-o", "n")
+    assert not Path("n").exists()

@@ -158,3 +158,33 @@ def test_reader_that_leaves_early_is_no_error(tmp_path):
         process.stdout.close()
         assert process.stderr.read() == b""
         assert process.wait() == 1
+
+
+@pytest.mark.parametrize(
+    ("model", "names"),
+    [
+        (unveil.ProbabilisticPCA(2), ["pc1", "pc2"]),
+        (unveil.FactorAnalysis(1), ["factor1"]),
+        (unveil.ICA(2, random_state=0), ["source1", "source2"]),
+        (unveil.PrincipalCurve(), ["coordinate", "distance"]),
+        (unveil.GenerativeTopographicMap(1, lattice_shape=9, basis_shape=3), ["map1", "log_density"]),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+@pytest.mark.filterwarnings("ignore:ICA. component 1 cannot be told from Gaussian noise")
+def test_projections(run, iris, tmp_path, model, names):
+    model.fit(unveil.scan(iris)).save(tmp_path / "m")
+    assert run("predict", "m", iris, "-o", "out.csv").exit_code == 0
+    found = columns("out.csv")
+    assert list(found) == names
+    np.testing.assert_array_equal(found[names[0]], model.transform(unveil.scan(iris))[:, 0])
+
+
+def test_classes(run, species, tmp_path):
+    model = unveil.LinearDiscriminantAnalysis().fit(unveil.scan(species), "species")
+    model.save(tmp_path / "m")
+    assert run("predict", "m", species, "-o", "out.csv").exit_code == 0
+    found = columns("out.csv")
+    assert list(found) == ["class", "probability_setosa", "probability_versicolor", "probability_virginica"]
+    assert found["class"][[0, 70, 149]].tolist() == ["setosa", "virginica", "virginica"]
+    assert found["probability_virginica"][70] == pytest.approx(0.750922666, abs=1e-9)

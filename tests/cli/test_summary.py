@@ -48,7 +48,7 @@ def test_objects_are_told_by_their_looks(model):
 def test_model_without_iterations_has_no_history():
     plain = summary(unveil.PCA(1).fit(X))
     assert plain["history"] is None
-    assert plain["certificate"] is None
+    assert [found["name"] for found in plain["certificate"]["findings"]] == ["residual", "orthonormality"]
 
 
 def test_page_has_facts_parameters_sizes_and_certificate(model):

@@ -204,7 +204,7 @@ def test_subclasses_are_refused_before_anything_is_written(path):
 
 @pytest.mark.parametrize("name", ["os.system", "unveil.KMeans", "builtins:eval", "kmeans", "", None, 3, ["KMeans"]])
 def test_unknown_class_is_refused(saved, name):
-    with pytest.raises(ModelFileError, match=r"model\.unveil: .*class .* is not known; unveil has PCA, KMeans"):
+    with pytest.raises(ModelFileError, match=r"model\.unveil: .*class .* is not known; unveil has PCA, Prob"):
         unveil.load(changed(saved, **{"class": name}))
 
 

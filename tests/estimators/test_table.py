@@ -208,3 +208,14 @@ def test_rows_without_weight_are_no_rows_wherever_they_lie(gone: slice) -> None:
     np.testing.assert_allclose(weighted.means_, cut.means_, rtol=1e-8)
     drawn = KMeans(2, random_state=0, tol=0).fit(X, sample_weight=weights)
     assert drawn.inertia_ == pytest.approx(KMeans(2, random_state=0, tol=0).fit(kept).inertia_, rel=1e-9)
+
+
+def test_weights_that_are_no_numbers_are_named() -> None:
+    with pytest.raises(ValueError, match="sample_weight must be numbers, one for each row"):
+        KMeans(1).fit([[1.0], [2.0]], sample_weight=["much", "little"])
+
+
+def test_infinities_of_both_signs_are_named() -> None:
+    rows = np.array([[1.0, 2.0], [np.inf, -np.inf]])
+    with pytest.raises(ValueError, match="infinity: row 1, column 0"):
+        refuse_nonfinite(ArraySource(rows))

@@ -8,10 +8,12 @@ import hypothesis.strategies as st
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from scipy import sparse
 
 from unveil.core.protocols import Block
 from unveil.core.statistics import tree_sum
-from unveil.models.moments import MomentsStep, moments
+from unveil.kernels.compressed import Compressed
+from unveil.models.moments import MomentsStep, merged, moments
 
 ROWS = np.random.default_rng(0).normal(3.0, 2.0, (5000, 4)) @ np.random.default_rng(1).normal(size=(4, 4))
 
@@ -57,3 +59,30 @@ def test_a_shift_near_the_mean_saves_the_digits() -> None:
     step = MomentsStep(far[0])
     found = moments(step(Block(0, 0, far), None)[0], far[0])
     np.testing.assert_allclose(found.scatter / 5000, np.cov(ROWS.T, bias=True), rtol=1e-6)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.lists(st.integers(1, 4999), min_size=1, max_size=4, unique=True), st.sampled_from([0.0, 1e8]))
+def test_moments_merge_wherever_the_parts_lie(cuts: list[int], drift: float) -> None:
+    rows = np.round(ROWS, 4)
+    rows[2500:] += drift
+    parts = [
+        moments(MomentsStep(part[0])(Block(0, 0, part), None)[0], part[0]) for part in np.split(rows, sorted(cuts))
+    ]
+    total = parts[0]
+    for part in parts[1:]:
+        total = merged(total, part)
+    assert total.weight == 5000
+    np.testing.assert_allclose(total.mean, rows.mean(axis=0), rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(total.scatter / 5000, np.cov(rows.T, bias=True), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_compressed_rows_have_the_moments_of_dense_ones(weighted: bool) -> None:
+    matrix = sparse.random(700, 12, 0.2, format="csr", random_state=0)
+    weights = np.random.default_rng(0).uniform(size=700) if weighted else None
+    step = MomentsStep(np.where(np.arange(12) == 5, 0.3, 0.0))
+    found, _ = step(Block(0, 0, Compressed.of(matrix), weights), None)
+    dense, _ = step(Block(0, 0, matrix.toarray(), weights), None)
+    for name in dense:
+        np.testing.assert_allclose(found[name], dense[name], rtol=1e-11, atol=1e-12, err_msg=name)

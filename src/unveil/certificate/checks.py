@@ -28,6 +28,11 @@ EVENTS = {
     "relocated": ("note", "a cluster that had no rows was moved to the row furthest from its centre"),
     "polished": ("note", "rows moved one by one, each to a lower cost, where the passes had ended: {count}"),
     "dropped": ("note", "clusters that had no rows in the end and were dropped: {count}"),
+    "singular_rows": ("note", "a row had too few cells to determine its scores, and took the shortest that fit"),
+    "singular_columns": (
+        "note",
+        "a column had too few cells to determine its coefficients, and moved no further than needed",
+    ),
     "left_empty": (
         "warning",
         "clusters left without rows: {count}; fewer rows differ than n_clusters, or the start was unlucky: "

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from unveil.cli.errors import INTERRUPTED, say
-from unveil.cli.models import KINDS, STARTS, ModelName, chosen, parameters
+from unveil.cli.models import KINDS, STARTS, ModelName, check_label, chosen, parameters
 from unveil.cli.options import Columns, Data, Json, Seed, Threads, Weight, names_in, protect, use_threads
 from unveil.estimators.registry import EXPECTATIONS, SCHEDULES
 
@@ -40,6 +40,10 @@ def fit(
             show_default=False,
         ),
     ] = None,
+    label: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Column with the class of each row (discriminant).", show_default=False),
+    ] = None,
     weight: Weight = None,
     seed: Seed = 0,
     threads: Threads = None,
@@ -66,7 +70,8 @@ def fit(
 ) -> None:
     """Fit MODEL to DATA and write it to a file.
 
-    Mixtures take missing cells, except student-mixture. Those called categorical and mixed also read columns of words.
+    Mixtures take missing cells, except student-mixture; so do probabilistic-pca, factor-analysis and topographic-map.
+    The mixtures called categorical and mixed also read columns of words.
 
     Ctrl-C while it fits keeps the best so far: the model is saved, a line says so, and the exit code is 130. Earlier
     than the end of the first pass there is nothing to keep, and nothing is written.
@@ -78,13 +83,14 @@ def fit(
     given |= {"max_iter": max_iter, "tol": tol, "n_init": n_init, "start": chosen("start", start)}
     given |= {"schedule": chosen("schedule", schedule), "expectation": chosen("expectation", expectation)}
     settled = parameters(model, given, seed)
+    check_label(model, label)
     table = _opened(model, data, names_in(columns), weight)
     if kinds is not None:
         settled["families"] = _families(table, kinds)
     estimator = getattr(unveil, KINDS[model].estimator)(**settled)
     protect(output, table.files)
     began = perf_counter()
-    interrupted = _run(estimator, table, data)
+    interrupted = _run(estimator, table, data, label)
     estimator.save(output)
     if interrupted:
         say(f"interrupted after {len(estimator.history_)} passes; the best so far is saved to {output}")
@@ -117,7 +123,7 @@ def _families(table: Any, kinds: str) -> list[tuple[str, list[int]]]:
     return found
 
 
-def _run(estimator: Any, table: Any, data: str) -> bool:
+def _run(estimator: Any, table: Any, data: str, label: str | None) -> bool:
     """Fit, showing progress. Was it interrupted?"""
     import numpy as np
 
@@ -128,8 +134,8 @@ def _run(estimator: Any, table: Any, data: str) -> bool:
         warnings.filterwarnings("ignore", r"\w+: interrupted")  # said once the file is there
         bar.attach(estimator)
         weights = getattr(table, "weights", None)  # a scan brings its own along
-        estimator.fit(table) if weights is None else estimator.fit(table, sample_weight=weights)
-    if table.names is not None and not hasattr(estimator, "feature_names_in_"):
+        estimator.fit(table, label) if weights is None else estimator.fit(table, label, sample_weight=weights)
+    if table.names is not None and label is None and not hasattr(estimator, "feature_names_in_"):
         estimator.feature_names_in_ = np.array(table.names, dtype=object)  # scikit-learn knows frames of others only
     if not hasattr(estimator, "history_") or estimator.history_.status is not Status.INTERRUPTED:
         return False

@@ -11,17 +11,24 @@ from unveil.estimators.registry import EXPECTATIONS, FAMILIES, SCHEDULES, STRUCT
 
 
 class Kind(NamedTuple):
-    """A model: its class, which of its parameters each option sets, and whether it takes columns of words."""
+    """A model: its class, which of its parameters each option sets, and what columns it takes besides numbers."""
 
     estimator: str
     options: Mapping[str, str]
-    words: bool = False
+    words: bool = False  # columns of words
+    labelled: bool = False  # a column that says which class a row belongs to
 
 
 class ModelName(Enum):
     """The models, by the words that choose them."""
 
     PCA = "pca"
+    PROBABILISTIC_PCA = "probabilistic-pca"
+    FACTOR_ANALYSIS = "factor-analysis"
+    ICA = "ica"
+    PRINCIPAL_CURVE = "principal-curve"
+    TOPOGRAPHIC_MAP = "topographic-map"
+    DISCRIMINANT = "discriminant"
     K_MEANS = "kmeans"
     KERNEL_K_MEANS = "kernel-kmeans"
     K_MEDOIDS = "kmedoids"
@@ -35,11 +42,22 @@ class ModelName(Enum):
 
 RESTARTS = {"seed": "random_state", "max_iter": "max_iter", "n_init": "n_init"}
 ITERATES = RESTARTS | {"tol": "tol"}
+SEEKS = {"seed": "random_state", "max_iter": "max_iter", "tol": "tol"}
+CLIMBS = SEEKS | {"components": "n_components", "schedule": "schedule"}
 WAYS = {"start": "init_params", "schedule": "schedule", "expectation": "expectation"}
 MIXES = ITERATES | WAYS | {"components": "n_components"}
 SHAPED = MIXES | {"covariance": "covariance_type"}
 KINDS = {
     ModelName.PCA: Kind("PCA", {"components": "n_components"}),
+    ModelName.PROBABILISTIC_PCA: Kind("ProbabilisticPCA", CLIMBS),
+    ModelName.FACTOR_ANALYSIS: Kind("FactorAnalysis", CLIMBS),
+    ModelName.ICA: Kind("ICA", SEEKS | {"components": "n_components"}),
+    ModelName.PRINCIPAL_CURVE: Kind("PrincipalCurve", {"max_iter": "max_iter", "tol": "tol"}),
+    ModelName.TOPOGRAPHIC_MAP: Kind(
+        "GenerativeTopographicMap",
+        ITERATES | {"components": "n_components", "schedule": "schedule", "expectation": "expectation"},
+    ),
+    ModelName.DISCRIMINANT: Kind("LinearDiscriminantAnalysis", {"components": "n_components"}, labelled=True),
     ModelName.K_MEANS: Kind("KMeans", ITERATES | {"components": "n_clusters"}),
     ModelName.KERNEL_K_MEANS: Kind("KernelKMeans", ITERATES | {"components": "n_clusters"}),
     ModelName.K_MEDOIDS: Kind("KMedoids", RESTARTS | {"components": "n_clusters"}),
@@ -76,6 +94,15 @@ def chosen(option: str, given: str | None) -> str | None:
     close = get_close_matches(given.lower(), words, n=1)
     hint = f"; did you mean {words[close[0]]}?" if close else ""
     raise ValueError(f"--{option} must be one of {', '.join(words.values())}, got {given!r}{hint}")
+
+
+def check_label(model: ModelName, label: str | None) -> None:
+    """A ValueError if the model needs a column of labels and has none, or the other way round."""
+    takers = ", ".join(other.value for other, kind in KINDS.items() if kind.labelled)
+    if KINDS[model].labelled and label is None:
+        raise ValueError(f"{model.value} needs --label, the column that says which class a row belongs to")
+    if not KINDS[model].labelled and label is not None:
+        raise ValueError(f"--label is not an option of {model.value}; it is one of {takers}")
 
 
 def parameters(model: ModelName, given: Mapping[str, Any], seed: int) -> dict[str, Any]:

@@ -25,8 +25,9 @@ def predict(
     """Say of each row of DATA what MODEL makes of it.
 
     K-means: the cluster and the distance to its centre. Mixtures: the likeliest component, the probability of each, and
-    the log-density. PCA: the scores pc1, pc2 and so on. Columns are found by name where the model and the table have
-    names.
+    the log-density. Projections: the scores pc1, pc2 and so on (factor1, source1 for factors and sources), the place on
+    a curve or map. Discriminants: the class, and the probability of each. Columns are found by name where the model and
+    the table have names.
     """
     from sklearn.utils import get_tags
 
@@ -99,11 +100,10 @@ def _batches(table: Any, missing: bool) -> Iterator[Any]:
 
 def _answers(estimator: Any) -> Callable[[Any], dict[str, Any]]:
     """Columns that the model has to say of some rows, by what it can do."""
-    if hasattr(estimator, "predict_proba"):
-        return lambda rows: _mixture(estimator, rows)
-    if hasattr(estimator, "n_clusters"):
-        return lambda rows: _clusters(estimator, rows)
-    return lambda rows: {f"pc{j}": scores for j, scores in enumerate(estimator.transform(rows).T, start=1)}
+    for mark, answer in ANSWERS.items():
+        if hasattr(estimator, mark):
+            return lambda rows: answer(estimator, rows)
+    return lambda rows: _scores(estimator, rows)
 
 
 def _mixture(estimator: Any, rows: Any) -> dict[str, Any]:
@@ -117,3 +117,36 @@ def _clusters(estimator: Any, rows: Any) -> dict[str, Any]:
 
     labels = estimator.predict(rows)
     return {"cluster": labels, "distance": estimator.transform(rows)[np.arange(len(labels)), labels]}
+
+
+def _classes(estimator: Any, rows: Any) -> dict[str, Any]:
+    chances = estimator.predict_proba(rows)
+    by_class = {f"probability_{name}": column for name, column in zip(estimator.classes_, chances.T, strict=True)}
+    return {"class": estimator.predict(rows), **by_class}
+
+
+def _map(estimator: Any, rows: Any) -> dict[str, Any]:
+    return _numbered("map", estimator.transform(rows)) | {"log_density": estimator.score_samples(rows)}
+
+
+def _curve(estimator: Any, rows: Any) -> dict[str, Any]:
+    return {"coordinate": estimator.transform(rows)[:, 0], "distance": estimator.distance(rows)}
+
+
+def _scores(estimator: Any, rows: Any) -> dict[str, Any]:
+    word = {"FactorAnalysis": "factor", "ICA": "source"}.get(type(estimator).__name__, "pc")
+    return _numbered(word, estimator.transform(rows))
+
+
+def _numbered(word: str, columns: Any) -> dict[str, Any]:
+    return {f"{word}{number}": column for number, column in enumerate(columns.T, start=1)}
+
+
+ANSWERS: dict[str, Callable[[Any, Any], dict[str, Any]]] = {
+    "classes_": _classes,
+    "lattice_": _map,
+    "predict_proba": _mixture,
+    "n_clusters": _clusters,
+    "points_": _curve,
+}
+"""What a model has to say, by the attribute that marks its kind; the first that it has counts."""

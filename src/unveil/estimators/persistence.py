@@ -27,6 +27,7 @@ RECORDS = Parts(
         "Running": "unveil.schedules.stepwise:Running",
         "Statistics": "unveil.core.statistics:Statistics",
         "Centres": "unveil.models.kmeans:Centres",
+        "FactorParams": "unveil.models.factors:FactorParams",
         "MixtureParams": "unveil.models.mixture:MixtureParams",
         "GaussianParams": "unveil.families.gaussian:GaussianParams",
         "BernoulliParams": "unveil.families.bernoulli:BernoulliParams",

@@ -12,6 +12,12 @@ from typing import Any
 
 ESTIMATORS = {
     "PCA": "unveil.estimators.pca:PCA",
+    "ProbabilisticPCA": "unveil.estimators.probabilistic_pca:ProbabilisticPCA",
+    "FactorAnalysis": "unveil.estimators.factor_analysis:FactorAnalysis",
+    "LinearDiscriminantAnalysis": "unveil.estimators.discriminant:LinearDiscriminantAnalysis",
+    "ICA": "unveil.estimators.ica:ICA",
+    "PrincipalCurve": "unveil.estimators.principal_curve:PrincipalCurve",
+    "GenerativeTopographicMap": "unveil.estimators.topographic_map:GenerativeTopographicMap",
     "KMeans": "unveil.estimators.kmeans:KMeans",
     "KernelKMeans": "unveil.estimators.kernel_kmeans:KernelKMeans",
     "KMedoids": "unveil.estimators.kmedoids:KMedoids",

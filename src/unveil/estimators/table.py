@@ -41,11 +41,18 @@ def as_source(
         raise ValueError(f"X has {source.n_rows} rows; {type(estimator).__name__} needs at least {min_rows}")
     if sample_weight is None:
         return source
-    weights = np.asarray(sample_weight, dtype=np.float64)
+    weights = _weights_of(sample_weight)
     weighted = with_weights(source, np.full(source.n_rows, weights) if weights.ndim == 0 else weights)
     if not np.any(weights):
         raise ValueError("sample_weight must have a positive entry, got zeros only: no row would count")
     return weighted
+
+
+def _weights_of(sample_weight: Any) -> NDArray[np.float64]:
+    try:
+        return np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"sample_weight must be numbers, one for each row: {error}") from None
 
 
 def _check_names(estimator: Any, source: Source, reset: bool) -> None:
@@ -141,7 +148,9 @@ def refuse_nonfinite(source: Source, missing: bool = False) -> None:
 def finite_rows(block: Block, names: Sequence[str] | None = None, missing: bool = False) -> NDArray[Any]:
     """The rows of `block`, or a ValueError that names the first cell that is not finite, or not NaN if `missing`."""
     rows = block.rows
-    if np.isfinite(np.sum(rows, dtype=np.float64)):  # one number tells, unless the sum itself overflows
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = np.sum(rows, dtype=np.float64)  # one number tells, unless the sum itself overflows
+    if np.isfinite(total):
         return rows
     if not isinstance(rows, np.ndarray):  # compressed rows, which their source has checked
         return rows

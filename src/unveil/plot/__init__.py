@@ -14,6 +14,8 @@ _HOMES = {
     "choice": "unveil.plot.sizes",
     "convergence": "unveil.plot.climb",
     "scree": "unveil.plot.variance",
+    "principal_curve": "unveil.plot.curve",
+    "manifold": "unveil.plot.topography",
     "Plane": "unveil.plot.plane",
 }
 
