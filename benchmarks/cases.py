@@ -9,7 +9,11 @@ from typing import Any
 
 from benchmarks.tasks.base import Task
 from benchmarks.tasks.bernoulli import Bernoulli
+from benchmarks.tasks.components import Sparse, Wide
+from benchmarks.tasks.curve import Curve
 from benchmarks.tasks.diagonal import Diagonal
+from benchmarks.tasks.discriminant import Discriminant
+from benchmarks.tasks.factors import Factors
 from benchmarks.tasks.kernel import Kernel
 from benchmarks.tasks.kmeans import Cloud, KMeans, overlapping_blobs, uniform_noise
 from benchmarks.tasks.medoids import Medoids
@@ -17,6 +21,7 @@ from benchmarks.tasks.missing import Missing
 from benchmarks.tasks.mixture import Mixture
 from benchmarks.tasks.pca import Pca
 from benchmarks.tasks.seeding import Seeding
+from benchmarks.tasks.sources import Sources
 
 FASTEST = "the fastest peer"
 
@@ -75,6 +80,24 @@ DECOMPOSERS = (
     Entry("scikit-learn, full", "scikit_learn", {"svd_solver": "full"}),
     Entry("scikit-learn-intelex", "intelex"),
 )
+ROUTES = tuple(
+    Entry(f"scikit-learn, {solver}", "scikit_learn", {"svd_solver": solver}, agrees=1e-9)
+    for solver in ("auto", "randomized", "arpack", "covariance_eigh")
+)
+SPARSE_ROUTES = tuple(entry for entry in ROUTES if entry.options["svd_solver"] in ("auto", "arpack"))
+CLASSIFIERS = tuple(
+    Entry(f"scikit-learn, {solver}", "scikit_learn", {"solver": solver}) for solver in ("svd", "lsqr", "eigen")
+)
+FAST_ICA = tuple(
+    Entry(f"FastICA, {solver}", "scikit_learn", {"whiten_solver": solver}, agrees=1e-5) for solver in ("svd", "eigh")
+)
+SEPARATORS = (*FAST_ICA, Entry("python-picard", "picard", agrees=1e-5))
+FILLERS = (
+    Entry("pyppca", "pyppca"),
+    Entry("ppca", "ppca"),
+    Entry("statsmodels, fill-em", "statsmodels"),
+)
+PRINCURVE = Entry("princurve (R)", "princurve", agrees=1e-3)
 
 LIMIT = 300  # iterations of K-means
 CLOUDS: Mapping[str, Cloud] = {"blobs": overlapping_blobs, "noise": uniform_noise}
@@ -100,6 +123,26 @@ def swapped(n: int, d: int, k: int, precision: str) -> Case:
 def kernelled(n: int, d: int, k: int) -> Case:
     """Kernel K-means, rbf."""
     return Case(f"kernel K-means, {n:,} x {d}, K={k}, rbf", Kernel(n, d, k), (TSLEARN,), {TSLEARN.label: 5})
+
+
+def projected(scale: int) -> Mapping[str, tuple[Case, ...]]:
+    """Projections, at the sizes asked for over a scale."""
+    n, m, d = 500_000 // scale, 20_000 // scale, 2_000 // scale
+    pca = Case(f"PCA, {n:,} x 64", Pca(n, 64), DECOMPOSERS, {FASTEST: 1.5}, 5)
+    wide = Case(f"PCA, {m:,} x {d:,}, 10 components", Wide(m, d, 10), ROUTES, {FASTEST: 1.5}, drop=3.0)
+    thin = Case(
+        f"PCA, sparse {100_000 // scale:,} x {10_000 // scale:,}, 20 components",
+        Sparse(100_000 // scale, 10_000 // scale, 20),
+        SPARSE_ROUTES,
+        {FASTEST: 1.5},
+    )
+    lda = Case(f"LDA, {n:,} x 64, 10 classes", Discriminant(n, 64, 10), CLASSIFIERS, {FASTEST: 3}, 5, drop=3.0)
+    ica = Case(f"ICA, {100_000 // scale:,} x 16", Sources(100_000 // scale, 16), SEPARATORS, {FASTEST: 2}, 5)
+    ppca = Case(
+        f"probabilistic PCA, {m:,} x 50, 5 components, 10% missing", Factors(m, 50, 5), FILLERS, {FASTEST: 10}, drop=3.0
+    )
+    curve = Case(f"principal curve, {5_000 // scale:,} x 3", Curve(5_000 // scale, 3), (PRINCURVE,), {FASTEST: 3}, 5)
+    return {"pca": (pca, wide, thin), "lda": (lda,), "ica": (ica,), "ppca": (ppca,), "curve": (curve,)}
 
 
 CASES: Mapping[str, tuple[Case, ...]] = {
@@ -157,7 +200,7 @@ CASES: Mapping[str, tuple[Case, ...]] = {
     "seeding": (seeded(200_000, 32, 100), seeded(200_000, 2, 100), seeded(200_000, 8, 50)),
     "medoids": (swapped(5_000, 16, 50, "float64"), swapped(5_000, 16, 50, "float32")),
     "kernel": (kernelled(5_000, 10, 10),),
-    "pca": (Case("PCA, 500,000 x 64", Pca(500_000, 64), DECOMPOSERS, {EIGEN: 1}, 5),),
+    **projected(1),
 }
 
 QUICK: Mapping[str, tuple[Case, ...]] = {
@@ -186,7 +229,7 @@ QUICK: Mapping[str, tuple[Case, ...]] = {
     "seeding": (seeded(20_000, 8, 50),),
     "medoids": (swapped(1_000, 16, 20, "float64"), swapped(1_000, 16, 20, "float32")),
     "kernel": (kernelled(1_000, 10, 10),),
-    "pca": (Case("PCA, 50,000 x 32", Pca(50_000, 32), DECOMPOSERS, {EIGEN: 1}),),
+    **projected(10),
 }
 
 MEANS: Mapping[str, float] = {"kmeans": 2}  # asked of the geometric mean over the cases of a part

@@ -12,7 +12,14 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "GaussianMixture": {"n_components": 3, "max_iter": 3, "tol": 0.0, "random_state": 0},
     "KMeans": {"n_clusters": 8, "max_iter": 3, "tol": 0.0, "random_state": 0},
     "PCA": {},
+    "ProbabilisticPCA": {"n_components": 5, "schedule": "batch", "max_iter": 3},
+    "FactorAnalysis": {"n_components": 5},
+    "LinearDiscriminantAnalysis": {},
+    "ICA": {"max_iter": 3, "random_state": 0},
+    "PrincipalCurve": {"max_iter": 2},
+    "GenerativeTopographicMap": {"max_iter": 2, "lattice_shape": 8, "basis_shape": 4},
 }
+CLASSES = 8  # that rows belong to in turn, where labels are needed
 
 
 def write(file: str, gigabytes: str, group_rows: str) -> None:
@@ -35,10 +42,15 @@ def write(file: str, gigabytes: str, group_rows: str) -> None:
 
 def fit(name: str, file: str) -> None:
     """A few iterations of one estimator on a scan."""
+    import numpy as np
+    from sklearn.base import is_classifier
+
     import unveil
 
     warnings.simplefilter("ignore")  # that it stops at the limit of iterations is meant
-    getattr(unveil, name)(**ARGUMENTS[name]).fit(unveil.scan(file))
+    estimator, table = getattr(unveil, name)(**ARGUMENTS[name]), unveil.scan(file)
+    labels = np.arange(table.n_rows, dtype=np.int8) % CLASSES if is_classifier(estimator) else None
+    estimator.fit(table, labels)
 
 
 JOBS: dict[str, Callable[..., None]] = {"write": write, "fit": fit}

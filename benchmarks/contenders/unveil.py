@@ -8,7 +8,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.contenders.interface import Arrays, Run
-from unveil import PCA, BernoulliMixture, GaussianMixture, KernelKMeans, KMeans, KMedoids
+from benchmarks.tasks.components import Sparse, Wide
+from benchmarks.tasks.sources import REACHED
+from unveil import (
+    ICA,
+    PCA,
+    BernoulliMixture,
+    GaussianMixture,
+    KernelKMeans,
+    KMeans,
+    KMedoids,
+    LinearDiscriminantAnalysis,
+    PrincipalCurve,
+    ProbabilisticPCA,
+)
 from unveil.engines import Threads
 from unveil.kernels.blas import single_threaded_blas
 from unveil.seeding.plusplus import PlusPlus
@@ -106,5 +119,67 @@ def pca(arrays: Arrays) -> Run:
     def run(steps: int) -> Arrays:
         model = PCA().fit(arrays["rows"])
         return {"variances": model.explained_variance_, "components": model.components_}
+
+    return run
+
+
+def wide(arrays: Arrays) -> Run:
+    """PCA with few components, which picks its solver itself."""
+    return _few(arrays, Wide.table(arrays))
+
+
+def sparse(arrays: Arrays) -> Run:
+    """PCA of compressed rows."""
+    return _few(arrays, Sparse.table(arrays))
+
+
+def _few(arrays: Arrays, table: Any) -> Run:
+    count = int(arrays["n_components"])
+
+    def run(steps: int) -> Arrays:
+        return {"components": PCA(count, random_state=0).fit(table).components_}
+
+    return run
+
+
+def discriminant(arrays: Arrays) -> Run:
+    """LinearDiscriminantAnalysis."""
+
+    def run(steps: int) -> Arrays:
+        model = LinearDiscriminantAnalysis().fit(arrays["rows"], arrays["labels"])
+        return {"coefficients": model.coef_, "intercepts": model.intercept_}
+
+    return run
+
+
+def curve(arrays: Arrays) -> Run:
+    """PrincipalCurve with the settings of R's princurve."""
+
+    def run(steps: int) -> Arrays:
+        model = PrincipalCurve(stretch=2, tol=1e-3, max_iter=10).fit(arrays["rows"])
+        projected = model.inverse_transform(model.coordinates_[:, None])
+        return {"projected": projected, "passes": np.array(model.n_iter_)}
+
+    return run
+
+
+def sources(arrays: Arrays) -> Run:
+    """ICA with its default solver."""
+
+    def run(steps: int) -> Arrays:
+        model = ICA(tol=REACHED, max_iter=400, random_state=0).fit(arrays["rows"])
+        return {"unmixing": model.components_, "passes": np.array(model.n_iter_)}
+
+    return run
+
+
+def factors(arrays: Arrays) -> Run:
+    """ProbabilisticPCA."""
+
+    def run(steps: int) -> Arrays:
+        model = ProbabilisticPCA(int(arrays["n_components"])).fit(arrays["rows"])
+        excess = np.sqrt(model.explained_variance_ - model.noise_variance_)
+        noise = np.array(model.noise_variance_)
+        return {"loadings": model.components_.T * excess, "mean": model.mean_, "noise": noise}
 
     return run

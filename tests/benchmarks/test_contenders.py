@@ -7,6 +7,7 @@ import io
 import subprocess
 import sys
 import warnings
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,16 +15,21 @@ import numpy as np
 import pytest
 from sklearn.metrics.pairwise import rbf_kernel
 
-from benchmarks.contenders import mclust, scikit_learn, unveil
+from benchmarks.contenders import mclust, princurve, scikit_learn, unveil
 from benchmarks.tasks.base import difference
 from benchmarks.tasks.bernoulli import Bernoulli
+from benchmarks.tasks.components import Sparse, Wide
+from benchmarks.tasks.curve import Curve
 from benchmarks.tasks.diagonal import Diagonal
+from benchmarks.tasks.discriminant import Discriminant
+from benchmarks.tasks.factors import Factors
 from benchmarks.tasks.kernel import Kernel
 from benchmarks.tasks.kmeans import KMeans, uniform_noise
 from benchmarks.tasks.medoids import Medoids
 from benchmarks.tasks.missing import Missing
 from benchmarks.tasks.mixture import Mixture
 from benchmarks.tasks.seeding import Seeding
+from benchmarks.tasks.sources import Sources
 
 
 def quality(task: Any, run: Any) -> Any:
@@ -162,3 +168,32 @@ def test_mclust_without_r_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(subprocess, "Popen", lambda command, **_: Echo())
     with pytest.raises(RuntimeError, match="mclust"):
         mclust.mixture(Mixture(20, 2, 2).arrays())
+
+
+def test_princurve_reads_the_file_of_r(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    arrays, projected = {"rows": np.zeros((3, 2))}, np.arange(6.0).reshape(3, 2)
+    projected.ravel(order="F").tofile(tmp_path / "answer")
+    echo = Echo("ready\n", f"4 {tmp_path / 'answer'} \n")
+    called: list[list[str]] = []
+    monkeypatch.setattr(subprocess, "Popen", lambda command, **_: called.append(command) or echo)
+    found = princurve.curve(arrays)(1)
+    assert called[0][3:5] == ["3", "2"]
+    assert int(found["passes"]) == 4
+    np.testing.assert_array_equal(found["projected"], projected)
+
+
+@pytest.mark.parametrize("name", ["discriminant", "wide", "sparse", "sources", "factors", "curve"])
+def test_unveil_takes_part_in_every_race_of_projections(name: str) -> None:
+    task = {
+        "discriminant": Discriminant(300, 4, 3),
+        "wide": Wide(200, 30, 2),
+        "sparse": Sparse(300, 50, 2, share=0.1),
+        "sources": Sources(2000, 3),
+        "factors": Factors(200, 6, 2),
+        "curve": Curve(200, 3),
+    }[name]
+    arrays = task.arrays()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that a curve stops at its limit is meant
+        found = getattr(unveil, name)(arrays)(1)
+    assert np.isfinite(task.quality(arrays, found)).all()
