@@ -84,6 +84,7 @@ ROUTES = tuple(
     Entry(f"scikit-learn, {solver}", "scikit_learn", {"svd_solver": solver}, agrees=1e-9)
     for solver in ("auto", "randomized", "arpack", "covariance_eigh")
 )
+WIDE_ROUTES = (*ROUTES, Entry("scikit-learn-intelex", "intelex"))
 SPARSE_ROUTES = tuple(entry for entry in ROUTES if entry.options["svd_solver"] in ("auto", "arpack"))
 CLASSIFIERS = tuple(
     Entry(f"scikit-learn, {solver}", "scikit_learn", {"solver": solver}) for solver in ("svd", "lsqr", "eigen")
@@ -129,12 +130,16 @@ def projected(scale: int) -> Mapping[str, tuple[Case, ...]]:
     """Projections, at the sizes asked for over a scale."""
     n, m, d = 500_000 // scale, 20_000 // scale, 2_000 // scale
     pca = Case(f"PCA, {n:,} x 64", Pca(n, 64), DECOMPOSERS, {FASTEST: 1.5}, 5)
-    wide = Case(f"PCA, {m:,} x {d:,}, 10 components", Wide(m, d, 10), ROUTES, {FASTEST: 1.5}, drop=3.0)
-    thin = Case(
-        f"PCA, sparse {100_000 // scale:,} x {10_000 // scale:,}, 20 components",
-        Sparse(100_000 // scale, 10_000 // scale, 20),
-        SPARSE_ROUTES,
-        {FASTEST: 1.5},
+    wide = Case(f"PCA, {m:,} x {d:,}, 10 components", Wide(m, d, 10), WIDE_ROUTES, {FASTEST: 1.5}, drop=3.0)
+    many, columns = 100_000 // scale, 10_000 // scale
+    thin, plain = (
+        Case(
+            f"PCA, sparse {many:,} x {columns:,}{name}, 20 components",
+            Sparse(many, columns, 20, subjects=not name),
+            SPARSE_ROUTES,
+            {FASTEST: 1.5},
+        )
+        for name in ("", ", cells anywhere")
     )
     lda = Case(f"LDA, {n:,} x 64, 10 classes", Discriminant(n, 64, 10), CLASSIFIERS, {FASTEST: 3}, 5, drop=3.0)
     ica = Case(f"ICA, {100_000 // scale:,} x 16", Sources(100_000 // scale, 16), SEPARATORS, {FASTEST: 2}, 5)
@@ -142,7 +147,7 @@ def projected(scale: int) -> Mapping[str, tuple[Case, ...]]:
         f"probabilistic PCA, {m:,} x 50, 5 components, 10% missing", Factors(m, 50, 5), FILLERS, {FASTEST: 10}, drop=3.0
     )
     curve = Case(f"principal curve, {5_000 // scale:,} x 3", Curve(5_000 // scale, 3), (PRINCURVE,), {FASTEST: 3}, 5)
-    return {"pca": (pca, wide, thin), "lda": (lda,), "ica": (ica,), "ppca": (ppca,), "curve": (curve,)}
+    return {"pca": (pca, wide, thin, plain), "lda": (lda,), "ica": (ica,), "ppca": (ppca,), "curve": (curve,)}
 
 
 CASES: Mapping[str, tuple[Case, ...]] = {

@@ -7,6 +7,7 @@ from sklearnex.cluster import KMeans
 from sklearnex.decomposition import PCA
 
 from benchmarks.contenders.interface import Arrays, Run
+from benchmarks.tasks.components import Wide
 
 
 def kmeans(arrays: Arrays) -> Run:
@@ -27,5 +28,15 @@ def pca(arrays: Arrays) -> Run:
     def run(steps: int) -> Arrays:
         model = PCA(svd_solver="covariance_eigh").fit(arrays["rows"])
         return {"variances": model.explained_variance_, "components": model.components_}
+
+    return run
+
+
+def wide(arrays: Arrays) -> Run:
+    """The same with few components."""
+    table, count = Wide.table(arrays), int(arrays["n_components"])
+
+    def run(steps: int) -> Arrays:
+        return {"components": PCA(count, svd_solver="covariance_eigh").fit(table).components_}
 
     return run

@@ -71,6 +71,7 @@ class Sparse(Components):
     """Counts of words in texts, say: few words are common, and texts of a subject share theirs."""
 
     share: float = 1e-3  # of the cells that are not zero
+    subjects: bool = True  # else cells lie anywhere, and no direction stands out
 
     word: ClassVar[str] = "sparse"
 
@@ -78,6 +79,8 @@ class Sparse(Components):
         """Compressed rows; words of a subject are a random tenth of all, each with a popularity that falls."""
         random, subjects = np.random.default_rng(self.seed), 2 * self.n_components
         each = max(round(self.share * self.n_columns), 1)
+        if not self.subjects:
+            return self._packed(random.integers(self.n_columns, size=(self.n_rows, each), dtype=np.int32), random)
         popularity = 1.0 / (10.0 + np.arange(self.n_columns)) ** 0.7
         words = [self._vocabulary(random, popularity) for _ in range(subjects)]
         subject = random.integers(subjects, size=self.n_rows)
@@ -85,8 +88,12 @@ class Sparse(Components):
         for number, (places, odds) in enumerate(words):
             members = np.flatnonzero(subject == number)
             indices[members] = random.choice(places, size=(len(members), each), p=odds)
+        return self._packed(indices, random)
+
+    def _packed(self, indices: NDArray[np.int32], random: np.random.Generator) -> Arrays:
+        """Compressed rows with cells at these columns; where two fall together, they add up."""
         values = random.random(indices.size) + 0.5
-        starts = np.arange(0, indices.size + 1, each, dtype=np.int32)
+        starts = np.arange(0, indices.size + 1, indices.shape[1], dtype=np.int32)
         table = sparse.csr_matrix((values, indices.ravel(), starts), (self.n_rows, self.n_columns))
         table.sum_duplicates()
         return {

@@ -152,6 +152,18 @@ def test_a_row_of_which_nothing_is_seen() -> None:
     assert model.score(X) * 400 == pytest.approx(without.score(np.delete(X, 3, axis=0)) * 399, abs=1e-4)
 
 
+@pytest.mark.parametrize("kind", [ProbabilisticPCA, FactorAnalysis])
+def test_two_groups_of_columns_never_seen_together(kind: Any) -> None:
+    """Both groups have two directions of their own; a fit that never related them would find one in each."""
+    X = table(300, 8, 2, 0.0)
+    X[:150, :4], X[150:, 4:] = np.nan, np.nan
+    model = kind(2).fit(X)
+    assert model.converged_
+    for rows, columns in ((slice(150, None), slice(4)), (slice(150), slice(4, None))):
+        found = np.linalg.eigvalsh(model.get_covariance()[columns, columns])
+        np.testing.assert_allclose(found[-2:], np.linalg.eigvalsh(np.cov(X[rows, columns].T))[-2:], rtol=0.1)
+
+
 def test_imputation_is_the_conditional_expectation() -> None:
     X = table(60)
     model = ProbabilisticPCA(2).fit(X)

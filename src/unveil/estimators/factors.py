@@ -46,6 +46,7 @@ from unveil.models.factors import (
     canonical,
     floored,
     interrupted,
+    stirred,
     variances_of,
     variances_seen,
 )
@@ -55,7 +56,7 @@ from unveil.schedules.stepwise import Running, Stepwise
 Floats = NDArray[np.float64]
 
 PATIENCE = 3  # dimensions in a row that must do worse before the search for the best of them ends
-SCARCE, SCARCE_COLUMN = 0.25, 0.05  # share of the cells of a table, or of its emptiest column, that are few
+SCARCE, SCARCE_COLUMN, SCARCE_PAIRS = 0.25, 0.05, 0.5  # few: share of all cells, of a column's, of pairs ever seen
 LEAST_SQUARES, MOST_SQUARES = 1e-140, 1e140  # of a column about its mean; fits multiply such sums by each other
 REPLACED = frozenset({"restarts", "floored"})  # findings of the certificate that are said in better words here
 
@@ -77,9 +78,10 @@ class Seen(NamedTuple):
 
     @property
     def scarce(self) -> bool:
-        """Whether so few cells are there, of the table or of a column, that rows are better not completed by them."""
-        shares = np.diagonal(self.statistics["pairs"]) / self.given.weight
-        return bool(np.mean(shares) < SCARCE or np.min(shares) < SCARCE_COLUMN)
+        """Whether so few cells or pairs of columns are there that rows are better not completed by them."""
+        pairs = self.statistics["pairs"]
+        shares = np.diagonal(pairs) / self.given.weight
+        return bool(np.mean(shares) < SCARCE or np.min(shares) < SCARCE_COLUMN or np.mean(pairs > 0) <= SCARCE_PAIRS)
 
 
 class FactorEstimator(Savable, Iterative, FactorDensity):
@@ -176,7 +178,8 @@ class FactorEstimator(Savable, Iterative, FactorDensity):
         if of_moments.status is Status.INTERRUPTED:
             raise KeyboardInterrupt  # no pass was made that could be kept
         kind = self._hidden if self._is_auto() and not seen.scarce else Factors
-        return climb(self._parts(seen.source, seen.shift, seen.floors, kind), of_moments.params)
+        start = of_moments.params if np.all(seen.statistics["pairs"] > 0) else stirred(of_moments.params)
+        return climb(self._parts(seen.source, seen.shift, seen.floors, kind), start)
 
     def _is_auto(self) -> bool:
         return isinstance(self.schedule, str) and self.schedule == "auto"

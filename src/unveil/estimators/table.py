@@ -89,6 +89,7 @@ def frame_of(source: Source) -> NDArray[np.float64]:
     if np.isinf(shift).any():
         refuse_nonfinite(source, missing=True)
     if np.isnan(shift).any():
+        refuse_nonfinite(source, missing=True)  # infinities of both signs have no mean either
         refuse_empty_column(source, int(np.flatnonzero(np.isnan(shift))[0]))
     return shift
 

@@ -55,7 +55,6 @@ from unveil.models.patterns import Patterns, find_patterns, has_missing
 
 Floats = NDArray[np.float64]
 
-FEWEST = 4096  # rows of a tile of moments: with fewer, calls would take longer than products
 PROBE = 512  # rows by which it is told whether patterns repeat at all
 REPEATED = 2  # rows of a pattern, on average, from which it pays to bring them together
 M_STEP_TOL = 1e-11  # log-likelihood per row that an M step which is a search may leave behind
@@ -108,8 +107,8 @@ class Hidden(Model, ABC):
     ) -> tuple[Statistics, Memo]:
         """Sums over the posterior of what is hidden."""
         if not expectation.posterior:
-            name = type(expectation).__name__
-            raise ValueError(f"expectation {name} is not possible: scores are continuous, and only 'exact' takes them")
+            said = f"expectation {type(expectation).__name__} is not possible"
+            raise ValueError(f"{said}: scores are continuous, and only 'exact' takes them")
         arranged = arrange(block.rows) if memo is None else memo
         sums, log_likelihood = self._sums(plan, _table(block, arranged))
         weight = len(block.rows) if block.weights is None else block.weights.sum()
@@ -148,8 +147,7 @@ class Completed(Hidden):
         found = self.noise.fit(complete_covariance(statistics), self.floors, rule)
         if found.status is Status.INTERRUPTED:
             raise KeyboardInterrupt  # the loop of passes knows what to keep
-        after: FactorParams = found.params
-        return after
+        return found.params  # type: ignore[no-any-return]
 
     def admissible(self, statistics: Statistics) -> bool:
         """Whether the covariance could be that of real rows."""
@@ -216,9 +214,8 @@ class Factors(Hidden):
         grams = np.concatenate([unpacked(statistics["latent"][:, None]), unpacked(statistics["grams"])])
         counts = grams[:, -1, -1]
         values = np.linalg.eigvalsh(grams[counts > 0])
-        return bool(np.all(counts >= 0) and np.all(values[:, 0] > LEAST_SHARE * values[:, -1])) and self._leaves_noise(
-            statistics
-        )
+        real = np.all(counts >= 0) and np.all(values[:, 0] > LEAST_SHARE * values[:, -1])
+        return bool(real) and self._leaves_noise(statistics)
 
     @staticmethod
     def _leaves_noise(statistics: Statistics) -> bool:
@@ -267,8 +264,7 @@ def _in_frame(sums: Any, mean: Floats) -> dict[str, Floats]:
 
 
 def _is_standard(params: FactorParams) -> bool:
-    count = len(params.centre)
-    return bool(np.array_equal(params.spread, np.eye(count)) and not np.any(params.centre))
+    return bool(np.array_equal(params.spread, np.eye(len(params.centre))) and not np.any(params.centre))
 
 
 def _turn(params: FactorParams) -> Floats:
@@ -350,9 +346,9 @@ class ObservedMoments:
 
     def _sums(self, block: Block) -> Statistics:
         """The same of a block with missing cells, a tile at a time."""
-        n_columns, size = len(self.shift), max(tile_rows(4 * len(self.shift)), FEWEST)
+        n_columns, size = len(self.shift), tile_rows(4 * len(self.shift))
         weights = np.ones(len(block.rows)) if block.weights is None else block.weights
-        roots = None if block.weights is None else np.sqrt(weights)[:, None]
+        roots = None if block.weights is None else np.sqrt(block.weights)[:, None]
         sums, holes = np.zeros(n_columns), 0
         products, pairs = np.zeros((n_columns, n_columns)), np.zeros((n_columns, n_columns))
         for first in range(0, len(block.rows), size):
@@ -362,13 +358,12 @@ class ObservedMoments:
             np.copyto(tile, 0.0, where=missing)
             seen = (~missing).astype(np.float64)
             sums += weights[part] @ tile
-            holes += int(np.count_nonzero(missing[weights[part] > 0]))
+            holes += int(np.count_nonzero(missing if roots is None else missing & (roots[part] > 0)))
             if roots is not None:
                 tile, seen = tile * roots[part], seen * roots[part]
             products += tile.T @ tile  # a matrix times its own transpose: NumPy takes half of it
             pairs += seen.T @ seen
-        found = {"weight": weights.sum(), "sums": sums, "products": products, "pairs": pairs, "holes": float(holes)}
-        return Statistics(**found)
+        return Statistics(weight=weights.sum(), sums=sums, products=products, pairs=pairs, holes=float(holes))
 
 
 def covariance_of(statistics: Statistics) -> Covariance:

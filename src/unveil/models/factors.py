@@ -37,6 +37,7 @@ AT_FLOOR = 1.0 + 1e-6
 ROUNDING = 1e-13  # share of the largest eigenvalue below which a direction has no variance
 VANISHING = 1e-3  # noise, as a share of a column's variance, that may be on its way to nothing
 LEAST_START = 0.005  # noise that a search starts from, as a share of a column's variance
+STIR = 0.1  # how far loadings are moved from a start that says nothing of some, as a share of a column's spread
 MEMORY = 20  # steps that L-BFGS-B learns curvature from
 
 
@@ -328,6 +329,14 @@ def lifted(params: FactorParams, floors: Floats) -> FactorParams:
     """Parameters to start EM from: it would take ages to leave a noise of all but nothing."""
     variances = floors / FLOOR
     return replace(params, noise=np.where(params.noise < VANISHING * variances, LEAST_START * variances, params.noise))
+
+
+def stirred(params: FactorParams) -> FactorParams:
+    """Loadings moved a little, the same way every time: columns never seen together are exactly unrelated at a start
+    that has nothing to tell of them, and EM would leave them so, however much likelier it is that they are not.
+    """
+    moves = np.random.default_rng(0).standard_normal(params.loadings.shape)
+    return replace(params, loadings=params.loadings + STIR * np.sqrt(variances_of(params))[:, None] * moves)
 
 
 def sunk(params: FactorParams, floors: Floats) -> FactorParams | None:
