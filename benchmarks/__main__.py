@@ -53,7 +53,8 @@ and the best time of each counts. Nothing else should run meanwhile; the load av
   all, is at most 1e-7: FastICA runs at the loosest power of ten as its tolerance that gets there, found beforehand.
   What counts is the Amari distance to the true mixing ("no worse": at most 1e-5 above); it is not finite where the
   gradient was not reached.
-- Probabilistic PCA with holes: peers stop by rules of their own, so minus the log-likelihood counts ("no worse").
+- Probabilistic PCA with holes: everybody stops by a rule of their own, with a tolerance of 1e-4 if there is one, so
+  minus the log-likelihood counts ("no worse").
 - Principal curve: the same smoothing spline and the stopping rule of R's princurve, whose time includes handing over
   the curve through a file.
 - Growth of projections: whole fits with as many passes at every size.

@@ -174,10 +174,10 @@ def sources(arrays: Arrays) -> Run:
 
 
 def factors(arrays: Arrays) -> Run:
-    """ProbabilisticPCA."""
+    """ProbabilisticPCA, with a tolerance like those of the others."""
 
     def run(steps: int) -> Arrays:
-        model = ProbabilisticPCA(int(arrays["n_components"])).fit(arrays["rows"])
+        model = ProbabilisticPCA(int(arrays["n_components"]), tol=1e-4).fit(arrays["rows"])
         excess = np.sqrt(model.explained_variance_ - model.noise_variance_)
         noise = np.array(model.noise_variance_)
         return {"loadings": model.components_.T * excess, "mean": model.mean_, "noise": noise}

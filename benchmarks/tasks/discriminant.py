@@ -30,9 +30,9 @@ class Discriminant(Task):
     def arrays(self) -> Arrays:
         """Overlapping classes in correlated columns."""
         random = np.random.default_rng(self.seed)
-        mixing = random.standard_normal((self.n_columns, self.n_columns)) / np.sqrt(self.n_columns)
+        mixing = np.eye(self.n_columns) + 0.5 * random.standard_normal((self.n_columns,) * 2) / np.sqrt(self.n_columns)
         labels = random.integers(self.n_classes, size=self.n_rows)
-        centres = 0.3 * random.standard_normal((self.n_classes, self.n_columns))
+        centres = 0.2 * random.standard_normal((self.n_classes, self.n_columns))
         return {
             "rows": random.standard_normal((self.n_rows, self.n_columns)) @ mixing + centres[labels],
             "labels": labels,
