@@ -22,6 +22,10 @@ LIBRARIES = (
     "stepmix",
     "kmedoids",
     "tslearn",
+    "python-picard",
+    "pyppca",
+    "ppca",
+    "statsmodels",
 )
 
 
@@ -44,7 +48,9 @@ def processor() -> str:
 
 def versions() -> dict[str, str]:
     """Version of each library, or that it is missing."""
-    return {name: _version(name) for name in LIBRARIES} | {"mclust": _mclust()}
+    return {name: _version(name) for name in LIBRARIES} | {
+        package: _of_r(package) for package in ("mclust", "princurve")
+    }
 
 
 def _version(name: str) -> str:
@@ -54,11 +60,11 @@ def _version(name: str) -> str:
         return "not installed"
 
 
-def _mclust() -> str:
+def _of_r(package: str) -> str:
     """Version of R's package, where there is R."""
     if shutil.which("Rscript") is None:
         return "not installed"
-    command = ["Rscript", "--vanilla", "-e", 'cat(as.character(packageVersion("mclust")))']
+    command = ["Rscript", "--vanilla", "-e", f'cat(as.character(packageVersion("{package}")))']
     answer = subprocess.run(command, capture_output=True, text=True, check=False)
     return answer.stdout if answer.returncode == 0 else "not installed"
 

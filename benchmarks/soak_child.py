@@ -7,7 +7,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-N_COLUMNS = 32
+from benchmarks.soak import N_COLUMNS
+
 ARGUMENTS: dict[str, dict[str, Any]] = {
     "GaussianMixture": {"n_components": 3, "max_iter": 3, "tol": 0.0, "random_state": 0},
     "KMeans": {"n_clusters": 8, "max_iter": 3, "tol": 0.0, "random_state": 0},
