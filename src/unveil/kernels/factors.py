@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import cython_blas  # noqa: F401  (compiled products call it; loaded here so that thread limits reach it)
 
-from unveil.kernels._jit import inlined, kernel
+from unveil.kernels._jit import kernel
+from unveil.kernels.sums import added, squared
 from unveil.kernels.tiles import tile_rows
 
 LOG_TWO_PI = float(np.log(2 * np.pi))
@@ -312,42 +313,12 @@ def _gather(table: Table, start: int, m: int, k: int, tile: Tile, sums: Sums) ->
     _spread(len(scores), k, tile.factor, tile.spreads)
     _pattern_sums(m, tile)
     for e in range(len(latent)):
-        latent[e] += _added(totals[e], k)
+        latent[e] += added(totals[e], k)
     grams += np.dot(totals, tile.there.T)
     cross += np.dot(weighted, tile.y.T)
     for i in range(len(tile.y)):
-        sums.squares[i] += _squared(tile.y[i], weight, m)
+        sums.squares[i] += squared(tile.y[i], weight, m)
     return log_likelihood
-
-
-@inlined
-def _added(line: Any, k: int) -> float:
-    """The sum of the first `k`; four at a time, since each addition waits for the one before."""
-    a, b, c, d = 0.0, 0.0, 0.0, 0.0
-    even = k - k % 4
-    for r in range(0, even, 4):
-        a += line[r]
-        b += line[r + 1]
-        c += line[r + 2]
-        d += line[r + 3]
-    for r in range(even, k):
-        a += line[r]
-    return (a + b) + (c + d)
-
-
-@inlined
-def _squared(line: Any, weight: Any, m: int) -> float:
-    """The weighted sum of squares of the first `m`, likewise."""
-    a, b, c, d = 0.0, 0.0, 0.0, 0.0
-    even = m - m % 4
-    for r in range(0, even, 4):
-        a += weight[r] * line[r] * line[r]
-        b += weight[r + 1] * line[r + 1] * line[r + 1]
-        c += weight[r + 2] * line[r + 2] * line[r + 2]
-        d += weight[r + 3] * line[r + 3] * line[r + 3]
-    for r in range(even, m):
-        a += weight[r] * line[r] * line[r]
-    return (a + b) + (c + d)
 
 
 @kernel
