@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import cloudpickle
@@ -183,7 +184,7 @@ def test_rows_are_sent_once_and_leave_with_the_source(client: Client) -> None:
     for _ in range(3):
         _, memos = engine.map_reduce(Squares(1.0), source, memos)
     assert sum(engine.map(lambda block: len(block.rows), source)) == N_ROWS
-    assert first == -(-71 // run_length(N_ROWS, 2))
+    assert first == -(-71 // run_length(SimpleNamespace(n_rows=N_ROWS, n_columns=2)))
     assert source.reads == first
     del source
     gc.collect()
@@ -326,7 +327,7 @@ def summed_by(items: list[Said], cuts: list[int]) -> Said:
 
 @given(st.integers(1, 10**10), st.integers(1, 20_000))
 def test_runs_are_worth_a_task_and_fit_in_memory(n_rows: int, n_columns: int) -> None:
-    length = run_length(n_rows, n_columns)
+    length = run_length(SimpleNamespace(n_rows=n_rows, n_columns=n_columns))
     assert length & (length - 1) == 0
     assert 1 <= length <= 32
     assert length == 1 or partition_count(n_rows, n_columns) // length >= 32

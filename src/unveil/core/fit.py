@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from unveil.core.partition import partition_count, width_of
+from unveil.core.partition import count_of
 from unveil.core.protocols import Block, Engine, Expectation, Memo, Model, Params, Piece, Schedule, Source, Work
 from unveil.core.result import Fit, History, Record, State, Status, add_events
 from unveil.core.statistics import Statistics
@@ -100,7 +100,7 @@ class _Passes:
         self.memos: Any = None
         self.number = 0  # of the call: every one has random streams of its own
         self.partitions = 0.0  # seen so far; pieces are halves, quarters ..., which add up exactly
-        self.count = partition_count(parts.source.n_rows, width_of(parts.source))
+        self.count = count_of(parts.source)
         self.source: Any = parts.source if getattr(parts.source, "random_access", False) else Held(parts.source)
 
     @property

@@ -3,10 +3,13 @@
 The rule looks at the number of columns alone, never at threads, engine or where the rows are kept, so every route
 cuts the same table at the same rows. That, and the fixed tree of additions, is why every route gives the same bits.
 Of a sparse table it is the cells that a row stores, on average, that count: a source says so by a `width` of its own.
+Rows that belong together, such as the steps of a sequence, are never parted: a source of those names its own `cuts`.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections.abc import Iterator
 from typing import Any
 
 SMALLEST, LARGEST = 256, 16384
@@ -38,3 +41,33 @@ def partition_bounds(index: int, n_rows: int, n_columns: int) -> tuple[int, int]
     """First row of partition `index` and the row after its last."""
     size = partition_rows(n_columns)
     return index * size, min((index + 1) * size, n_rows)
+
+
+def count_of(source: Any) -> int:
+    """Number of partitions of a source."""
+    cuts = getattr(source, "cuts", None)
+    return partition_count(source.n_rows, width_of(source)) if cuts is None else len(cuts) - 1
+
+
+def bounds_of(source: Any, index: int) -> tuple[int, int]:
+    """First row of partition `index` of a source and the row after its last."""
+    cuts = getattr(source, "cuts", None)
+    if cuts is None:
+        return partition_bounds(index, source.n_rows, width_of(source))
+    return int(cuts[index]), int(cuts[index + 1])
+
+
+def rows_of(source: Any, partitions: range) -> int:
+    """Rows in a run of partitions of a source."""
+    return bounds_of(source, partitions[-1])[1] - bounds_of(source, partitions[0])[0] if partitions else 0
+
+
+def runs_of(source: Any, least: int) -> Iterator[range]:
+    """All partitions of a source, by runs of neighbours with at least so many rows; the last may have fewer."""
+    count, first = count_of(source), 0
+    ends = [bounds_of(source, index)[1] for index in range(count)]
+    while first < count:
+        start = bounds_of(source, first)[0]
+        last = min(max(bisect_left(ends, start + least), first) + 1, count)
+        yield range(first, last)
+        first = last

@@ -32,6 +32,9 @@ class Block(NamedTuple):
     start: int  # number of its first row in the table
     rows: Array  # (m, d), float32 or float64, not to be written to
     weights: NDArray[np.float64] | None = None  # (m,), or None when every row counts once
+    lengths: NDArray[np.intp] | None = None  # of the sequences that fill the block, where rows are steps of such
+    sequence_weights: NDArray[np.float64] | None = None  # how often each sequence counts; None when each does once
+    marks: tuple[Any, ...] | None = None  # what else the source knows of each sequence: brackets of a sentence, say
 
 
 class Piece(NamedTuple):
@@ -82,9 +85,16 @@ class Bound(NamedTuple):
 
 
 class Expectation(ABC):
-    """Picks q given the joint log-probabilities of a tile. Frozen; what changes from pass to pass is asked of `at`."""
+    """Picks q given the joint log-probabilities of a tile. Frozen; what changes from pass to pass is asked of `at`.
+
+    Where s is not one of a few values but a path or a tree, there is no table of joint log-probabilities to hand over:
+    such a model goes by what the expectation says of itself (`posterior`, `best`, `draws`, `power`, `active`).
+    """
 
     posterior: bool = False  # is q the posterior itself? Models may have a faster way to it
+    best: bool = False  # is all of q on the likeliest s?
+    draws: int = 0  # is q made of so many draws from the posterior?
+    power: float = 1.0  # is q proportional to a power of p(x, s)?
     monotone: bool = True  # does a new pass never lower the free energy?
     steady: bool = True  # does one pass at the same parameters give the same q as another? Not so when it is drawn
     active: int | None = None  # length of the lists that q is kept to between refreshes

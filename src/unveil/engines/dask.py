@@ -25,7 +25,7 @@ from functools import partial
 from itertools import count, groupby
 from typing import Any, NamedTuple
 
-from unveil.core.partition import partition_count, partition_rows, width_of
+from unveil.core.partition import count_of, rows_of, width_of
 from unveil.core.protocols import Block, Memo, Source, Step
 from unveil.core.statistics import Statistics, TreeSum, subtrees
 from unveil.kernels.blas import single_threaded_blas
@@ -108,14 +108,11 @@ def current_client() -> Any:
         ) from None
 
 
-def run_length(n_rows: int, n_columns: int) -> int:
-    """Partitions in a run: a power of two that follows from the shape of the table alone.
-
-    >>> run_length(50_000, 16), run_length(2 * 10**7, 8), run_length(10**7, 5000)
-    (1, 32, 2)
-    """
-    fitting = CELLS // (partition_rows(n_columns) * max(n_columns, 1))
-    most = min(LONGEST, fitting, partition_count(n_rows, n_columns) // PLENTY)
+def run_length(source: Source) -> int:
+    """Partitions in a run: a power of two that follows from the shape of the table alone."""
+    count = count_of(source)
+    cells = -(-rows_of(source, range(count)) // max(count, 1)) * max(width_of(source), 1)  # of a partition
+    most = min(LONGEST, CELLS // max(cells, 1), count // PLENTY)
     return 1 << (max(most, 1).bit_length() - 1)
 
 
@@ -131,8 +128,8 @@ class _Job(NamedTuple):
 
 def _jobs(source: Source, partitions: Sequence[int] | None, memos: dict[int, Kept]) -> list[_Job]:
     """The partitions asked for, by runs."""
-    length = run_length(source.n_rows, width_of(source))
-    wanted = range(partition_count(source.n_rows, width_of(source))) if partitions is None else sorted(set(partitions))
+    length = run_length(source)
+    wanted = range(count_of(source)) if partitions is None else sorted(set(partitions))
     jobs: list[_Job] = []
     position = 0
     for run, members in groupby(wanted, key=lambda index: index // length):
@@ -247,9 +244,9 @@ class _Flight:
         """Bring a run to the cluster."""
         from dask import is_dask_collection
 
-        source, length = self.source, run_length(self.source.n_rows, width_of(self.source))
+        source, length = self.source, run_length(self.source)
         if not hasattr(source, "ship"):
-            last = min((run + 1) * length, partition_count(source.n_rows, width_of(source)))
+            last = min((run + 1) * length, count_of(source))
             blocks = list(source.read(range(run * length, last)))
             return _Sent(self._send(_Run(partial(_held, blocks), sum(block.rows.nbytes for block in blocks))))
         read, argument = source.ship(run, length)

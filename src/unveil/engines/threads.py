@@ -18,8 +18,9 @@ from itertools import chain, islice
 from time import thread_time
 from typing import Any
 
-from unveil.core.partition import partition_count, width_of
+from unveil.core.partition import count_of
 from unveil.core.protocols import Block, Source, Step
+from unveil.core.sharing import lending
 from unveil.core.statistics import Statistics, TreeSum, subtrees
 from unveil.kernels.blas import single_threaded_blas
 
@@ -106,15 +107,24 @@ class Threads:
             runs, width = ((place, [block]) for place, block in enumerate(source.read(partitions))), AHEAD * self.count
         head = list(islice(runs, 2))  # a single run needs no pool
         work = (partial(task, *run) for run in chain(head, runs))
+        if self.count > 1 and len(head) == 1:
+            return self._lending(work)
         if self.count == 1 or len(head) < 2 or alone:
             return (piece() for piece in work)
         return _windowed(_pool(self.count), work, width)
+
+    def _lending(self, work: Iterator[Callable[[], Any]]) -> Iterator[Any]:
+        """Results of work that this thread does alone, while its model may use the others."""
+        for piece in work:
+            with lending(self.share):
+                result = piece()
+            yield result
 
     def _runs(
         self, source: Source, partitions: Sequence[int] | None, alone: bool
     ) -> Iterator[tuple[int, Iterable[Block]]]:
         """Rows that any thread can reach: neighbours travel together, so that there is little to hand out."""
-        every = range(partition_count(source.n_rows, width_of(source))) if partitions is None else partitions
+        every = range(count_of(source)) if partitions is None else partitions
         fair = max(min(len(every), LONG_RUN) if alone else len(every) // (RUNS * self.count), 1)
         size = 1 << (fair.bit_length() - 1)  # a power of two, so that a run is a subtree of the sum
         return ((first, _Lazy(source, every[first : first + size])) for first in range(0, len(every), size))

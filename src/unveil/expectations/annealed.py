@@ -31,6 +31,11 @@ class Tempered(Expectation):
 
     monotone = False
 
+    @property
+    def power(self) -> float:  # type: ignore[override]
+        """The same, as models of paths and trees ask for it."""
+        return self.beta
+
     def responsibilities(
         self,
         logits: NDArray[np.float64],

@@ -25,6 +25,8 @@ class Hard(Expectation):
     >>> model = GaussianMixture(2, expectation=expectations.Hard())
     """
 
+    best = True
+
     def responsibilities(
         self,
         logits: NDArray[np.float64],

@@ -10,13 +10,12 @@ whose first term is a function of the total alone and whose second is remembered
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from unveil.core.partition import partition_count, partition_rows, width_of
+from unveil.core.partition import runs_of
 from unveil.core.protocols import Expectation, Model, Params, Schedule, Work
 from unveil.core.statistics import Statistics, tree_sum
 
@@ -72,7 +71,7 @@ class Incremental(Schedule):
     def sweep(self, work: Work, params: Params, state: Visited | None) -> tuple[Params, Statistics, Visited]:
         """One pass: every group in turn; the first pass visits all of them before the parameters move."""
         model = work.model
-        groups = list(self._groups(work))
+        groups = list(runs_of(work.source, self.batch_rows))
         if state is None:
             params = model.recentre(params)
             visits = [self._visit(work, params, group) for group in groups]
@@ -92,11 +91,6 @@ class Incremental(Schedule):
     def _visit(work: Work, params: Params, group: range) -> Visit:
         fresh = work.expect(params, group)
         return Visit(fresh, float(fresh["free_energy"]) - work.model.energy(fresh, params))
-
-    def _groups(self, work: Work) -> Iterator[range]:
-        per_group = -(-self.batch_rows // partition_rows(width_of(work.source)))
-        count = partition_count(work.source.n_rows, width_of(work.source))
-        return (range(first, min(first + per_group, count)) for first in range(0, count, per_group))
 
 
 def _with_bound(total: Statistics, free_energy: float) -> Statistics:

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from unveil.core.partition import partition_count, partition_rows, width_of
+from unveil.core.partition import count_of, partition_rows, rows_of, runs_of, width_of
 from unveil.core.protocols import Params, Piece, Schedule, Work
 from unveil.core.statistics import Statistics, tree_sum
 
@@ -87,18 +87,18 @@ class Stepwise(Schedule):
         return Running(state.updates + 1, state.statistics.scaled(1 - rate) + fresh.scaled(rate))
 
     def _batches(self, work: Work) -> Iterator[tuple[range, Piece | None]]:
-        """Runs of partitions, or pieces of each in turn."""
-        size, count = partition_rows(width_of(work.source)), partition_count(work.source.n_rows, width_of(work.source))
-        pieces = 1 << max((min(size, work.source.n_rows) // self.batch_rows).bit_length() - 1, 0)
+        """Runs of partitions, or pieces of each in turn; what a source cuts by itself has no pieces."""
+        source = work.source
+        size = 1 if hasattr(source, "cuts") else min(partition_rows(width_of(source)), source.n_rows)
+        pieces = 1 << max((size // self.batch_rows).bit_length() - 1, 0)
         if pieces > 1:
-            return ((range(one, one + 1), Piece(number, pieces)) for one in range(count) for number in range(pieces))
-        run = -(-self.batch_rows // size)
-        return ((range(first, min(first + run, count)), None) for first in range(0, count, run))
+            every = range(count_of(source))
+            return ((range(one, one + 1), Piece(number, pieces)) for one in every for number in range(pieces))
+        return ((run, None) for run in runs_of(source, self.batch_rows))
 
     @staticmethod
     def _rows(work: Work, batch: range, piece: Piece | None) -> int:
-        size = partition_rows(width_of(work.source))
-        rows = min(batch.stop * size, work.source.n_rows) - batch.start * size
+        rows = rows_of(work.source, batch)
         if piece is None:
             return rows
         first, last = piece.bounds(rows)

@@ -16,6 +16,7 @@ _HOMES = {
     "Scan": "unveil.sources.scan",
     "DaskSource": "unveil.sources.dask",
     "is_dask": "unveil.sources.dask",
+    "Sequences": "unveil.sources.sequences",
     "DataError": "unveil.sources.errors",
 }
 

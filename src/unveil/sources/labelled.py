@@ -64,7 +64,8 @@ class Labelled(Mapped):
 
 def _label(codes: NDArray[np.unsignedinteger], first: int, block: Block) -> LabelledBlock:
     """`block` with its own of the `codes`, of which that of row `first` comes first."""
-    return LabelledBlock(*block, codes[block.start - first : block.start - first + len(block.rows)])
+    own = codes[block.start - first : block.start - first + len(block.rows)]
+    return LabelledBlock(block.index, block.start, block.rows, block.weights, own)
 
 
 class Labels(NamedTuple):

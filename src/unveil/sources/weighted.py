@@ -49,13 +49,15 @@ def with_weights(source: Source, weights: ArrayLike | None) -> Source:
     return source if weights is None else Weighted(source, np.asarray(weights, dtype=np.float64))
 
 
-def checked_weights(weights: ArrayLike, n_rows: int, name: str = "sample_weight") -> NDArray[np.float64]:
+def checked_weights(
+    weights: ArrayLike, n_rows: int, name: str = "sample_weight", each: str = "a row"
+) -> NDArray[np.float64]:
     """`weights` as a float64 array, if there is one for each row and each is a number from 0 on."""
     checked: NDArray[np.float64] = np.ascontiguousarray(weights, dtype=np.float64)
     if checked.shape != (n_rows,):
-        raise ValueError(f"{name} must have shape ({n_rows},), one weight a row, got {checked.shape}")
+        raise ValueError(f"{name} must have shape ({n_rows},), one weight {each}, got {checked.shape}")
     wrong = ~(np.isfinite(checked) & (checked >= 0))
     if wrong.any():
         row = int(np.argmax(wrong))
-        raise ValueError(f"{name} must be finite and not negative, got {checked[row]} in row {row}")
+        raise ValueError(f"{name} must be finite and not negative, got {checked[row]} in {each.split()[-1]} {row}")
     return checked
