@@ -25,9 +25,8 @@ def table(n_rows: int) -> np.ndarray:
 def test_partitions_are_whole_sequences_and_cover_every_row_once(lengths: list[int], enough: int) -> None:
     rows, weights = table(sum(lengths)), np.arange(sum(lengths), dtype=float)
     shares = np.arange(len(lengths), dtype=float)
-    source = Sequences(
-        ArraySource(rows, weights), lengths, shares, marks=[str(n) for n in range(len(lengths))], enough=enough
-    )
+    marks = [str(n) for n in range(len(lengths))]
+    source = Sequences(ArraySource(rows, weights), lengths, shares, marks, enough)
     blocks = list(source.read())
     assert [block.index for block in blocks] == list(range(count_of(source)))
     assert [int(n) for block in blocks for n in block.lengths] == lengths
