@@ -280,10 +280,11 @@ class ProductCoordinates(Coordinates):
 
 def uncharted(family: Family) -> str | None:
     """The name of a family without coordinates, this one or one that it is made of; None when all have them."""
-    parts = (part for part, _ in family.parts) if isinstance(family, Product) else ()
     if type(family).coordinates is Family.coordinates:
         return type(family).__name__
-    return next((name for part in parts if (name := uncharted(part)) is not None), None)
+    parts = [part for part, _ in family.parts] if isinstance(family, Product) else [getattr(family, "family", None)]
+    inner = (part for part in parts if isinstance(part, Family))
+    return next((name for part in inner if (name := uncharted(part)) is not None), None)
 
 
 def _columns(moments: Floats, *widths: int) -> list[Floats]:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from unveil.families.base import Family, Floats, Tile
 from unveil.families.independent import Independent, IndependentPlan
+from unveil.families.wrapped import unwrapped
 
 
 class Holed(ABC):
@@ -83,7 +84,8 @@ class ByPattern(Holed):
 
 def holed(family: Family, plan: Any, x: Floats, n_components: int) -> Holed:
     """The rows `x` (columns, rows) for a pass."""
-    return Masked(family, plan, x) if isinstance(family, Independent) else ByPattern(family, plan, x, n_components)
+    inner = unwrapped(family)
+    return Masked(inner, plan, x) if isinstance(inner, Independent) else ByPattern(family, plan, x, n_components)
 
 
 def _patterns(x: Floats) -> list[tuple[NDArray[np.intp] | None, NDArray[np.intp]]]:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from unveil.core.protocols import Block, Expectation, Memo, Model
 from unveil.core.statistics import Statistics
 from unveil.families.base import ExponentialFamily, Family, Tile
+from unveil.families.wrapped import unwrapped
 from unveil.kernels.em import expect_block
 from unveil.kernels.tiles import tile_rows
 from unveil.models.active import ActiveLists, expect_active
@@ -112,7 +113,8 @@ class Mixture(Model):
         if memo.patterns is not None:
             rows = self._framed(block.rows)
             return self.family.expect_missing(plan.family, plan.log_weights, rows, weights, memo.patterns)
-        sums = self.family.fused(plan.family) if isinstance(self.family, ExponentialFamily) else None
+        inner = unwrapped(self.family)
+        sums = inner.fused(plan.family) if isinstance(inner, ExponentialFamily) else None
         if sums is None:
             return None
         natural = plan.family.natural.copy()
