@@ -20,6 +20,7 @@ from unveil.estimators.streaming import Stream
 from unveil.estimators.table import FiniteGuard
 from unveil.sources.dask import DaskSource
 from unveil.sources.mapped import Mapped
+from unveil.sources.sequences import Sequences
 
 logger = logging.getLogger("unveil")
 
@@ -37,7 +38,7 @@ def engine_for(engine: Any, source: Source) -> Engine:
 
 def on_cluster(source: Any) -> bool:
     """Whether the rows, under whatever is laid over them, are a Dask collection of a cluster that is there."""
-    while isinstance(source, Mapped):
+    while isinstance(source, Mapped | Sequences):
         source = source.source
     if not isinstance(source, DaskSource):
         return False

@@ -79,5 +79,9 @@ class ArraySource:
         chosen = every if partitions is None else chosen_partitions(partitions, n_rows, self.n_columns)
         for index in chosen:
             start, stop = index * size, min((index + 1) * size, n_rows)
-            weights = None if self.weights is None else self.weights[start:stop]
-            yield Block(index, start, np.ascontiguousarray(self.rows[start:stop]), weights)
+            yield Block(index, start, *self.slice(start, stop))
+
+    def slice(self, start: int, stop: int) -> tuple[Array, NDArray[np.float64] | None]:
+        """Rows `start` to `stop` - 1, and their weights."""
+        weights = None if self.weights is None else self.weights[start:stop]
+        return np.ascontiguousarray(self.rows[start:stop]), weights

@@ -109,10 +109,12 @@ class Sequences:
         if chosen and not 0 <= chosen[0] <= chosen[-1] < len(self.cuts) - 1:
             taken = f"numbers from 0 to {len(self.cuts) - 2}"
             raise IndexError(f"partitions must be {taken}, got {chosen[0]} to {chosen[-1]}")
-        pieces = _Pieces(self.source, [(int(self.cuts[index]), int(self.cuts[index + 1])) for index in chosen])
+        take = getattr(self.source, "slice", None)
+        if take is None:
+            take = _Pieces(self.source, [(int(self.cuts[index]), int(self.cuts[index + 1])) for index in chosen]).take
         for index in chosen:
             first, last = self._firsts[index], self._firsts[index + 1]
-            rows, weights = pieces.take(int(self.cuts[index]), int(self.cuts[index + 1]))
+            rows, weights = take(int(self.cuts[index]), int(self.cuts[index + 1]))
             shares = None if self.sequence_weights is None else self.sequence_weights[first:last]
             marks = None if self.marks is None else tuple(self.marks[first:last])
             yield Block(index, int(self.cuts[index]), rows, weights, self.lengths[first:last], shares, marks)

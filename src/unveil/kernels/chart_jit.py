@@ -1,0 +1,23 @@
+"""Parts of chart kernels: compiled for kernels alone, since most of their compile time would be their way from Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numba
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def part(function: F) -> F:
+    """Compile `function` as `kernel` does, to be called by kernels only."""
+    jitted: F = numba.njit(
+        nogil=True,
+        cache=True,
+        error_model="numpy",
+        fastmath={"contract"},
+        no_cpython_wrapper=True,
+        no_cfunc_wrapper=True,
+    )(function)
+    return jitted
