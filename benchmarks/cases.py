@@ -9,6 +9,7 @@ from typing import Any
 
 from benchmarks.tasks.base import Task
 from benchmarks.tasks.bernoulli import Bernoulli
+from benchmarks.tasks.chain import CategoricalChain, Decoding, GaussianChain
 from benchmarks.tasks.components import Sparse, Wide
 from benchmarks.tasks.curve import Curve
 from benchmarks.tasks.diagonal import Diagonal
@@ -22,6 +23,7 @@ from benchmarks.tasks.mixture import Mixture
 from benchmarks.tasks.pca import Pca
 from benchmarks.tasks.seeding import Seeding
 from benchmarks.tasks.sources import Sources
+from benchmarks.tasks.trees import InsideOutside, Parsing
 
 FASTEST = "the fastest peer"
 
@@ -100,6 +102,18 @@ FILLERS = (
 )
 PRINCURVE = Entry("princurve (R)", "princurve", agrees=1e-3)
 
+HMMLEARN = tuple(
+    Entry(f"hmmlearn, {word}", "hmmlearn", {"implementation": word}, agrees=1e-8) for word in ("scaling", "log")
+)
+CHAINS = (
+    *HMMLEARN,
+    Entry("pomegranate", "pomegranate", {"precision": "float64"}, agrees=1e-2),
+    Entry("dynamax", "dynamax", agrees=1e-3),
+)
+DECODERS = (Entry("hmmlearn", "hmmlearn"), Entry("dynamax", "dynamax"))
+PLAIN_CHART = Entry("a plain NumPy chart", "chart", agrees=1e-8)
+PARSERS = tuple(Entry(f"nltk, {word}", "nltk", {"parser": word}) for word in ("InsideChartParser", "ViterbiParser"))
+
 LIMIT = 300  # iterations of K-means
 CLOUDS: Mapping[str, Cloud] = {"blobs": overlapping_blobs, "noise": uniform_noise}
 
@@ -148,6 +162,49 @@ def projected(scale: int) -> Mapping[str, tuple[Case, ...]]:
     )
     curve = Case(f"principal curve, {5_000 // scale:,} x 3", Curve(5_000 // scale, 3), (PRINCURVE,), {FASTEST: 3}, 5)
     return {"pca": (pca, wide, thin, plain), "lda": (lda,), "ica": (ica,), "ppca": (ppca,), "curve": (curve,)}
+
+
+def chained(scale: int) -> Mapping[str, tuple[Case, ...]]:
+    """Hidden Markov models, at the sizes asked for over a scale."""
+    n, steps = 100 // scale, 2_000
+
+    def each(asked: float) -> Mapping[str, float]:
+        return {entry.label: asked for entry in HMMLEARN}
+
+    four, sixteen = (GaussianChain(n, steps, k) for k in (4, 16))
+    many, one = CategoricalChain(n, steps, 16), CategoricalChain(1, n * steps, 16)
+    size = f"{n} x {steps:,} steps"
+    chains = (
+        Case(f"Gaussian HMM, {size} x 4, 4 states", four, CHAINS, each(20), 5, drop=5.0),
+        Case(f"Gaussian HMM, {size} x 4, 16 states", sixteen, CHAINS, each(20), 3, drop=5.0),
+        Case(f"categorical HMM, {size}, 16 states", many, CHAINS, each(10), 3, drop=5.0),
+        Case(f"categorical HMM, one chain of {n * steps:,} steps, 16 states", one, CHAINS, each(10), 3, drop=5.0),
+    )
+    decoders = tuple(
+        Case(f"Viterbi, {name}, {size}, 16 states", Decoding(chain), DECODERS, {"hmmlearn": 5}, 5)
+        for name, chain in (("Gaussian", sixteen), ("categorical", many))
+    )
+    return {"chains": (*chains, *decoders)}
+
+
+def parsed(scale: int) -> Mapping[str, tuple[Case, ...]]:
+    """Grammars, at the sizes asked for over a scale."""
+    n = 1_000 // scale
+    learnt = Case(
+        f"inside-outside, {n:,} sentences of 20 words, 30 symbols, 2,000 binary rules",
+        InsideOutside(n),
+        (PLAIN_CHART,),
+        {FASTEST: 100},
+        1,
+        warm_up=1,
+    )
+    best = Case(
+        f"best trees, {100 // scale} English sentences of 14 words",
+        Parsing(100 // scale),
+        PARSERS,
+        {PARSERS[0].label: 50},
+    )
+    return {"grammars": (learnt, best)}
 
 
 CASES: Mapping[str, tuple[Case, ...]] = {
@@ -206,6 +263,8 @@ CASES: Mapping[str, tuple[Case, ...]] = {
     "medoids": (swapped(5_000, 16, 50, "float64"), swapped(5_000, 16, 50, "float32")),
     "kernel": (kernelled(5_000, 10, 10),),
     **projected(1),
+    **chained(1),
+    **parsed(1),
 }
 
 QUICK: Mapping[str, tuple[Case, ...]] = {
@@ -235,6 +294,8 @@ QUICK: Mapping[str, tuple[Case, ...]] = {
     "medoids": (swapped(1_000, 16, 20, "float64"), swapped(1_000, 16, 20, "float32")),
     "kernel": (kernelled(1_000, 10, 10),),
     **projected(10),
+    **chained(10),
+    **parsed(20),
 }
 
 MEANS: Mapping[str, float] = {"kmeans": 2}  # asked of the geometric mean over the cases of a part

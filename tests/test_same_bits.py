@@ -19,8 +19,11 @@ import unveil
 from unveil import (
     ICA,
     PCA,
+    PCFG,
     BernoulliMixture,
+    CategoricalHMM,
     FactorAnalysis,
+    GaussianHMM,
     GaussianMixture,
     GenerativeTopographicMap,
     KMeans,
@@ -33,6 +36,7 @@ from unveil.engines import Dask, Threads
 N_ROWS = 40_000
 ATTRIBUTES = (
     *("weights_", "means_", "covariances_", "probabilities_", "lower_bounds_"),
+    *("startprob_", "transmat_", "emissionprob_", "occupancy_"),
     *("cluster_centers_", "inertia_", "labels_", "n_iter_"),
     *("components_", "explained_variance_", "mean_", "noise_variance_", "mixing_", "outlier_weights_"),
     *("points_", "coordinates_", "distance_", "coefficients_", "coef_", "intercept_", "scalings_"),
@@ -55,6 +59,7 @@ ESTIMATORS: dict[str, Callable[..., Any]] = {
     "tied": lambda **parts: GaussianMixture(3, random_state=0, covariance_type="tied", **parts),
     "spherical": lambda **parts: GaussianMixture(3, random_state=0, covariance_type="spherical", **parts),
     "bernoulli": lambda **parts: BernoulliMixture(2, random_state=0, binarize=1.0, **parts),
+    "chain": lambda **parts: GaussianHMM(3, random_state=0, n_init=1, tol=1e-3, **parts),
     "pca": lambda **parts: PCA(**parts),
     "pca-randomized": lambda **parts: PCA(2, svd_solver="randomized", random_state=0, **parts),
     "pca-robust": lambda **parts: PCA(2, robust=True, random_state=0, **parts),
@@ -68,7 +73,7 @@ ESTIMATORS: dict[str, Callable[..., Any]] = {
 ON_A_CLUSTER = (
     *("kmeans", "kmeans-hamerly", "kmeans-yinyang", "kmeans-elkan", "kmeans-kd-tree", "kmeans-cosine"),
     *("kmeans-missing", "kmeans-polished", "full", "diag", "bernoulli", "pca", "pca-randomized", "pca-robust"),
-    *("ppca", "ppca-em", "factors", "ica", "curve", "map"),
+    *("ppca", "ppca-em", "factors", "ica", "curve", "map", "chain"),
 )
 
 
@@ -158,6 +163,48 @@ def test_every_algorithm_of_kmeans_gives_the_same_bits(wanted: dict[str, str]) -
 def test_a_scan_on_a_cluster(wanted: dict[str, str], stored: Path, client: Client) -> None:
     scan = unveil.scan(stored / "rows.parquet", columns=["a", "b", "c"])
     assert hashed(ESTIMATORS["diag"](engine="dask").fit(scan)) == wanted["diag"]
+
+
+LENGTHS = np.array([1, 20_000, 3, 5_000, 4_996, 10_000])
+
+
+def test_sequences(stored: Path, client: Client) -> None:
+    """Of all lengths, with weights and holes, wherever the steps are."""
+    holes = ROWS.copy()
+    holes[100:110] = np.nan
+    holes[5_000:6_000:3, 1] = np.nan
+    np.save(stored / "holes.npy", holes)
+    given = {"lengths": LENGTHS, "sample_weight": WEIGHTS, "sequence_weight": [1, 2, 0, 1, 1, 3]}
+
+    def fitted(engine: Any, data: Any = holes) -> str:
+        model = GaussianHMM(2, random_state=0, n_init=1, max_iter=8, tol=0.1, covariance_type="diag", engine=engine)
+        return hashed(model.fit(data, **given))
+
+    want = fitted(Threads(1))
+    assert {fitted(engine) for engine in (Threads(2), Threads(5), Dask(client))} == {want}
+    assert fitted("auto", unveil.scan(stored / "holes.npy")) == want
+
+
+def test_one_chain_that_is_cut_into_pieces() -> None:
+    symbols = (np.arange(100_000)[:, None] // 700 + np.random.default_rng(3).integers(0, 2, (100_000, 1))) % 3
+    models = [
+        CategoricalHMM(3, random_state=0, n_init=1, max_iter=6, tol=0.1, engine=Threads(count)).fit(symbols)
+        for count in (1, 2, 5)
+    ]
+    assert len({hashed(model) for model in models}) == 1
+    assert len({model.predict_proba(symbols).tobytes() for model in models}) == 1
+    assert len({model.predict(symbols).tobytes() for model in models}) == 1
+
+
+def test_sentences(client: Client) -> None:
+    random = np.random.default_rng(4)
+    sentences = [["ab"[int(letter)] for letter in random.integers(0, 2, random.integers(1, 9))] for _ in range(400)]
+
+    def fitted(engine: Any) -> str:
+        options = {"n_nonterminals": 3, "random_state": 0, "max_iter": 6, "tol": 0.1}
+        return hashed(PCFG(engine=engine, **options).fit(sentences))
+
+    assert {fitted(engine) for engine in (Threads(2), Threads(5), Dask(client))} == {fitted(Threads(1))}
 
 
 def test_classes(stored: Path, client: Client) -> None:

@@ -10,10 +10,14 @@ from numpy.typing import NDArray
 from benchmarks.contenders.interface import Arrays, Run
 from benchmarks.tasks.components import Sparse, Wide
 from benchmarks.tasks.sources import REACHED
+from benchmarks.tasks.trees import notation, spelled
 from unveil import (
     ICA,
     PCA,
+    PCFG,
     BernoulliMixture,
+    CategoricalHMM,
+    GaussianHMM,
     GaussianMixture,
     KernelKMeans,
     KMeans,
@@ -23,6 +27,7 @@ from unveil import (
     ProbabilisticPCA,
 )
 from unveil.engines import Threads
+from unveil.grammar import read_grammar
 from unveil.kernels.blas import single_threaded_blas
 from unveil.seeding.plusplus import PlusPlus
 
@@ -183,3 +188,75 @@ def factors(arrays: Arrays) -> Run:
         return {"loadings": model.components_.T * excess, "mean": model.mean_, "noise": noise}
 
     return run
+
+
+def gaussian_chain(arrays: Arrays) -> Run:
+    """GaussianHMM with full covariances."""
+
+    def run(steps: int) -> Arrays:
+        model = _gaussian_chain(arrays, steps).fit(arrays["rows"], arrays["lengths"])
+        common = {"start": model.startprob_, "transition": model.transmat_}
+        return {**common, "means": model.means_, "covariances": model.covars_}
+
+    return run
+
+
+def categorical_chain(arrays: Arrays) -> Run:
+    """CategoricalHMM."""
+
+    def run(steps: int) -> Arrays:
+        model = _categorical_chain(arrays, steps).fit(arrays["rows"], arrays["lengths"])
+        return {"start": model.startprob_, "transition": model.transmat_, "emissions": model.emissionprob_}
+
+    return run
+
+
+def gaussian_chain_decoding(arrays: Arrays) -> Run:
+    """decode by Viterbi."""
+    model = _gaussian_chain(arrays, 1)
+    model.means_, model.covars_ = arrays["means"], arrays["covariances"]
+    return _decoding(model, arrays)
+
+
+def categorical_chain_decoding(arrays: Arrays) -> Run:
+    """decode by Viterbi."""
+    model = _categorical_chain(arrays, 1)
+    model.emissionprob_ = arrays["emissions"]
+    return _decoding(model, arrays)
+
+
+def inside_outside(arrays: Arrays) -> Run:
+    """PCFG, one pass."""
+    grammar, sentences = read_grammar(notation(arrays)), spelled(arrays)
+
+    def run(steps: int) -> Arrays:
+        model = PCFG(grammar, tol=0.0, max_iter=steps).fit(sentences)
+        return {"binary": model.probabilities_[: len(arrays["binary"])]}
+
+    return run
+
+
+def parsing(arrays: Arrays) -> Run:
+    """The best trees, built as objects."""
+    model, sentences = PCFG(), [sentence.split() for sentence in arrays["sentences"].tolist()]
+    model.grammar_ = read_grammar(str(arrays["grammar"]))
+    return lambda steps: {"log_probabilities": np.array([best.log_probability for best in model.parse(sentences)])}
+
+
+def _decoding(model: Any, arrays: Arrays) -> Run:
+    model.startprob_, model.transmat_ = arrays["start"], arrays["transition"]
+    return lambda steps: {"states": model.decode(arrays["rows"], arrays["lengths"])[1]}
+
+
+def _gaussian_chain(arrays: Arrays, steps: int) -> Any:
+    start = {"means_init": arrays["means"], "covars_init": arrays["covariances"], "reg_covar": 0.0}
+    return GaussianHMM(len(arrays["start"]), **start, **_chain(arrays, steps))
+
+
+def _categorical_chain(arrays: Arrays, steps: int) -> Any:
+    return CategoricalHMM(len(arrays["start"]), emissionprob_init=arrays["emissions"], **_chain(arrays, steps))
+
+
+def _chain(arrays: Arrays, steps: int) -> dict[str, Any]:
+    start = {"startprob_init": arrays["start"], "transmat_init": arrays["transition"]}
+    return {"max_iter": steps, "tol": 0.0, **start}

@@ -1,4 +1,4 @@
-"""unveil finds the hidden structure in data: directions, groups, mixtures.
+"""unveil finds the hidden structure in data: directions, groups, mixtures, sequences, grammars.
 
 Public names load on first use, so that ``import unveil`` is instant.
 """
@@ -27,12 +27,17 @@ _HOMES = {
     "PoissonMixture": "unveil.estimators.poisson_mixture",
     "StudentMixture": "unveil.estimators.student_mixture",
     "MixedMixture": "unveil.estimators.mixed_mixture",
+    "GaussianHMM": "unveil.estimators.gaussian_hmm",
+    "CategoricalHMM": "unveil.estimators.categorical_hmm",
+    "PoissonHMM": "unveil.estimators.poisson_hmm",
+    "MixedHMM": "unveil.estimators.mixed_hmm",
+    "PCFG": "unveil.estimators.pcfg",
     "merge": "unveil.estimators.merging",
     "scan": "unveil.sources.scan",
     "load": "unveil.estimators.persistence",
     "select": "unveil.selection",
 }
-_MODULES = ("engines", "expectations", "families", "information", "plot", "schedules", "selection")
+_MODULES = ("engines", "expectations", "families", "grammar", "information", "plot", "schedules", "selection")
 
 __all__ = [*_HOMES, *_MODULES, "__version__"]
 

@@ -71,7 +71,8 @@ def test_no_feasible_neighbour_is_better(problem: tuple[Stochastic, Floats, Floa
     found = rule.maximise(counts, current)
     rule.check(found, "found")
     some = rule.moving(found.shape).any(axis=1)
-    np.testing.assert_allclose(found[some].sum(axis=1), 1.0, rtol=0, atol=1e-14)
+    atol = 2e-13 if rule.tied is not None else 1e-14  # fixed entries of `current` may leave tied rows sums that clash
+    np.testing.assert_allclose(found[some].sum(axis=1), 1.0, rtol=0, atol=atol)
     np.testing.assert_allclose(found[~rule.moving(found.shape)], current[~rule.moving(found.shape)], atol=1e-15)
     seen = np.where(rule.moving(found.shape), counts + (np.asarray(rule.concentration) - 1.0), 0.0)
     best = objective(seen, found)

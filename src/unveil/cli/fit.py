@@ -10,7 +10,15 @@ from typing import Annotated, Any
 import typer
 
 from unveil.cli.errors import INTERRUPTED, say
-from unveil.cli.models import KINDS, STARTS, ModelName, check_label, chosen, parameters
+from unveil.cli.models import (
+    KINDS,
+    STARTS,
+    ModelName,
+    check_label,
+    check_sequence,
+    chosen,
+    parameters,
+)
 from unveil.cli.options import Columns, Data, Json, Seed, Threads, Weight, names_in, protect, use_threads
 from unveil.estimators.registry import EXPECTATIONS, SCHEDULES
 
@@ -44,6 +52,18 @@ def fit(
         str | None,
         typer.Option(metavar="NAME", help="Column with the class of each row (discriminant).", show_default=False),
     ] = None,
+    sequence: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Column that names the sequence a row belongs to (hidden Markov models); without it all rows are one.",
+            show_default=False,
+        ),
+    ] = None,
+    grammar: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Rules in nltk's notation to start from (grammar).", show_default=False),
+    ] = None,
     weight: Weight = None,
     seed: Seed = 0,
     threads: Threads = None,
@@ -73,24 +93,35 @@ def fit(
     Mixtures take missing cells, except student-mixture; so do probabilistic-pca, factor-analysis and topographic-map.
     The mixtures called categorical and mixed also read columns of words.
 
+    Hidden Markov models (gaussian-hmm and so on) take the rows as steps in time, missing steps and cells too; a grammar
+    takes a text file with a sentence a line.
+
     Ctrl-C while it fits keeps the best so far: the model is saved, a line says so, and the exit code is 130. Earlier
     than the end of the first pass there is nothing to keep, and nothing is written.
     """
     import unveil
 
     use_threads(threads)
-    given: dict[str, Any] = {"components": components, "covariance": chosen("covariance", covariance), "kinds": kinds}
+    given: dict[str, Any] = {
+        "components": components,
+        "covariance": chosen("covariance", covariance),
+        "kinds": kinds,
+        "grammar": grammar,
+    }
     given |= {"max_iter": max_iter, "tol": tol, "n_init": n_init, "start": chosen("start", start)}
     given |= {"schedule": chosen("schedule", schedule), "expectation": chosen("expectation", expectation)}
     settled = parameters(model, given, seed)
     check_label(model, label)
-    table = _opened(model, data, names_in(columns), weight)
+    check_sequence(model, sequence)
+    if grammar is not None:
+        settled["grammar"] = _grammar(grammar)
+    table, lengths = _opened(model, data, names_in(columns), weight, sequence)
     if kinds is not None:
         settled["families"] = _families(table, kinds)
     estimator = getattr(unveil, KINDS[model].estimator)(**settled)
     protect(output, table.files)
     began = perf_counter()
-    interrupted = _run(estimator, table, data, label)
+    interrupted = _run(estimator, table, data, label, lengths)
     estimator.save(output)
     if interrupted:
         say(f"interrupted after {len(estimator.history_)} passes; the best so far is saved to {output}")
@@ -99,15 +130,44 @@ def fit(
         raise typer.Exit(INTERRUPTED)
 
 
-def _opened(model: ModelName, data: str, columns: list[str] | None, weight: str | None) -> Any:
-    """The table: a scan of its numbers, or all of its columns for models that take words."""
+def _opened(
+    model: ModelName, data: str, columns: list[str] | None, weight: str | None, sequence: str | None
+) -> tuple[Any, Any]:
+    """The table, a scan of its numbers or all columns for models that take words, and lengths of its sequences."""
     import unveil
 
-    if not KINDS[model].words:
-        return unveil.scan(data, columns=columns, weight=weight)
-    from unveil.cli.frame import read_frame
+    kind = KINDS[model]
+    if kind.text:
+        if columns is not None or weight is not None:
+            raise ValueError(f"--columns and --weight are not options of {model.value}, which reads sentences")
+        from unveil.cli.sequences import read_sentences
 
-    return read_frame(data, columns, weight)
+        return read_sentences(data), None
+    if not kind.words:
+        table = unveil.scan(data, columns=columns, weight=weight)
+    else:
+        from unveil.cli.frame import read_frame
+
+        table = read_frame(data, columns, weight)
+    if not kind.chained:
+        return table, None
+    from unveil.cli.sequences import sequenced
+
+    return sequenced(table, data, sequence)
+
+
+def _grammar(path: str) -> str:
+    """The text of a file of rules, checked."""
+    from unveil.cli.sequences import read_text
+    from unveil.grammar import read_grammar
+    from unveil.sources import DataError
+
+    text = read_text(path)
+    try:
+        read_grammar(text)
+    except ValueError as error:
+        raise DataError(f"{path}: {error}") from None
+    return text
 
 
 def _families(table: Any, kinds: str) -> list[tuple[str, list[int]]]:
@@ -123,7 +183,7 @@ def _families(table: Any, kinds: str) -> list[tuple[str, list[int]]]:
     return found
 
 
-def _run(estimator: Any, table: Any, data: str, label: str | None) -> bool:
+def _run(estimator: Any, table: Any, data: str, label: str | None, lengths: Any) -> bool:
     """Fit, showing progress. Was it interrupted?"""
     import numpy as np
 
@@ -134,7 +194,9 @@ def _run(estimator: Any, table: Any, data: str, label: str | None) -> bool:
         warnings.filterwarnings("ignore", r"\w+: interrupted")  # said once the file is there
         bar.attach(estimator)
         weights = getattr(table, "weights", None)  # a scan brings its own along
-        estimator.fit(table, label) if weights is None else estimator.fit(table, label, sample_weight=weights)
+        extra = {} if weights is None else {"sample_weight": weights}
+        extra |= {} if lengths is None else {"lengths": lengths}
+        estimator.fit(table, label, **extra)
     if table.names is not None and label is None and not hasattr(estimator, "feature_names_in_"):
         estimator.feature_names_in_ = np.array(table.names, dtype=object)  # scikit-learn knows frames of others only
     if not hasattr(estimator, "history_") or estimator.history_.status is not Status.INTERRUPTED:

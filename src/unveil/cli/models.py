@@ -17,6 +17,8 @@ class Kind(NamedTuple):
     options: Mapping[str, str]
     words: bool = False  # columns of words
     labelled: bool = False  # a column that says which class a row belongs to
+    chained: bool = False  # rows are steps, and a column may say of which sequence
+    text: bool = False  # sentences, one a line, in place of a table
 
 
 class ModelName(Enum):
@@ -38,6 +40,11 @@ class ModelName(Enum):
     POISSON_MIXTURE = "poisson-mixture"
     CATEGORICAL_MIXTURE = "categorical-mixture"
     MIXED_MIXTURE = "mixed-mixture"
+    GAUSSIAN_HMM = "gaussian-hmm"
+    POISSON_HMM = "poisson-hmm"
+    CATEGORICAL_HMM = "categorical-hmm"
+    MIXED_HMM = "mixed-hmm"
+    GRAMMAR = "grammar"
 
 
 RESTARTS = {"seed": "random_state", "max_iter": "max_iter", "n_init": "n_init"}
@@ -67,12 +74,23 @@ KINDS = {
     ModelName.POISSON_MIXTURE: Kind("PoissonMixture", MIXES),
     ModelName.CATEGORICAL_MIXTURE: Kind("CategoricalMixture", MIXES, words=True),
     ModelName.MIXED_MIXTURE: Kind("MixedMixture", SHAPED | {"kinds": "families"}, words=True),
+    ModelName.GAUSSIAN_HMM: Kind("GaussianHMM", SHAPED, chained=True),
+    ModelName.POISSON_HMM: Kind("PoissonHMM", MIXES, chained=True),
+    ModelName.CATEGORICAL_HMM: Kind("CategoricalHMM", MIXES, words=True, chained=True),
+    ModelName.MIXED_HMM: Kind("MixedHMM", SHAPED | {"kinds": "families"}, words=True, chained=True),
+    ModelName.GRAMMAR: Kind(
+        "PCFG",
+        ITERATES
+        | {"components": "n_nonterminals", "grammar": "grammar", "schedule": "schedule", "expectation": "expectation"},
+        text=True,
+    ),
 }
 # those of `unveil.estimators.starts`, which takes long to import
+CHAIN_STARTS = ("mixture", "runs", "progress")  # of `unveil.estimators.hmm_starts`, besides
 STARTS = ("auto", "kmeans", "k-means++", "whitened", "hierarchical", "furthest", "random_from_data", "random")
 CHOICES: Mapping[str, Iterable[str]] = {
     "covariance": STRUCTURES,
-    "start": STARTS,
+    "start": (*STARTS, *CHAIN_STARTS),
     "schedule": SCHEDULES,
     "expectation": EXPECTATIONS,
     "kinds": FAMILIES,
@@ -103,6 +121,13 @@ def check_label(model: ModelName, label: str | None) -> None:
         raise ValueError(f"{model.value} needs --label, the column that says which class a row belongs to")
     if not KINDS[model].labelled and label is not None:
         raise ValueError(f"--label is not an option of {model.value}; it is one of {takers}")
+
+
+def check_sequence(model: ModelName, sequence: str | None) -> None:
+    """A ValueError if a column of sequences is named for a model that has none."""
+    if sequence is not None and not KINDS[model].chained:
+        takers = ", ".join(other.value for other, kind in KINDS.items() if kind.chained)
+        raise ValueError(f"--sequence is not an option of {model.value}; it is one of {takers}")
 
 
 def parameters(model: ModelName, given: Mapping[str, Any], seed: int) -> dict[str, Any]:

@@ -20,14 +20,21 @@ def predict(
     output: Annotated[
         str, typer.Option("--output", "-o", metavar="FILE", help="A .csv or .parquet file; - is CSV on stdout.")
     ] = "-",
+    sequence: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Column that names the sequence of a row (hidden Markov models).", show_default=False
+        ),
+    ] = None,
     threads: Threads = None,
 ) -> None:
     """Say of each row of DATA what MODEL makes of it.
 
     K-means: the cluster and the distance to its centre. Mixtures: the likeliest component, the probability of each, and
     the log-density. Projections: the scores pc1, pc2 and so on (factor1, source1 for factors and sources), the place on
-    a curve or map. Discriminants: the class, and the probability of each. Columns are found by name where the model and
-    the table have names.
+    a curve or map. Discriminants: the class, and the probability of each. Hidden Markov models: the state on the
+    likeliest path, and the probability of each. Grammars: the best tree of each line and log-probabilities. Columns
+    are found by name where the model and the table have names.
     """
     from sklearn.utils import get_tags
 
@@ -38,16 +45,33 @@ def predict(
     use_threads(threads)
     outputs.check_ending(output)
     estimator = unveil.load(model)
-    table = (_words_of if hasattr(estimator, "categories_") else _columns_of)(estimator, data)
+    table, lengths = _opened(estimator, data, sequence)
     if output != outputs.STDOUT:
         protect(output, [model, *table.files])
-    answer = _answers(estimator)
+    answer = _answers(estimator, lengths)
     title = f"{type(estimator).__name__} on {data}"
     with progress(title) as bar, outputs.table(output) as write, warnings.catch_warnings():
         warnings.filterwarnings("ignore", "X does not have valid feature names")  # columns were chosen by name
-        for rows in _batches(table, get_tags(estimator).input_tags.allow_nan):
+        whole = hasattr(estimator, "transmat_") or hasattr(estimator, "grammar_")
+        for rows in [table] if whole else _batches(table, get_tags(estimator).input_tags.allow_nan):
             write(answer(rows))
             bar.advance(rows.n_rows)
+
+
+def _opened(estimator: Any, data: str, sequence: str | None) -> tuple[Any, Any]:
+    """The table or the sentences that the model takes, and the lengths of sequences."""
+    if sequence is not None and not hasattr(estimator, "transmat_"):
+        raise ValueError(f"--sequence is of hidden Markov models; the model is a {type(estimator).__name__}")
+    if hasattr(estimator, "grammar_"):
+        from unveil.cli.sequences import read_sentences
+
+        return read_sentences(data), None
+    table = (_words_of if hasattr(estimator, "categories_") else _columns_of)(estimator, data)
+    if not hasattr(estimator, "transmat_"):
+        return table, None
+    from unveil.cli.sequences import sequenced
+
+    return sequenced(table, data, sequence)
 
 
 def _columns_of(estimator: Any, data: str) -> Any:
@@ -98,8 +122,10 @@ def _batches(table: Any, missing: bool) -> Iterator[Any]:
         yield ArraySource(rows, names=table.names)
 
 
-def _answers(estimator: Any) -> Callable[[Any], dict[str, Any]]:
+def _answers(estimator: Any, lengths: Any = None) -> Callable[[Any], dict[str, Any]]:
     """Columns that the model has to say of some rows, by what it can do."""
+    if hasattr(estimator, "transmat_"):
+        return lambda rows: _states(estimator, rows, lengths)
     for mark, answer in ANSWERS.items():
         if hasattr(estimator, mark):
             return lambda rows: answer(estimator, rows)
@@ -110,6 +136,21 @@ def _mixture(estimator: Any, rows: Any) -> dict[str, Any]:
     chances = estimator.predict_proba(rows)
     by_component = {f"probability_{k}": column for k, column in enumerate(chances.T)}
     return {"cluster": estimator.predict(rows), **by_component, "log_density": estimator.score_samples(rows)}
+
+
+def _states(estimator: Any, rows: Any, lengths: Any) -> dict[str, Any]:
+    chances = estimator.predict_proba(rows, lengths)
+    by_state = {f"probability_{k}": column for k, column in enumerate(chances.T)}
+    return {"state": estimator.predict(rows, lengths), **by_state}
+
+
+def _trees(estimator: Any, sentences: Any) -> dict[str, Any]:
+    import numpy as np
+
+    parsed = estimator.parse(sentences)
+    trees = np.array(["" if best.tree is None else str(best.tree) for best in parsed], dtype=object)
+    best = np.array([best.log_probability for best in parsed])
+    return {"log_probability": estimator.score_samples(sentences), "tree": trees, "log_probability_of_tree": best}
 
 
 def _clusters(estimator: Any, rows: Any) -> dict[str, Any]:
@@ -143,6 +184,7 @@ def _numbered(word: str, columns: Any) -> dict[str, Any]:
 
 
 ANSWERS: dict[str, Callable[[Any, Any], dict[str, Any]]] = {
+    "grammar_": _trees,
     "classes_": _classes,
     "lattice_": _map,
     "predict_proba": _mixture,

@@ -29,6 +29,8 @@ RECORDS = Parts(
         "Centres": "unveil.models.kmeans:Centres",
         "FactorParams": "unveil.models.factors:FactorParams",
         "MixtureParams": "unveil.models.mixture:MixtureParams",
+        "MarkovParams": "unveil.models.markov:MarkovParams",
+        "CompoundParams": "unveil.families.compound:CompoundParams",
         "GaussianParams": "unveil.families.gaussian:GaussianParams",
         "BernoulliParams": "unveil.families.bernoulli:BernoulliParams",
         "PoissonParams": "unveil.families.poisson:PoissonParams",
@@ -36,6 +38,10 @@ RECORDS = Parts(
         "CategoricalParams": "unveil.families.categorical:CategoricalParams",
         "StudentParams": "unveil.families.student:StudentParams",
         "ProductParams": "unveil.families.product:ProductParams",
+        "Grammar": "unveil.grammar.rules:Grammar",
+        "Nonterminal": "unveil.grammar.rules:Nonterminal",
+        "Rule": "unveil.grammar.rules:Rule",
+        "GrammarParams": "unveil.models.grammar:GrammarParams",
         "NormalInverseWishart": "unveil.families.priors:NormalInverseWishart",
     }
 )

@@ -27,6 +27,11 @@ ESTIMATORS = {
     "PoissonMixture": "unveil.estimators.poisson_mixture:PoissonMixture",
     "StudentMixture": "unveil.estimators.student_mixture:StudentMixture",
     "MixedMixture": "unveil.estimators.mixed_mixture:MixedMixture",
+    "GaussianHMM": "unveil.estimators.gaussian_hmm:GaussianHMM",
+    "CategoricalHMM": "unveil.estimators.categorical_hmm:CategoricalHMM",
+    "PoissonHMM": "unveil.estimators.poisson_hmm:PoissonHMM",
+    "MixedHMM": "unveil.estimators.mixed_hmm:MixedHMM",
+    "PCFG": "unveil.estimators.pcfg:PCFG",
 }
 ENGINES = {"threads": "unveil.engines.threads:Threads", "dask": "unveil.engines.dask:Dask"}
 SCHEDULES = {
@@ -80,7 +85,10 @@ SEEDINGS = {
     "furthest-first": "unveil.seeding.furthest:Furthest",
     "k-means||": "unveil.seeding.scalable:Scalable",
 }
-PARTS = {path.split(":")[1]: path for table in (ENGINES, SCHEDULES, EXPECTATIONS) for path in table.values()}
+GRAMMAR = {name: f"unveil.grammar.rules:{name}" for name in ("Grammar", "Nonterminal", "Rule")}
+PARTS = GRAMMAR | {
+    path.split(":")[1]: path for table in (ENGINES, SCHEDULES, EXPECTATIONS) for path in table.values()
+}
 """Parts that may stand in a parameter of an estimator, by class name: what a model file may mention."""
 
 

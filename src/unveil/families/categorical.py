@@ -1,7 +1,8 @@
 """The categorical family: independent columns of codes 0, 1, ..., levels - 1.
 
 log p(x | component) = sum_j log p_j(x_j), so T(x) is 1 and the indicators of every level of every column. As with yes
-and no, probabilities are kept `FLOOR` away from 0. A code has no mean: missing cells get their likeliest level.
+and no, estimates are kept `FLOOR` away from 0. A probability that is given may be 0: its level is impossible, and no
+other level is touched. A code has no mean: missing cells get their likeliest level.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from unveil.families.priors import Dirichlet
 from unveil.kernels._jit import kernel
 
 FLOOR = 1e-12
+NEVER = -1e300  # log 0 within products: with minus infinity, a level that is not there would count as not a number
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,13 @@ class Categorical(Independent):
 
     def terms(self, params: CategoricalParams) -> Terms:
         """Log-probabilities."""
-        return Terms(np.zeros((len(params.probabilities), len(self.levels))), np.log(params.probabilities))
+        some = params.probabilities > 0
+        logs = np.where(some, np.log(np.where(some, params.probabilities, 1.0)), NEVER)
+        return Terms(np.zeros((len(logs), len(self.levels))), logs)
+
+    def settle(self, logits: Floats) -> None:
+        """What has a level that is impossible is so itself."""
+        logits[logits < 0.5 * NEVER] = -np.inf
 
     def expected(self, params: CategoricalParams) -> Floats:
         """The probabilities."""

@@ -38,6 +38,7 @@ from unveil.families.student import LEAST_DOF, MOST_DOF, Student, StudentParams
 
 Floats = NDArray[np.float64]
 DEPTH = 28.0  # logarithm of how far below its column a rate or a probability may fall: about that of the M step
+LEAST = 1e-300  # stands for a probability of 0, which has no logarithm
 FLAT = 1e-2  # least information of a coordinate, in that of a good one: at the edge there is none
 
 
@@ -223,7 +224,7 @@ class CategoricalCoordinates(_Logarithms):
     """Logarithms of probabilities, up to a constant for each column, along which the gradient has no part."""
 
     def __init__(self, family: Categorical, params: CategoricalParams) -> None:
-        super().__init__(np.log(params.probabilities), -DEPTH, DEPTH)
+        super().__init__(np.log(np.maximum(params.probabilities, LEAST)), -DEPTH, DEPTH)
         ends = np.cumsum(family.levels, dtype=np.intp)
         self.levels, self.firsts = family.levels, ends - np.array(family.levels, dtype=np.intp)
         self.extra = 0.0 if family.prior is None else family.prior.concentration - 1.0

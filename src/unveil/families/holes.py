@@ -38,7 +38,7 @@ class Masked(Holed):
 
     def __init__(self, family: Independent, plan: IndependentPlan, x: Floats) -> None:
         n_columns, n_rows = x.shape
-        self.plan, self.owners = plan, family.owners(n_columns)
+        self.family, self.plan, self.owners = family, plan, family.owners(n_columns)
         there = ~np.isnan(x)
         self.there = there.astype(np.float64)
         self.table = np.empty((family.n_statistics(n_columns), n_rows))
@@ -47,8 +47,10 @@ class Masked(Holed):
 
     def score(self, logits: Floats) -> None:
         """Slopes and constants of what is there."""
-        logits += self.plan.terms.slopes @ self.table[1:]
-        logits += self.plan.terms.constants @ self.there
+        own = self.plan.terms.slopes @ self.table[1:]
+        own += self.plan.terms.constants @ self.there
+        self.family.settle(own)
+        logits += own
 
     def gather(self, shares: Floats) -> Floats:
         """What is there, and the weight of what is not times its expectation."""

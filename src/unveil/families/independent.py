@@ -69,11 +69,15 @@ class Independent(ExponentialFamily):
         """logits = eta @ T, over the columns that are there."""
         if tile.observed is None:
             super().score(plan, tile)
-            return
-        kept = np.isin(self.owners(len(tile.x)), tile.observed)
-        table = self._filled_table(tile)
-        np.matmul(plan.terms.slopes[:, kept], table[1:][kept], out=tile.logits)
-        tile.logits += plan.terms.constants[:, tile.observed].sum(axis=1, keepdims=True)
+        else:
+            kept = np.isin(self.owners(len(tile.x)), tile.observed)
+            table = self._filled_table(tile)
+            np.matmul(plan.terms.slopes[:, kept], table[1:][kept], out=tile.logits)
+            tile.logits += plan.terms.constants[:, tile.observed].sum(axis=1, keepdims=True)
+        self.settle(tile.logits)
+
+    def settle(self, logits: Floats) -> None:
+        """Put right in sums of slopes and constants what products of numbers cannot say."""
 
     def gather(self, plan: IndependentPlan, tile: Tile) -> Floats:
         """moments = R @ T', what is missing by its expectation."""

@@ -88,6 +88,20 @@ def read_grammar(text: str) -> Grammar:
     return normalised(start or alternatives[0].rule.parent, tuple(weights), list(weights.values()))
 
 
+def read_rule(text: str) -> Rule:
+    """One rule without a probability, from nltk's notation."""
+    line = _Line(1, text.strip())
+    alternatives = list(_alternatives(line))
+    if len(alternatives) != 1 or alternatives[0].probability is not None:
+        raise line.error("one rule, without a probability", 0)
+    return alternatives[0].rule
+
+
+def write_rule(rule: Rule) -> str:
+    """One rule in nltk's notation, which `read_rule` reads."""
+    return " ".join([_written(rule.parent), "->", *map(_written, rule.children)])
+
+
 def write_grammar(grammar: Grammar) -> str:
     """A grammar in nltk's notation: a line for each rule, all digits of its probability, no exponents.
 
@@ -96,7 +110,7 @@ def write_grammar(grammar: Grammar) -> str:
     lines = [] if grammar.start == grammar.rules[0].parent else [f"%start {_written(grammar.start)}"]
     for rule, probability in zip(grammar.rules, grammar.probabilities, strict=True):
         digits = np.format_float_positional(probability, trim="0")
-        lines.append(" ".join([_written(rule.parent), "->", *map(_written, rule.children), f"[{digits}]"]))
+        lines.append(f"{write_rule(rule)} [{digits}]")
     return "\n".join(lines) + "\n"
 
 

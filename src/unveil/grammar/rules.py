@@ -45,14 +45,15 @@ Symbol = Nonterminal | str
 
 
 class Rule(NamedTuple):
-    """What a parent may be replaced by: nonterminals and words (str), or nothing at all."""
+    """What a parent may be replaced by: nonterminals and words (str), or nothing at all; as text, nltk's notation."""
 
     parent: Nonterminal
     children: tuple[Symbol, ...]
 
     def __str__(self) -> str:
-        right = " ".join(child.name if isinstance(child, Nonterminal) else repr(child) for child in self.children)
-        return f"{self.parent} -> {right}".rstrip()
+        from unveil.grammar.notation import write_rule
+
+        return write_rule(self)
 
 
 @dataclass(frozen=True, eq=False)

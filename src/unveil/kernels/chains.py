@@ -31,7 +31,7 @@ from unveil.kernels.chain_sweeps import (
 
 Floats = NDArray[np.float64]
 Counts = tuple[Floats, Floats, Floats]
-NO_CODES, NO_SCORES = np.empty(0, dtype=np.int64), np.empty(0)
+NO_CODES = np.empty(0, dtype=np.int64)
 
 
 def smooth(scores: Floats, lengths: Any, start: Floats, transition: Floats, weights: Floats, out: Floats) -> Counts:

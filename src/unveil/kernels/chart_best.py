@@ -14,8 +14,8 @@ import math
 
 from unveil.kernels._jit import kernel
 from unveil.kernels.chart_jit import part
-from unveil.kernels.chart_lanes import LANES, best_apply, best_products, copy, fill, keep
-from unveil.kernels.chart_layout import FREE, ByParent, Floats, Integers, Limits, Packed, Program
+from unveil.kernels.chart_lanes import best_apply, best_products, copy, fill, keep
+from unveil.kernels.chart_layout import FREE, LANES, ByParent, Floats, Integers, Limits, Packed, Program
 from unveil.kernels.chart_limits import forbid, spans_before
 from unveil.kernels.chart_room import Space
 from unveil.kernels.charts import lay_out, measure, meeting
@@ -49,7 +49,9 @@ def best_many(
 
 
 @kernel
-def best_dense(packed: Packed, limits: Limits | None, space: Space, words: Integers, bases: Floats, tops: Floats) -> None:
+def best_dense(
+    packed: Packed, limits: Limits | None, space: Space, words: Integers, bases: Floats, tops: Floats
+) -> None:
     """The charts of one sentence as plain arrays [first, last, symbol]."""
     n, stride = len(words), best_inside(packed, limits, -1, words, space)
     for length in range(1, n + 1):
@@ -184,9 +186,7 @@ def _base_below(
 
 
 @part
-def _parts_below(
-    base: int, first: int, last: int, stride: int, rules: ByParent, space: Space
-) -> tuple[int, int]:
+def _parts_below(base: int, first: int, last: int, stride: int, rules: ByParent, space: Space) -> tuple[int, int]:
     """The first rule, and its first split, that makes the value of the base."""
     wanted = space.work[space.bases + base * stride + space.starts[last - first] + first]
     numbers, inside = rules.numbers, space.inside

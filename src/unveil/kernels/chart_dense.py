@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 
 from unveil.kernels._jit import kernel
-from unveil.kernels.chart_jit import part
-from unveil.kernels.chart_lanes import LANES, added
-from unveil.kernels.chart_layout import Floats, Integers, Limits, Packed
+from unveil.kernels.chart_lanes import added
+from unveil.kernels.chart_layout import LANES, Floats, Integers, Limits, Packed
 from unveil.kernels.chart_limits import spans_before
-from unveil.kernels.chart_room import FINE, LARGEST, LOST, Space
+from unveil.kernels.chart_room import FINE, LARGE, LARGEST, LOST, Space
 from unveil.kernels.charts import fill_inside, inside_of, is_whole, lower_of, measure, outside_of
 
 
@@ -37,7 +36,7 @@ def dense_charts(
                 allowed = first_span + spans_before(n, length) + at
                 for symbol in range(packed.n_symbols):
                     place = symbol * stride + origin
-                    if limits is not None:
+                    if limits is not None:  # noqa: SIM102  the compiler leaves out what hangs on this alone
                         if first_span >= 0 and not limits.allowed[allowed, symbol]:
                             continue
                     inside[at, at + length, symbol] = space.work[space.inside + place]
@@ -54,7 +53,7 @@ def log_values(packed: Packed, limits: Limits | None, space: Space, words: Integ
     inside_of(packed, limits, -1, words, space, 0.0)
     n, stride = len(words), measure(len(words), space.starts)
     size = packed.n_symbols * stride
-    if not (added(space.work, space.inside, size) < LARGEST and is_whole(packed, space, size)):
+    if not (added(space.work, space.inside, size) < LARGE and is_whole(packed, space, size)):
         return False
     for length in range(1, n + 1):
         for first in range(n - length + 1):

@@ -21,9 +21,10 @@ from unveil.kernels.charts import fill_inside, measure, outside_of, smallest
 @kernel
 def draw_many(
     packed: Packed, limits: Limits | None, space: Space, rules: ByParent, closure: Floats,
-    codes: Integers, lengths: Integers, uniforms: Floats, status: Integers, logs: Floats, scores: Floats, nodes: Integers,
+    codes: Integers, lengths: Integers, uniforms: Floats, status: Integers, logs: Floats, scores: Floats,
+    nodes: Integers,
 ) -> None:  # fmt: skip
-    """Log-probability of each sentence; trees drawn, (draws, nodes, 6), and their log-probabilities, (sentences, draws).
+    """Log-probability of each sentence; trees drawn, (draws, nodes, 6), and their own, (sentences, draws).
 
     `uniforms` are (draws, 3 * words). Sentences with `status` LOST have no trees.
     """
@@ -45,8 +46,8 @@ def draw_many(
         if status[sentence] == FINE:
             stride = measure(n, space.starts)
             for draw in range(len(uniforms)):
-                score = draw_tree(packed.start, n, stride, limits, first_span, rules, closure, space,
-                                  uniforms[draw, 3 * (at - n) : 3 * at], nodes[draw, node : node + 2 * n - 1])  # fmt: skip
+                own, below = uniforms[draw, 3 * (at - n) : 3 * at], nodes[draw, node : node + 2 * n - 1]
+                score = draw_tree(packed.start, n, stride, limits, first_span, rules, closure, space, own, below)
                 scores[sentence, draw] = score - space.scale[n] * math.log(2.0)
         node += 2 * n - 1
 
@@ -93,7 +94,15 @@ def draw_tree(
 
 @part
 def _draw_base(
-    top: int, first: int, last: int, stride: int, limits: Limits | None, number: int, closure: Floats, space: Space, uniform: float
+    top: int,
+    first: int,
+    last: int,
+    stride: int,
+    limits: Limits | None,
+    number: int,
+    closure: Floats,
+    space: Space,
+    uniform: float,
 ) -> tuple[int, float]:
     """A base below a top, and the weight of the chains that lead to it."""
     origin, total, n = space.starts[last - first] + first, 0.0, len(closure)

@@ -1,4 +1,4 @@
-"""Parts of chart kernels: compiled for kernels alone, since most of their compile time would be their way from Python."""
+"""Parts of chart kernels: compiled for kernels alone, since their way from Python would take long to compile."""
 
 from __future__ import annotations
 

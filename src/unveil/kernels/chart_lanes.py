@@ -267,9 +267,8 @@ def spread(
 
 def _spread(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     lanes = _Lanes(context, builder, signature, args)
-    source, left, right, left_out, right_out, count = args[1:]
-    slopes = [lanes.load(lanes.pointer(source), slot * LANES) for slot in range(SLOTS)]
-    with lanes.loop(ir.Constant(LONG, 0), count) as (split, _):
+    slopes = [lanes.load(lanes.pointer(args[1]), slot * LANES) for slot in range(SLOTS)]
+    with lanes.loop(ir.Constant(LONG, 0), args[6]) as (split, _):
         row = builder.mul(split, ir.Constant(LONG, ROW))
         ones, others, first_out, second_out = (lanes.pointer(builder.add(at, row)) for at in args[2:6])
         for out, factors, mine in (

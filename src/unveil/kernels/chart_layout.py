@@ -11,7 +11,7 @@ like a table below is the place where it begins.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -142,7 +142,8 @@ def by_parent(
     book, order = _Book(), np.argsort(parents, kind="stable")
     begins = np.searchsorted(parents[order], np.arange(n_symbols + 1))
     places = [book.number(table) for table in (begins, order, lefts, rights)]
-    return ByParent(*places, np.concatenate(book.numbers), np.array(weights, dtype=np.float64))
+    parts: tuple[Any, ...] = (*places, np.concatenate(book.numbers), np.array(weights, dtype=np.float64))
+    return ByParent(*parts)
 
 
 def _program(
@@ -177,7 +178,8 @@ def _program(
         rules[order],
     )
     sizes = (len(left_list) // BLOCK, len(right_list) // BLOCK, len(tiles), len(rules))
-    return Program(*sizes, *(book.number(table) for table in tables), book.value(weights[rules[order]]))
+    places = (*(book.number(table) for table in tables), book.value(weights[rules[order]]))
+    return Program(*sizes, *places)
 
 
 def paired(places: NDArray[np.intp], targets: NDArray[np.intp]) -> Integers:
@@ -219,5 +221,6 @@ def _chains(book: _Book, closure: Floats, nothing: float) -> Chains:
     parents, children = np.nonzero((closure != nothing) & busy[:, None])
     order = np.lexsort((parents, (children - parents) % n))  # neighbours neither read nor add to the same
     parents, children, plain = parents[order], children[order], np.flatnonzero(~busy)
-    places = [book.number(table) for table in (paired(children, parents), parents, children, plain)]
-    return Chains(len(parents), len(plain), *places, book.value(closure[parents, children]))
+    places = tuple(book.number(table) for table in (paired(children, parents), parents, children, plain))
+    parts: tuple[int, ...] = (*places, book.value(closure[parents, children]))
+    return Chains(len(parents), len(plain), *parts)

@@ -44,9 +44,7 @@ def chain_weight(limits: Limits | None, number: int, closure: Floats, top: int, 
 
 
 @part
-def limit_tops(
-    held: bool, limits: Limits, numbered: int, count: int, work: Floats, base: int, top: int
-) -> None:
+def limit_tops(held: bool, limits: Limits, numbered: int, count: int, work: Floats, base: int, top: int) -> None:
     """The inside values of spans with chains of their own, and 0 for what is not allowed."""
     n, chains = limits.allowed.shape[1], limits.chains
     for lane in range(count if held else 0):
@@ -67,9 +65,7 @@ def limit_tops(
 
 
 @part
-def hold_outs(
-    held: bool, limits: Limits, numbered: int, count: int, work: Floats, out: int, aside: int
-) -> None:
+def hold_outs(held: bool, limits: Limits, numbered: int, count: int, work: Floats, out: int, aside: int) -> None:
     """Set aside the outside values of spans with chains of their own."""
     forbid(held, limits, numbered, count, work, out, 0.0)
     for lane in range(count if held else 0):

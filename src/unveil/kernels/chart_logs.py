@@ -55,7 +55,9 @@ def log_add(one: float, other: float) -> float:
 
 
 @kernel
-def log_inside(grammar: LogGrammar, limits: Limits | None, first_span: int, words: Integers, charts: LogCharts) -> float:
+def log_inside(
+    grammar: LogGrammar, limits: Limits | None, first_span: int, words: Integers, charts: LogCharts
+) -> float:
     """Fill the charts of bases and of inside values; returns the log-probability of the sentence."""
     n, bases = len(words), charts.bases
     for length in range(1, n + 1):
@@ -120,7 +122,9 @@ def _log_tops(closure: Floats, limits: Limits | None, number: int, base: Floats,
 
 
 @kernel
-def log_outside(grammar: LogGrammar, limits: Limits | None, first_span: int, words: Integers, charts: LogCharts) -> None:
+def log_outside(
+    grammar: LogGrammar, limits: Limits | None, first_span: int, words: Integers, charts: LogCharts
+) -> None:
     """Fill the charts of outside values, those of bases too."""
     n, inside, outside, lower = len(words), charts.inside, charts.outside, charts.lower
     outside[0, n, grammar.start] = 0.0

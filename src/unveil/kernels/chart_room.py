@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from unveil.kernels.chart_layout import BLOCK, LANES, SLOTS, Floats, Integers, Packed
 
-LARGEST = 2.0**900
+LARGE, LARGEST = 2.0**450, 2.0**900  # bounds on inside and on outside values
 FINE, IMPOSSIBLE, LOST = 0, 1, 2  # what became of a sentence
 
 
@@ -49,4 +49,5 @@ def room(packed: Packed, longest: int) -> Space:
     work = np.zeros(places[-1] + LANES)
     work = work[-(work.ctypes.data // 8) % LANES :][: places[-1]]  # vectors begin where cache lines do
     integers = (np.zeros(longest + 2, dtype=np.int64), np.zeros(longest + 1, dtype=np.int64))
-    return Space(*(int(place) for place in places[:-1]), work, *integers)
+    parts: tuple[Any, ...] = (*places[:-1].tolist(), work, *integers)
+    return Space(*parts)

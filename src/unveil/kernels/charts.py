@@ -11,8 +11,8 @@ A rule is read once per span and not once per split; see `chart_lanes` for the l
 
 Words are scaled by powers of two, which round nothing: first so that the likeliest symbol of each is about 1, then all
 by the same power, such that spans of any length stay near 1. Whatever falls out of the range of numbers is too small
-to matter as long as no outside value (over the probability of the sentence) is above 2^900; where one is, and where a
-sentence seems impossible though something was lost, `status` asks for the kernel of `chart_logs`.
+to matter as long as no outside value (over the probability of the sentence) is above 2^900; where one is, where numbers
+overflow, and where a sentence seems impossible though something was lost, `status` asks for `chart_logs`.
 """
 
 from __future__ import annotations
@@ -22,9 +22,7 @@ import math
 from unveil.kernels._jit import kernel
 from unveil.kernels.chart_jit import part
 from unveil.kernels.chart_lanes import (
-    LANES,
     ROW,
-    SLOTS,
     added,
     apply,
     copy,
@@ -38,7 +36,7 @@ from unveil.kernels.chart_lanes import (
     take_left,
     take_right,
 )
-from unveil.kernels.chart_layout import ANY, LONG, SHORT, Floats, Integers, Limits, Packed, Program
+from unveil.kernels.chart_layout import ANY, LANES, LONG, SHORT, SLOTS, Floats, Integers, Limits, Packed, Program
 from unveil.kernels.chart_limits import (
     clear_slopes,
     forbid,
@@ -48,15 +46,15 @@ from unveil.kernels.chart_limits import (
     merge_slopes,
     spans_before,
 )
-from unveil.kernels.chart_room import FINE, IMPOSSIBLE, LARGEST, LOST, Space
+from unveil.kernels.chart_room import FINE, IMPOSSIBLE, LARGE, LARGEST, LOST, Space
 
 FAR = 2.0**200  # spans of one length that sum to more than this, or less than its inverse, are scaled anew
 
 
 @kernel
 def expect_many(
-    packed: Packed, limits: Limits | None, space: Space, codes: Integers, lengths: Integers, weights: Floats, counted: bool,
-    status: Integers, logs: Floats, binary: Floats, chains: Floats, lexical: Floats,
+    packed: Packed, limits: Limits | None, space: Space, codes: Integers, lengths: Integers, weights: Floats,
+    counted: bool, status: Integers, logs: Floats, binary: Floats, chains: Floats, lexical: Floats,
 ) -> None:  # fmt: skip
     """Log-probabilities of all sentences and, if `counted`, weighted counts divided by the sentence's probability.
 
@@ -96,13 +94,14 @@ def fill_inside(
     status = _judge(packed, space, n, root)
     if status != FINE:
         return status, root, -math.inf, rate
-    power = space.scale[n]
-    return status, root, math.log(root) - power * math.log(2.0), (power - top - math.log2(root)) / n
+    part, power = math.frexp(root)  # so that the scale leaves no trace in the last digit
+    power -= space.scale[n]
+    return status, root, math.log(part) + power * math.log(2.0), -(power + top) / n
 
 
 @part
 def measure(n: int, starts: Integers) -> int:
-    """Fill in where in a row each length begins; return how long a row is. Eight more places than needed can be read."""
+    """Fill in where in a row each length begins; return how long a row is. Eight places too many can be read."""
     place = 0
     for length in range(1, n + 1):
         starts[length] = place
@@ -114,7 +113,7 @@ def measure(n: int, starts: Integers) -> int:
 def _judge(packed: Packed, space: Space, n: int, root: float) -> int:
     """Whether an inside chart can be relied on, and whether its sentence is possible."""
     size = packed.n_symbols * measure(n, space.starts)
-    if not added(space.work, space.inside, size) < LARGEST:
+    if not added(space.work, space.inside, size) < LARGE:  # products of two have to fit as well
         return LOST
     if root > 1e-300:
         return FINE
@@ -266,7 +265,7 @@ def _rescale(n_symbols: int, n: int, longest: int, rate: float, stride: int, spa
                 space.work[space.inside + place] *= factor
                 space.work[space.bases + place] *= factor
     for place in range(n + 1):
-        space.scale[place] += int(math.floor(place * rate))
+        space.scale[place] += math.floor(place * rate)
 
 
 @part
@@ -274,7 +273,8 @@ def outside_of(packed: Packed, limits: Limits | None, first_span: int, n: int, s
     """The outside chart, that of the whole being `root`, and the counts of the sentence; returns a bound on it."""
     stride, work = measure(n, space.starts), space.work
     fill(work, space.outside, (packed.n_symbols + 1) * stride, 0.0)
-    fill(work, space.counts, (packed.two.n_rules + packed.longer.n_rules + packed.chains.n_entries) * LANES, 0.0)
+    counted = (packed.two.n_rules + packed.longer.n_rules + packed.chains.n_entries) * LANES
+    fill(work, space.counts, counted, 0.0)
     if limits is not None:
         clear_slopes(limits)
     work[space.outside + packed.start * stride + space.starts[n]] = root
@@ -288,7 +288,7 @@ def outside_of(packed: Packed, limits: Limits | None, first_span: int, n: int, s
                 _pass_down(program, packed.numbers, packed.values, length, first, stride, space, counts)
             else:
                 _set_leaves(packed.n_symbols, n, first, space)
-    return bound
+    return bound + 0.0 * added(work, space.counts, counted)  # not a number if a count is infinite
 
 
 @part

@@ -79,17 +79,23 @@ class Emissions:
         return Mixture(self.family, self.n_states, self.shift).tiles(block, patterns)
 
     def log_base(self, rows: NDArray[Any]) -> Floats | None:
-        """log h(x) of each row; None when h is 1."""
+        """log h(x) of each row; None when h is 1, which no rows tell too."""
+        if self.family.log_base(np.empty((rows.shape[1], 0))) is None:
+            return None
         return self.family.log_base(np.ascontiguousarray((rows - self.shift).T))
 
     def _chunk(self, block: Block, place: slice) -> Chunk:
         rows = block.rows[place]
         missing = has_missing(rows)
         coded = _distinct(rows) if self.compiled else None
-        if coded is None:
-            return Chunk(place, _patterns(rows) if missing else None, None, None)
-        codes, levels = coded
-        return Chunk(place, _patterns(levels) if missing else None, codes, levels)
+        codes, distinct = (None, None) if coded is None else coded
+        patterns = _patterns(rows if distinct is None else distinct) if missing else None
+        if patterns is not None and not (self.family.takes_missing or patterns.present.all()):
+            raise ValueError(
+                f"X must not have rows of which only some cells are missing: {type(self.family).__name__} emissions "
+                f"take rows that are there or missing as a whole, got {_partly(rows)} that are neither"
+            )
+        return Chunk(place, patterns, codes, distinct)
 
     def _scored(self, plan: Any, chunk: Chunk, rows: NDArray[Any], out: Floats, keep: bool) -> Scored:
         """Scores of the rows of a chunk."""
@@ -269,6 +275,12 @@ def _patterns(rows: NDArray[Any]) -> Patterns:
     sizes = np.diff(found.bounds)
     bounds = np.concatenate([[0], np.cumsum(sizes[some])])
     return Patterns(found.order[np.repeat(some, sizes)], bounds, found.present[some])
+
+
+def _partly(rows: NDArray[Any]) -> int:
+    """How many rows have some of their cells."""
+    missing = np.isnan(rows)
+    return int(np.count_nonzero(missing.any(axis=1) & ~missing.all(axis=1)))
 
 
 def _distinct(rows: NDArray[Any]) -> tuple[NDArray[np.int32], Floats] | None:

@@ -70,6 +70,8 @@ class Criterion:
         Completes those rows of the table that differ in the number of clusters only, once they are all there.
     opine : callable or None
         From such rows to an `Opinion`, where the best value is not all there is to say.
+    costly : bool
+        Whether it takes fits of its own, so that it is computed only where it is asked for.
     """
 
     name: str
@@ -83,6 +85,7 @@ class Criterion:
     also: Mapping[str, Callable[[Fitted], Any]] = field(default_factory=dict)
     settle: Callable[[Sequence[dict[str, Any]]], None] = _nothing
     opine: Callable[[Any], Any] | None = None
+    costly: bool = False
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -121,6 +124,8 @@ def _icl(fitted: Fitted) -> float:
 
 
 def _log_likelihood(fitted: Fitted) -> float:
+    if hasattr(fitted.estimator, "log_likelihoods"):  # of whole sequences
+        return _weighted(fitted.estimator.score, fitted)
     scores = np.asarray(fitted.estimator.score_samples(fitted.X), dtype=np.float64)
     return float(scores.sum() if fitted.sample_weight is None else fitted.sample_weight @ scores)
 

@@ -79,13 +79,24 @@ def _spreads(model: Any, structure: Any) -> Iterator[Spread]:
     found += [(params.means, params.covariances) for params in mixed if hasattr(params, "covariances")]
     for centres, kept in found:
         means, covariances = (np.asarray(array, dtype=np.float64) for array in (centres, kept))
+        if means.ndim == 3:  # states that are mixtures themselves: each Gaussian of each
+            means = means.reshape(-1, means.shape[-1])
+            covariances = covariances.reshape(structure.shape(*means.shape))
         if covariances.shape == structure.shape(*means.shape):  # a family of the user's own may keep others
             yield Spread(means, structure.dense(covariances, *means.shape))
 
 
+def _shares(model: Any) -> Floats:
+    """Share of the rows of each component; of the steps of each state, where rows are steps."""
+    if not hasattr(model, "occupancy_"):
+        return np.asarray(model.weights_, dtype=np.float64)
+    states, within = model.occupancy_, getattr(model, "weights_", None)
+    return np.asarray(states if within is None else (states[:, None] * within).ravel(), dtype=np.float64)
+
+
 def _variances(model: Any, spread: Spread) -> Floats:
     """Variance of each column over all components."""
-    shares = np.asarray(model.weights_, dtype=np.float64)
+    shares = _shares(model)
     within = np.einsum("k,kii->i", shares, spread.matrices)
     return np.asarray(within + shares @ (spread.means - shares @ spread.means) ** 2)
 
@@ -119,7 +130,7 @@ def _unsupported(model: Any, structure: Any, n_columns: int) -> str | None:
     history = getattr(model, "history_", None)
     if not history or getattr(model, "prior_", None) is not None:
         return None
-    counts, span = np.asarray(model.weights_) * history[-1].weight, _span(structure, n_columns)
+    counts, span = _shares(model) * history[-1].weight, _span(structure, n_columns)
     smallest = int(np.argmin(counts))
     if counts[smallest] >= span + PART:
         return None

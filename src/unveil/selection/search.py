@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from unveil.selection.criteria import Fitted
 from unveil.selection.degenerate import degeneracy, steps_of
+from unveil.selection.held_out import is_chain, sequences_of
 from unveil.selection.outcome import Selection
 from unveil.selection.strategies import Strategy, strategy_for
 
@@ -28,6 +29,7 @@ def select(
     *,
     criterion: str = "auto",
     sample_weight: ArrayLike | None = None,
+    lengths: ArrayLike | None = None,
     callbacks: Iterable[Callback] = (),
 ) -> Selection:
     """Fit a clone of `estimator` for every combination in `grid` and choose by `criterion`.
@@ -50,12 +52,16 @@ def select(
     grid : dict of str to iterable
         Values to try for each parameter.
     criterion : str, default="auto"
-        What decides. Mixtures: "bic", "aic", "icl" or "log_likelihood"; "auto" is BIC. Numbers of clusters: "votes",
+        What decides. Mixtures: "bic", "aic", "icl", "log_likelihood" or "held_out", the likelihood of rows that a fit
+        has not seen (five folds); "auto" is BIC. Chains and grammars: the same without "icl"; sequences are held out
+        whole, or their later parts where there are fewer than five. Numbers of clusters: "votes",
         "inertia", "elbow", "penalised_aic", "penalised_bic", "bic", "silhouette", "gap" or "stability", as far as the
         estimator has what they take; "auto" is the votes of all. Other parameters of clusterings: "inertia", "bic" or
         "silhouette"; "auto" is the inertia.
     sample_weight : array-like of shape (n,), optional
         How often each row counts.
+    lengths : array-like of int, optional
+        Rows of each sequence, for hidden Markov models of a table that holds several.
     callbacks : iterable of callable
         Each is shown every row of the table as soon as it is there; the elbow and the votes come last.
 
@@ -82,6 +88,7 @@ def select(
     """
     values = _checked_grid(estimator, grid)
     weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    X = X if lengths is None else _sequences(estimator, X, lengths)
     strategy = strategy_for(estimator, X, weights, values, criterion)
     combinations = [dict(zip(values, each, strict=True)) for each in itertools.product(*values.values())]
     done: dict[int, dict[str, Any]] = {}
@@ -96,6 +103,13 @@ def select(
         raise ValueError(f"no combination of grid could be fitted; the first failed with: {table[0]['error']}")
     best_index, best, choice = strategy.best(table)
     return Selection(table, best, values, strategy.rule, best_index, choice, len(combinations) - len(table))
+
+
+def _sequences(estimator: Any, X: Any, lengths: ArrayLike) -> list[Any]:
+    """`X` as a list of sequences."""
+    if not is_chain(estimator):
+        raise ValueError(f"lengths are of hidden Markov models, got {type(estimator).__name__}")
+    return sequences_of(X, lengths)
 
 
 def _run(

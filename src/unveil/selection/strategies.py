@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from unveil.selection.clusterings import BIC, CLUSTERINGS, INERTIA, SILHOUETTE, VOTES, opinion_of
 from unveil.selection.criteria import CRITERIA, Criterion, pick_criterion
 from unveil.selection.fitting import fitted
+from unveil.selection.held_out import HELD_OUT
 from unveil.selection.opinions import SIZE, Choice
 from unveil.selection.outcome import merit
 from unveil.selection.path import Path
@@ -54,7 +55,7 @@ def strategy_for(estimator: Any, X: Any, weights: NDArray[np.float64] | None, gr
     study = Study(estimator, X, weights)
     known = estimator.get_params()
     if SIZE not in known:
-        return Separate(estimator, study, criterion, CRITERIA)
+        return Separate(estimator, study, criterion, CRITERIA | {HELD_OUT.name: HELD_OUT})
     if SIZE not in grid:
         return Separate(estimator, study, criterion, FIXED)
     return Growing(estimator, study, criterion)
@@ -66,7 +67,8 @@ class Separate:
     def __init__(self, estimator: Any, study: Study, criterion: str, criteria: Mapping[str, Criterion]) -> None:
         self.estimator, self.study = estimator, study
         self.rule = pick_criterion(criterion, estimator, criteria)
-        self.measures = [measure for measure in criteria.values() if measure.defined_for(estimator)]
+        told = [measure for measure in criteria.values() if measure.defined_for(estimator)]
+        self.measures = [measure for measure in told if measure is self.rule or not measure.costly]
         self.kept: tuple[Any, dict[str, Any]] = (None, {})
 
     def order(self, combinations: Sequence[dict[str, Any]]) -> list[int]:

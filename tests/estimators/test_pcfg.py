@@ -1,0 +1,584 @@
+from __future__ import annotations
+
+import pickle
+import warnings
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.utils import estimator_checks as checks
+
+from tests.models import grammar_oracle as oracle
+from tests.models.test_grammar import ASTRONOMERS, CYCLIC, SENTENCE
+from unveil import PCFG
+from unveil.engines import Threads
+from unveil.expectations import Annealed, Exact, Hard, Sampled, Sparse
+from unveil.grammar import Grammar, Rule, Tree, read_bracketed, read_grammar, read_trees
+from unveil.schedules import LBFGS, Ascent, Batch, Gradient, Incremental, Squarem, Stepwise
+
+TEXT = [
+    SENTENCE,
+    "stars saw ears",
+    "astronomers saw stars with telescopes",
+    "astronomers with telescopes saw stars with ears with ears",
+    "ears saw saw",
+]
+TREES = read_trees(
+    """
+    (S (NP astronomers) (VP (V saw) (NP (NP stars) (PP (P with) (NP ears)))))
+    (S (NP stars) (VP (V saw) (NP ears)))
+    (S (NP stars) (VP (VP (V saw) (NP ears)) (PP (P with) (NP telescopes))))
+    """
+)
+
+
+def quietly(model: PCFG, X: Any, **arguments: Any) -> PCFG:
+    """Fitted, whether or not it converged: that is not the point."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return model.fit(X, **arguments)
+
+
+def shares(model: PCFG) -> dict[str, float]:
+    return {str(rule): float(p) for rule, p in zip(model.rules_, model.probabilities_, strict=True)}
+
+
+# -- the textbook ------------------------------------------------------------------------------------------------------
+
+
+def test_the_textbook_sentence_has_its_probability_and_its_parses() -> None:
+    model = PCFG.from_grammar(ASTRONOMERS)
+    assert np.exp(model.score_samples([SENTENCE]))[0] == pytest.approx(0.0015876, rel=1e-12)
+    found = model.kbest(SENTENCE, 5)
+    assert [float(np.exp(parse.log_probability)) for parse in found] == pytest.approx([0.0009072, 0.0006804], rel=1e-12)
+    assert {parse.tree for parse in found} == set(oracle.trees(model.grammar_, SENTENCE.split()))
+    (best,) = model.parse([SENTENCE])
+    assert best.tree == found[0].tree
+    assert best.log_probability == pytest.approx(found[0].log_probability, rel=1e-14)
+
+
+def test_one_step_of_inside_outside_is_that_of_the_textbook() -> None:
+    found = shares(quietly(PCFG(ASTRONOMERS, max_iter=1), [SENTENCE]))
+    wanted = {"NP -> NP PP": 0.16, "NP -> 'astronomers'": 0.28, "NP -> 'ears'": 0.28, "NP -> 'stars'": 0.28}
+    wanted |= {"NP -> 'saw'": 0.0, "NP -> 'telescopes'": 0.0, "VP -> V NP": 0.7, "VP -> VP PP": 0.3}
+    for rule, probability in wanted.items():
+        assert found[rule] == pytest.approx(probability, abs=1e-12), rule
+
+
+def test_a_step_of_the_estimator_is_that_of_brute_force() -> None:
+    sentences = ["a b", "", "b a b", "a"]
+    model = quietly(PCFG(CYCLIC, max_iter=1), sentences)
+    grammar = read_grammar(CYCLIC)
+    counts = np.sum([oracle.uses(grammar, sentence.split())[1] for sentence in sentences], axis=0)
+    wanted = counts / np.bincount(grammar.parents, weights=counts)[grammar.parents]
+    np.testing.assert_allclose(model.counts_, counts, rtol=1e-10)
+    np.testing.assert_allclose(model.probabilities_, wanted, rtol=1e-10)
+
+
+# -- fitting -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_fit_climbs_converges_and_says_so() -> None:
+    model = PCFG(ASTRONOMERS, tol=1e-9).fit(TEXT)
+    assert model.converged_
+    assert model.n_iter_ == len(model.history_) == len(model.lower_bounds_)
+    assert model.history_.largest_fall() <= 1e-12
+    assert model.lower_bound_ == pytest.approx(model.score_samples(TEXT).sum() / 25, abs=1e-7)
+    assert model.certificate_.ok
+    assert model.certificate_["stationarity"].severity == "fine"
+    assert model.certificate_["consistency"].severity == "fine"
+    assert "rules that no tree uses" not in str(model.certificate_)
+    with pytest.warns(ConvergenceWarning, match="not converged"):
+        assert not PCFG(ASTRONOMERS, max_iter=2, tol=0).fit(TEXT).converged_
+
+
+def test_weights_are_repetitions() -> None:
+    times = [3, 0, 1, 2, 0]
+    repeated = [sentence for sentence, n in zip(TEXT, times, strict=True) for _ in range(n)]
+    weighted = PCFG(ASTRONOMERS, tol=1e-8).fit(TEXT, sample_weight=times)
+    plain = PCFG(ASTRONOMERS, tol=1e-8).fit(repeated)
+    np.testing.assert_allclose(weighted.probabilities_, plain.probabilities_, rtol=1e-9, atol=1e-12)
+    assert weighted.score(TEXT[:4], sample_weight=times[:4]) == pytest.approx(plain.score(repeated), rel=1e-9)
+    np.testing.assert_array_equal(weighted.word_counts_, plain.word_counts_)
+
+
+def test_a_sentence_of_weight_0_may_be_anything() -> None:
+    model = PCFG(ASTRONOMERS).fit([SENTENCE, "never heard of"], sample_weight=[1.0, 0.0])
+    assert len(model.skipped_) == 0
+    assert PCFG(n_nonterminals=2, random_state=0).fit(["a b", "c"], sample_weight=[1.0, 0.0]).words_ == ("a", "b")
+
+
+@pytest.mark.parametrize(
+    "sentences", [["stars saw ears"] * 7, [["stars", "saw", "ears"]], np.array(["stars saw ears"])]
+)
+def test_equal_sentences_in_any_form(sentences: Any) -> None:
+    found = shares(PCFG(ASTRONOMERS).fit(sentences))
+    assert found["NP -> 'stars'"] == pytest.approx(0.5)
+    assert found["VP -> V NP"] == pytest.approx(1.0)
+
+
+def test_sentences_of_one_word_and_of_none() -> None:
+    model = PCFG("S -> 'a' [0.5] | [0.25] | S S [0.25]", tol=1e-10).fit(["a", "", "a", "a"])
+    found = shares(model)
+    assert found["S -> 'a'"] == pytest.approx(0.75, abs=1e-5)
+    assert found["S ->"] == pytest.approx(0.25, abs=1e-5)
+    assert np.exp(model.score([""])) == pytest.approx(0.25, abs=1e-5)
+    assert PCFG("S -> [0.5] | 'a' [0.5]").fit([""]).score([""]) == pytest.approx(0.0)
+    drawn = PCFG(n_nonterminals=2, random_state=0, tol=1e-3).fit(["a", "", "b"])
+    assert np.all(np.isfinite(drawn.score_samples(["a", "", "b"])))
+
+
+def test_a_cyclic_grammar_climbs() -> None:
+    model = quietly(PCFG(CYCLIC, max_iter=60, tol=1e-9), ["a b", "", "b a b", "a", "b b b a"])
+    assert model.history_.largest_fall() <= 1e-12
+    assert np.all(np.isfinite(model.history_.log_likelihood))
+
+
+def test_priors_smooth_and_prune() -> None:
+    smooth = shares(PCFG(ASTRONOMERS, rule_prior=2.0).fit([SENTENCE]))
+    assert min(smooth.values()) > 0.05
+    assert smooth["NP -> 'telescopes'"] == pytest.approx(smooth["NP -> 'saw'"], rel=1e-12)
+    one = shares(PCFG(ASTRONOMERS, rule_prior={"NP -> 'telescopes'": 4.0}).fit([SENTENCE]))
+    assert one["NP -> 'telescopes'"] > 0.3
+    assert one["NP -> 'saw'"] < 1e-9
+    sparse = quietly(PCFG(ASTRONOMERS, rule_prior={"VP -> VP PP": 0.1}, tol=1e-9), TEXT)
+    assert sparse.history_.largest_fall() <= 1e-9
+    plain = PCFG(ASTRONOMERS, tol=1e-9).fit(TEXT)
+    assert shares(sparse)["VP -> VP PP"] < shares(plain)["VP -> VP PP"]
+    assert np.all(np.isfinite(sparse.score_samples(TEXT)))
+    with pytest.raises(ValueError, match="rule_prior below 1 has no gradient"):
+        PCFG(ASTRONOMERS, rule_prior=0.5, schedule="lbfgs").fit(TEXT)
+
+
+def test_rules_that_end_low_are_dropped() -> None:
+    model = PCFG(ASTRONOMERS, prune=0.01).fit([SENTENCE])
+    assert "NP -> 'saw'" not in shares(model)
+    assert model.certificate_["pruned"].value == 12 - len(model.rules_) >= 2
+    assert len(model.counts_) == len(model.rules_) == len(model.probabilities_)
+    np.testing.assert_allclose(np.bincount(model.grammar_.parents, weights=model.probabilities_), 1.0)
+    assert np.isfinite(model.score([SENTENCE]))
+    assert PCFG(ASTRONOMERS, prune=0.999).fit(["stars saw ears"]).grammar_.is_consistent
+
+
+def test_fixed_rules_stay() -> None:
+    found = shares(PCFG(ASTRONOMERS, fixed=["VP", Rule(*read_grammar(ASTRONOMERS).rules[4])]).fit(TEXT))
+    assert found["VP -> V NP"] == 0.7
+    assert found["NP -> NP PP"] == 0.4
+    assert sum(p for rule, p in found.items() if rule.startswith("NP")) == pytest.approx(1.0)
+
+
+def test_partial_fit_follows_a_stream() -> None:
+    sentences, _ = PCFG.from_grammar(ASTRONOMERS, random_state=3).sample(400)
+    even = read_grammar(ASTRONOMERS)
+    even = even.with_probabilities(1.0 / np.bincount(even.parents)[even.parents])
+    model = PCFG(even)
+    for first in range(0, 400, 50):
+        model.partial_fit(sentences[first : first + 50])
+    assert model.n_iter_ == 8
+    assert model.score(sentences) > PCFG(even, tol=1e-6).fit(sentences).score(sentences) - 0.1
+    assert model.word_counts_.sum() == sum(map(len, sentences))
+    model.fit(sentences[:50]).partial_fit(sentences[50:100])
+    assert model.word_counts_.sum() == sum(map(len, sentences[:100]))
+    fresh = PCFG(n_nonterminals=2, random_state=0).partial_fit(sentences[:50])
+    words = set(fresh.words_)
+    assert np.isfinite(fresh.partial_fit([s for s in sentences[50:] if set(s) <= words]).score(sentences[:50]))
+
+
+def test_a_warm_start_goes_on() -> None:
+    model = quietly(PCFG(ASTRONOMERS, max_iter=3, tol=0, warm_start=True), TEXT)
+    first = model.lower_bound_
+    assert quietly(model, TEXT).lower_bounds_[0] > first
+    through = quietly(PCFG(ASTRONOMERS, max_iter=6, tol=0), TEXT)
+    np.testing.assert_allclose(model.probabilities_, through.probabilities_, rtol=1e-10, atol=1e-12)
+
+
+# -- trees and brackets ------------------------------------------------------------------------------------------------
+
+
+NLTK = {
+    "S -> NP VP": 1.0,
+    "NP -> 'astronomers'": 0.111111,
+    "VP -> V NP": 0.75,
+    "V -> 'saw'": 1.0,
+    "NP -> NP PP": 0.111111,
+    "NP -> 'stars'": 0.333333,
+    "PP -> P NP": 1.0,
+    "P -> 'with'": 1.0,
+    "NP -> 'ears'": 0.333333,
+    "VP -> VP PP": 0.25,
+    "NP -> 'telescopes'": 0.111111,
+}
+"""nltk 3.10: print(induce_pcfg(Nonterminal("S"), [p for tree in trees for p in tree.productions()])) of TREES."""
+
+
+def test_trees_give_their_counts_as_in_nltk() -> None:
+    model = PCFG().fit(list(TREES))
+    assert list(shares(model)) == list(NLTK)
+    assert shares(model) == pytest.approx(NLTK, abs=1e-6)
+    np.testing.assert_array_equal(model.counts_, model.grammar_.counts(TREES))
+    assert model.n_iter_ == 2
+    assert model.converged_
+
+
+class Foreign(list):
+    """A tree as nltk has them."""
+
+    def __init__(self, label: str, children: Any) -> None:
+        super().__init__(children)
+        self._label = label
+
+    def label(self) -> str:
+        return self._label
+
+
+def foreign(tree: Tree | str) -> Any:
+    return tree if isinstance(tree, str) else Foreign(tree.label, [foreign(child) for child in tree.children])
+
+
+def test_trees_of_nltk_will_do() -> None:
+    ours, theirs = PCFG().fit(list(TREES)), PCFG().fit([foreign(tree) for tree in TREES])
+    assert ours.grammar_ == theirs.grammar_
+
+
+def test_trees_and_raw_sentences_mix() -> None:
+    mixed = PCFG(tol=1e-10).fit([*TREES, "astronomers saw stars with ears"])
+    counts = dict(zip(shares(mixed), mixed.counts_, strict=True))
+    assert counts["NP -> 'astronomers'"] == pytest.approx(2.0)
+    assert 1.0 < counts["NP -> NP PP"] < 2.0
+    assert mixed.history_.largest_fall() <= 1e-12
+    trees = oracle.trees(read_grammar(ASTRONOMERS), SENTENCE.split())
+    grammar = read_grammar(ASTRONOMERS).with_probabilities(mixed_start())
+    model = quietly(PCFG(grammar, max_iter=1), [trees[0], SENTENCE])
+    np.testing.assert_allclose(
+        model.counts_, grammar.counts([trees[0]]) + oracle.uses(grammar, SENTENCE.split())[1], rtol=1e-10
+    )
+
+
+def mixed_start() -> np.ndarray:
+    grammar = read_grammar(ASTRONOMERS)
+    return 1.0 / np.bincount(grammar.parents)[grammar.parents]
+
+
+def test_the_root_of_trees_may_be_named() -> None:
+    two = [*TREES, *read_trees("(Q (NP stars))")]
+    with pytest.raises(ValueError, match="one root"):
+        PCFG().fit(two)
+    found = shares(PCFG(start="TOP").fit(two))
+    assert (found["TOP -> S"], found["TOP -> Q"]) == (pytest.approx(0.75), pytest.approx(0.25))
+
+
+def test_brackets_rule_out_trees() -> None:
+    grammar = read_grammar(ASTRONOMERS)
+    low = read_bracketed("astronomers saw (stars with ears)")
+    high = read_bracketed("astronomers (VP (VP saw stars) with ears)", labels={"VP"})
+    model = PCFG.from_grammar(grammar)
+    np.testing.assert_allclose(np.exp(model.score_samples([low, high])), [0.0009072, 0.0006804], rtol=1e-12)
+    assert [str(parse.tree)[:40] for parse in model.parse([low, high])] == [
+        str(parse.tree)[:40] for parse in model.kbest(SENTENCE, 2)
+    ]
+    fitted = quietly(PCFG(grammar, max_iter=1), [high, high])
+    np.testing.assert_allclose(fitted.counts_, 2 * grammar.counts([model.kbest(SENTENCE, 2)[1].tree]), atol=1e-12)
+    with pytest.raises(ValueError, match="labels of the grammar, got 'XP'"):
+        PCFG(grammar).fit([read_bracketed("(XP stars saw ears)", labels={"XP"})])
+
+
+# -- random grammars ---------------------------------------------------------------------------------------------------
+
+
+def test_a_random_grammar_learns_classes_of_words() -> None:
+    truth = read_grammar(
+        "S -> D N V [0.5] | D N V D N [0.5] \n D -> 'the' [0.6] | 'a' [0.4] \n"
+        "N -> 'dog' [0.5] | 'cat' [0.3] | 'girl' [0.2] \n V -> 'saw' [0.7] | 'bit' [0.3]"
+    )
+    sentences, _ = PCFG.from_grammar(truth, random_state=0).sample(150)
+    model = quietly(PCFG(n_nonterminals=2, n_preterminals=3, n_init=2, tol=1e-4, random_state=0), sentences)
+    classes = {}
+    for rule, p in zip(model.rules_, model.probabilities_, strict=True):
+        if p > 0.05 and isinstance(rule.children[0], str):
+            classes.setdefault(rule.parent.name, set()).add(rule.children[0])
+    assert sorted(map(sorted, classes.values())) == [["a", "the"], ["bit", "saw"], ["cat", "dog", "girl"]]
+    assert model.score(sentences) > PCFG.from_grammar(truth).score(sentences) - 0.3
+    uses = dict(
+        zip(model.grammar_.nonterminals, np.bincount(model.grammar_.parents, weights=model.counts_), strict=True)
+    )
+    names = [symbol.name for symbol in uses]
+    assert names == ["S", "N1", "P1", "P2", "P3"]
+    by_name = {symbol.name: count for symbol, count in uses.items()}
+    assert by_name["P1"] >= by_name["P2"] >= by_name["P3"]
+    again = quietly(PCFG(n_nonterminals=2, n_preterminals=3, n_init=2, tol=1e-4, random_state=0), sentences)
+    assert again.grammar_ == model.grammar_
+    assert len(model.history_.restarts) == 2
+
+
+def test_symbols_may_have_names() -> None:
+    model = quietly(
+        PCFG(start="A", nonterminals=["B", "A"], preterminals=["x", "y"], max_iter=5, random_state=1), ["a b"]
+    )
+    assert {symbol.name for symbol in model.grammar_.nonterminals} == {"A", "B", "x", "y"}
+    assert model.grammar_.start.name == "A"
+    for wrong in ({"n_nonterminals": 2, "nonterminals": ["A"]}, {"nonterminals": ["A"], "preterminals": ["A"]}):
+        with pytest.raises(ValueError, match=r"not both|among both"):
+            PCFG(**wrong).fit(["a"])
+
+
+# -- words that were not there -----------------------------------------------------------------------------------------
+
+
+def test_unseen_words_follow_the_policy() -> None:
+    text, strange = ["stars saw ears", "stars saw astronomers", "stars saw stars"], "stars saw comets"
+    fitted = {
+        word: PCFG(ASTRONOMERS, unknown_words=word).fit(text) for word in ("error", "impossible", "rare", "uniform")
+    }
+    with pytest.raises(ValueError, match="sentence 1 of X has the word 'comets', which was not there at fit time"):
+        fitted["error"].score(["stars saw ears", strange])
+    assert fitted["impossible"].score_samples([strange])[0] == -np.inf
+    assert fitted["impossible"].parse([strange]) == [(None, -np.inf)]
+    found = shares(fitted["rare"])
+    average = (found["NP -> 'ears'"] + found["NP -> 'astronomers'"]) / 2  # the words that were seen once
+    assert np.exp(fitted["rare"].score([strange])) == pytest.approx(found["NP -> 'stars'"] * average)
+    uniform = np.exp(fitted["uniform"].score([strange]))
+    assert uniform == pytest.approx(found["NP -> 'stars'"] / 6)
+    for name in ("rare", "uniform"):
+        (parse,) = fitted[name].parse([strange])
+        assert str(parse.tree) == "(S (NP stars) (VP (V saw) (NP comets)))"
+        assert fitted[name].kbest(strange, 3)[0] == parse
+
+
+def test_sentences_that_cannot_be_derived_are_named_or_left_out() -> None:
+    text = [SENTENCE, "stars stars", "comets saw ears"]
+    with pytest.raises(ValueError, match=r"sentence 1 of X, 'stars stars', cannot be derived from the grammar \(nor"):
+        PCFG(ASTRONOMERS).fit(text)
+    with pytest.raises(ValueError, match="which has no word 'comets'"):
+        PCFG(ASTRONOMERS).fit(text[2:])
+    model = PCFG(ASTRONOMERS, impossible="skip").fit(text)
+    assert model.skipped_.tolist() == [1, 2]
+    assert model.certificate_["impossible"].value == 2
+    assert model.grammar_ == PCFG(ASTRONOMERS).fit(text[:1]).grammar_
+    with pytest.raises(ValueError, match="no sentence of X can be derived"):
+        PCFG(ASTRONOMERS, impossible="skip").fit(text[1:])
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        ("stars saw ears", "X must be a list of sentences"),
+        ([], "at least one sentence"),
+        ([3], "sentence 0 of X must be"),
+        ([["stars", 3]], "made of words"),
+        (np.zeros((3, 2)), "shape"),
+        (TREES[0], "X must be a list of sentences"),
+        ([Tree("S", ("boo",))], "made of the grammar's rules"),
+    ],
+    ids=["string", "empty", "number", "no words", "table", "tree", "other rules"],
+)
+def test_what_is_no_text_is_refused_by_name(X: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        PCFG(ASTRONOMERS).fit(X)
+
+
+@pytest.mark.parametrize(
+    ("settings_", "message"),
+    [
+        ({}, "grammar must be a Grammar"),
+        ({"grammar": ASTRONOMERS, "n_nonterminals": 3}, "n_nonterminals is for a grammar that is not given"),
+        ({"grammar": ASTRONOMERS, "fixed": ["XP"]}, "fixed must name rules"),
+        ({"grammar": ASTRONOMERS, "rule_prior": {"NP": -1.0}}, "rule_prior must hold numbers above 0"),
+        ({"grammar": ASTRONOMERS, "unknown_words": "what"}, "'unknown_words' parameter"),
+        ({"grammar": ASTRONOMERS, "tol": -1}, "'tol' parameter"),
+    ],
+    ids=["nothing", "both", "fixed", "prior", "policy", "tol"],
+)
+def test_wrong_settings_are_refused_by_name(settings_: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        PCFG(**settings_).fit([SENTENCE])
+
+
+# -- use ---------------------------------------------------------------------------------------------------------------
+
+
+def test_posteriors_of_spans() -> None:
+    model = PCFG.from_grammar(ASTRONOMERS)
+    (found,) = model.predict_proba([SENTENCE])
+    names = [symbol.name for symbol in model.grammar_.nonterminals]
+    assert found.shape == (6, 6, len(names))
+    assert found[2, 5, names.index("NP")] == pytest.approx(0.0009072 / 0.0015876)
+    assert found[1, 3, names.index("VP")] == pytest.approx(0.0006804 / 0.0015876)
+    assert found[0, 5, names.index("S")] == pytest.approx(1.0)
+
+
+def test_prefixes_and_next_words() -> None:
+    grammar = read_grammar("S -> A S [0.3] | A [0.5] | B A [0.2] \n A -> 'a' [0.6] | 'b' [0.4] \n B -> 'b' [1.0]")
+    model = PCFG.from_grammar(grammar)
+    every = [" ".join(words) for n in range(1, 9) for words in product("ab", repeat=n)]
+    chances = dict(zip(every, np.exp(model.score_samples(every)), strict=True))
+    for prefix in ("a", "b", "b a"):
+        begun = sum(chance for sentence, chance in chances.items() if f"{sentence} ".startswith(f"{prefix} "))
+        assert model.prefix_proba([prefix])[0] == pytest.approx(begun, abs=1e-3)
+        ahead = model.next_word(prefix)
+        assert sum(ahead.values()) == pytest.approx(1.0)
+        assert ahead[None] == pytest.approx(chances[prefix] / model.prefix_proba([prefix])[0], rel=1e-9)
+        for word in "ab":
+            joint = model.prefix_proba([f"{prefix} {word}"])[0]
+            assert ahead[word] == pytest.approx(joint / model.prefix_proba([prefix])[0], rel=1e-9)
+    assert next(iter(model.next_word(""))) == "b"
+    with pytest.raises(ValueError, match="beginning of some sentence"):
+        PCFG.from_grammar(ASTRONOMERS).next_word("with")
+
+
+def test_draws_follow_the_grammar() -> None:
+    model = PCFG.from_grammar(ASTRONOMERS, random_state=0)
+    sentences, trees = model.sample(3000)
+    assert [list(tree.leaves) for tree in trees] == sentences
+    assert model.sample(3)[0] == sentences[:3]
+    counted = Grammar.from_trees(trees)
+    for rule in counted.rules:
+        assert counted.probability(rule) == pytest.approx(model.grammar_.probability(rule), abs=0.03)
+    with pytest.raises(ValueError, match="n_samples must be a positive integer"):
+        model.sample(0)
+    with pytest.raises(ValueError, match="may never end"):
+        PCFG.from_grammar("S -> S S [0.9] | 'a' [0.1]", random_state=0).sample(50)
+
+
+def test_criteria() -> None:
+    model = PCFG(ASTRONOMERS).fit(TEXT)
+    total = model.score_samples(TEXT).sum()
+    parameters = 1 + 5
+    assert model.score(TEXT) == pytest.approx(total / 5)
+    assert model.aic(TEXT) == pytest.approx(-2 * total + 2 * parameters)
+    assert model.bic(TEXT) == pytest.approx(-2 * total + parameters * np.log(5))
+    assert model.perplexity(TEXT) == pytest.approx(np.exp(-total / (25 + 5)))
+
+
+def test_an_inconsistent_grammar_is_told_of() -> None:
+    with pytest.warns(UserWarning, match="derivations may go on for ever"):
+        PCFG("S -> S S [0.9] | 'a' [0.1]", fixed=["S"], tol=1.0).fit(["a a"])
+
+
+def test_text_pickles_and_clones_round_trip() -> None:
+    model = PCFG(ASTRONOMERS).fit(TEXT)
+    assert read_grammar(str(model.grammar_)) == model.grammar_
+    other = pickle.loads(pickle.dumps(model))
+    assert other.score(TEXT) == model.score(TEXT)
+    copy = clone(PCFG(model.grammar_, tol=1e-5))
+    assert copy.tol == 1e-5
+    with pytest.raises(NotFittedError):
+        copy.parse(TEXT)
+
+
+def test_a_model_file_round_trips(tmp_path: Any) -> None:
+    import unveil
+
+    model = PCFG(ASTRONOMERS, schedule=Stepwise(decay=0.7)).fit(TEXT)
+    model.save(tmp_path / "grammar.unveil")
+    other = unveil.load(tmp_path / "grammar.unveil")
+    assert other.grammar_ == model.grammar_
+    assert other.score(TEXT) == model.score(TEXT)
+    assert str(other.certificate_) == str(model.certificate_)
+    np.testing.assert_array_equal(other.partial_fit(TEXT).probabilities_, model.partial_fit(TEXT).probabilities_)
+
+
+# -- every part with every other ---------------------------------------------------------------------------------------
+
+EXPECTATIONS = {
+    "exact": Exact(),
+    "hard": Hard(),
+    "sampled": Sampled(draws=16, growth=1.1),
+    "sparse": Sparse(active=1, refresh=3),
+    "annealed": Annealed(0.7, passes=5),
+}
+SCHEDULES = {
+    "batch": Batch(),
+    "incremental": Incremental(batch_rows=256),
+    "stepwise": Stepwise(batch_rows=256),
+    "gradient": Gradient(steps=5),
+    "ascent": Ascent(),
+    "lbfgs": LBFGS(),
+    "squarem": Squarem(),
+}
+REFUSED = {
+    *product(("hard", "sampled", "sparse", "annealed"), ("ascent", "lbfgs")),
+    *product(("sampled", "sparse", "annealed"), ("squarem",)),
+}
+
+
+@pytest.fixture(scope="module")
+def text() -> list[list[str]]:
+    sentences, _ = PCFG.from_grammar(ASTRONOMERS, random_state=5).sample(200)
+    return [words for words in sentences if len(words) <= 15]
+
+
+def climbed(text: Any, expectation: Any, schedule: Any, **settings_: Any) -> PCFG:
+    grammar = read_grammar(ASTRONOMERS).with_probabilities(mixed_start())
+    parts = {"expectation": EXPECTATIONS[expectation], "schedule": SCHEDULES[schedule]}
+    return quietly(PCFG(grammar, **{"tol": 1e-7, "max_iter": 60, "random_state": 0} | parts | settings_), text)
+
+
+@pytest.mark.parametrize(("expectation", "schedule"), list(product(EXPECTATIONS, SCHEDULES)))
+def test_what_is_allowed_climbs_to_the_likelihood_of_em(text: Any, expectation: str, schedule: str) -> None:
+    if (expectation, schedule) in REFUSED:
+        with pytest.raises(ValueError, match="is not possible"):
+            climbed(text, expectation, schedule)
+        return
+    found = climbed(text, expectation, schedule, max_iter=10 if expectation == "sampled" else 60)
+    best = climbed(text, "hard" if expectation == "hard" else "exact", "batch").score(text)
+    rough = {"sampled", "stepwise"} & {expectation, schedule}
+    assert found.score(text) >= best - (3e-2 if rough else 1e-4) * abs(best)
+    history = found.history_
+    assert np.all(history.gap >= -1e-9 * np.abs(history.log_likelihood))
+    promised = schedule != "stepwise" and expectation not in {"sampled", "annealed"}
+    assert history.monotone == promised
+    if promised:
+        assert history.largest_fall() <= 1e-9 * np.max(np.abs(history.column("objective")))
+
+
+@pytest.mark.parametrize("expectation", EXPECTATIONS)
+def test_threads_change_no_bit(text: Any, expectation: str) -> None:
+    runs = [climbed(text, expectation, "batch", max_iter=4, engine=Threads(count)) for count in (1, 2, 5)]
+    assert len({run.probabilities_.tobytes() for run in runs}) == 1
+    assert len({run.history_.column("objective").tobytes() for run in runs}) == 1
+
+
+def test_dask_changes_no_bit(text: Any) -> None:
+    from distributed import Client, LocalCluster
+
+    from unveil.engines import Dask
+
+    here = climbed(text, "exact", "batch", max_iter=4)
+    with (
+        LocalCluster(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0") as cluster,
+        Client(cluster) as client,
+    ):
+        there = climbed(text, "exact", "batch", max_iter=4, engine=Dask(client))
+        assert there.probabilities_.tobytes() == here.probabilities_.tobytes()
+        assert there.score_samples(text).tobytes() == here.score_samples(text).tobytes()
+
+
+# -- scikit-learn's checks ---------------------------------------------------------------------------------------------
+
+
+ABOUT_THE_CLASS = (
+    checks.check_estimator_cloneable,
+    checks.check_estimator_repr,
+    checks.check_no_attributes_set_in_init,
+    checks.check_parameters_default_constructible,
+    checks.check_set_params,
+    checks.check_get_params_invariance,
+    checks.check_do_not_raise_errors_in_init_or_set_params,
+    checks.check_mixin_order,
+    checks.check_valid_tag_types,
+)
+
+
+@pytest.mark.parametrize("check", ABOUT_THE_CLASS, ids=lambda check: check.__name__)
+def test_scikit_learn_checks(check: Any) -> None:
+    """All others feed tables of numbers, which is why the tags say that this takes text."""
+    check("PCFG", PCFG(ASTRONOMERS))
+
+
+def test_the_tags_say_that_it_takes_text() -> None:
+    tags = PCFG().__sklearn_tags__()
+    assert tags.input_tags.string
+    assert not tags.input_tags.two_d_array
