@@ -9,13 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from benchmarks import climbs, growth, ladders, machine, passes, startup
+from benchmarks import climbs, growth, ladders, machine, passes, sentences, startup
 from benchmarks.cases import CASES, MEANS, QUICK
 from benchmarks.race import race
 from benchmarks.table import RACE_HEAD, duration, markdown, mean_line, race_rows
 
 RESULTS = Path(__file__).with_name("RESULTS.md")
-PARTS = (*CASES, "growth", "projections", "passes", "startup")
+PARTS = (*CASES, "growth", "projections", "sentences", "passes", "startup")
 NOTES = """\
 How it was measured: data and starts from a fixed seed, the same for all; every contender in a process of its own, all
 cores for each; after a fit that does not count (libraries load, kernels compile) they take turns, round after round,
@@ -58,6 +58,13 @@ and the best time of each counts. Nothing else should run meanwhile; the load av
 - Principal curve: the same smoothing spline and the stopping rule of R's princurve, whose time includes handing over
   the curve through a file.
 - Growth of projections: whole fits with as many passes at every size.
+- Hidden Markov models: from the same start, the slope between a short fit and a longer one as for mixtures. hmmlearn
+  runs with both of its implementations and without its prior on covariances; dynamax (JAX, float64) with its step of EM
+  compiled once and priors as flat as it takes them; pomegranate also learns where sequences end. Log-likelihoods are
+  computed by the same code for all. Peers that are more than 5 times slower than the fastest of them sit out.
+- Viterbi: at the parameters of the start; judged by the log-probability of the paths.
+- Grammars: one pass of inside-outside from a random grammar, as a whole fit; the peer is a chart written in NumPy without
+  compiling. Best trees: the first one that nltk's parsers hand out.
 """
 
 
@@ -108,6 +115,12 @@ def _projections(part: str, quick: bool) -> str:
     return f"## growth of {part}\n\n{markdown(ladders.HEAD, rows)}\n"
 
 
+def _sentences(part: str, quick: bool) -> str:
+    """The same for sentences of a grammar."""
+    rows = (sentences.QUICK if quick else sentences.FULL).rows(say)
+    return f"## growth of {part}\n\n{markdown(ladders.HEAD, rows)}\n"
+
+
 def _passes(part: str, quick: bool) -> str:
     """The table of schedules and their passes."""
     rows: list[list[str]] = []
@@ -130,6 +143,7 @@ def _startup(part: str, quick: bool) -> str:
 OTHERS: Mapping[str, Callable[[str, bool], str]] = {
     "growth": _growth,
     "projections": _projections,
+    "sentences": _sentences,
     "passes": _passes,
     "startup": _startup,
 }  # no races

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from benchmarks import sentences
 from benchmarks.growth import HEAD, Ladder, growth_rows
 
 
@@ -52,3 +53,9 @@ def test_fits_that_end_early_are_refused(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr("benchmarks.growth.Lane", Clock)
     with pytest.raises(RuntimeError, match="growth needs 60"):
         Ladder((20,), 2, 10, long=60, rounds=1).measure(lambda line: None)
+
+
+def test_sentences_are_timed_at_every_size() -> None:
+    rows = sentences.Ladder((3, 6), rounds=1).rows(lambda line: None)
+    assert [row[:2] for row in rows] == [["PCFG, one pass", "3"], ["PCFG, one pass", "6"]]
+    assert rows[1][3] == "2"
