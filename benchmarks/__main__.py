@@ -63,8 +63,8 @@ and the best time of each counts. Nothing else should run meanwhile; the load av
   compiled once and priors as flat as it takes them; pomegranate also learns where sequences end. Log-likelihoods are
   computed by the same code for all. Peers that are more than 5 times slower than the fastest of them sit out.
 - Viterbi: at the parameters of the start; judged by the log-probability of the paths.
-- Grammars: one pass of inside-outside from a random grammar, as a whole fit; the peer is a chart written in NumPy without
-  compiling. Best trees: the first one that nltk's parsers hand out.
+- Grammars: one pass of inside-outside from a random grammar, as a whole fit; the peer is a chart written in NumPy
+  without compiling. Best trees: the first one that nltk's parsers hand out.
 """
 
 

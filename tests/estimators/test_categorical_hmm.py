@@ -25,7 +25,7 @@ def casino() -> CategoricalHMM:
     return model
 
 
-ROLLS = casino().sample(4000, random_state=1)[0]
+ROLLS = casino().sample(4000, random_state=1)[0].astype(float)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

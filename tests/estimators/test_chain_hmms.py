@@ -92,6 +92,7 @@ def test_counts_by_hand():
     ahead = model.forecast(belief, 4)
     assert type(ahead.mixture(4)).__name__ == "PoissonMixture"
     np.testing.assert_array_equal(ahead.quantiles(0.9), np.round(ahead.quantiles(0.9)))
+    assert model.sample(5, random_state=0)[0].dtype == ahead.sample(2, random_state=0)[0].dtype == np.int64
 
 
 def test_categories_by_hand():
@@ -105,7 +106,8 @@ def test_categories_by_hand():
     assert states.tolist() == [0, 0, 1]
     assert [round(float(np.exp(one)), 6) for one, _ in model.kbest(X, 3)] == [0.01512, 0.00972, 0.00588]
     drawn, _ = model.sample(200, random_state=0)
-    assert set(np.unique(drawn)) <= {0.0, 1.0, 2.0}
+    assert set(np.unique(drawn)) <= {0, 1, 2}
+    assert drawn.dtype == np.int64  # they can count and index, as hmmlearn's
     assert type(model.forecast(X, 2).mixture(1)).__name__ == "CategoricalMixture"
 
 

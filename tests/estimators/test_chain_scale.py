@@ -11,6 +11,7 @@ from scipy.special import logsumexp
 from tests.estimators.chain_oracle import gaussian_chain, gaussian_scores
 from unveil.engines import Threads
 from unveil.estimators.chain_steps import _routes
+from unveil.families.gaussian import GaussianParams
 
 LONG = 1_000_000
 
@@ -54,9 +55,11 @@ def test_a_million_steps(long_chain):
 
 def test_long_chains_have_the_same_bits_on_any_number_of_threads(long_chain):
     _, (X, _) = long_chain
-    found = [gaussian_chain(21, k=3, d=1, engine=Threads(workers)).predict_proba(X[:200_000]) for workers in (1, 2, 5)]
-    np.testing.assert_array_equal(found[0], found[1])
-    np.testing.assert_array_equal(found[0], found[2])
+    models = [gaussian_chain(21, k=3, d=1, engine=Threads(workers)) for workers in (1, 2, 5)]
+    for method in ("predict_proba", "filter", "log_likelihoods", "predict"):
+        found = [getattr(model, method)(X[:200_000]) for model in models]
+        np.testing.assert_array_equal(found[0], found[1])
+        np.testing.assert_array_equal(found[0], found[2])
 
 
 def test_a_long_sequence_among_short_ones(long_chain):
@@ -69,9 +72,31 @@ def test_a_long_sequence_among_short_ones(long_chain):
     np.testing.assert_allclose(together, alone, atol=1e-12)
 
 
+def test_filter_of_a_long_sequence_is_that_of_its_begin(long_chain):
+    """The way there knows no end: pieces that threads share, or all in a row, from the same begin."""
+    model, (X, _) = long_chain
+    long, short = model.filter(X[:150_000]), model.filter(X[:60_000])
+    np.testing.assert_allclose(long[:60_000], short, rtol=1e-11, atol=1e-300)
+    np.testing.assert_allclose(long.sum(axis=1), 1.0, atol=1e-14)
+    np.testing.assert_allclose(model.filter(X[:150_000])[-1], model.predict_proba(X[:150_000])[-1], rtol=1e-11)
+    assert model.score(X[:150_000]) == pytest.approx(model.score_samples(X[:150_000])[0], rel=1e-13)
+
+
+def test_a_long_sequence_that_only_logarithms_can_tell():
+    """Two states that are never left, and observations that take turns in ruling one out."""
+    model = gaussian_chain(23, k=2, d=1)
+    model.transition, model.start = np.eye(2), np.array([0.5, 0.5])
+    model.emissions = GaussianParams(np.array([[0.0], [100.0]]), np.ones((2, 1, 1)), np.zeros((2, 1)))
+    X = np.tile([[0.0], [0.0], [100.0], [100.0]], (20_000, 1))
+    found = model.filter(X)
+    np.testing.assert_array_equal(found[:4].round(9), [[1, 0], [1, 0], [1, 0], [0.5, 0.5]])
+    np.testing.assert_array_equal(found[-4:].round(6), [[1, 0], [1, 0], [1, 0], [0.5, 0.5]])
+
+
 def test_routes_cover_all_rows():
     found = list(_routes(np.array([3, 150, 1, 2, 100, 100, 7]), 100))
-    assert [(first, last) for first, last, _ in found] == [(0, 1), (1, 2), (2, 4), (4, 5), (5, 6), (6, 7)]
+    assert [alone for alone, *_ in found] == [False, True, False, True, True, False]
+    assert [each.tolist() for _, each, _ in found] == [[3], [150], [1, 2], [100], [100], [7]]
     assert [rows.start for *_, rows in found] == [0, 3, 153, 156, 256, 356]
     assert found[-1][2].stop == 363
 

@@ -188,8 +188,8 @@ def test_forecasts_pickle():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda one: one.quantiles(1.0), "q must be numbers between 0 and 1"),
-        (lambda one: one.interval(0), "level must be between 0 and 1"),
+        (lambda one: one.quantiles(1.0), "q must be one or more numbers between 0 and 1"),
+        (lambda one: one.interval(0), "level must be a number between 0 and 1"),
         (lambda one: one.mixture(3), "step must be from 1 to 2, the steps of this forecast, got 3"),
         (lambda one: one.mixture(0), "step must be an integer of at least 1, got 0"),
         (lambda one: one.log_density(np.zeros((3, 2))), "x must have a row for each of 2 steps"),

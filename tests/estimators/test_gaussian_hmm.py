@@ -230,6 +230,8 @@ def test_rules_that_cannot_be():
         GaussianHMM(2, tied={"covars": [0, 0]}).fit(ROWS)
     with pytest.raises(ValueError, match="transmat_init must be 0 where transitions rules a step out"):
         GaussianHMM(2, transitions="left-right", transmat_init=np.full((2, 2), 0.5)).fit(ROWS)
+    with pytest.raises(ValueError, match="transmat_init must have equal entries where tied is 0"):
+        GaussianHMM(2, tied={"transmat": [[0, -1], [-1, 0]]}, transmat_init=[[0.9, 0.1], [0.2, 0.8]]).fit(ROWS)
     with pytest.raises(ValueError, match="weights_init is for states of several Gaussians"):
         GaussianHMM(2, weights_init=[[1.0], [1.0]]).fit(ROWS)
 

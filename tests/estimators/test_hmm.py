@@ -204,6 +204,7 @@ def test_states_come_in_order_of_occupancy(kind):
         model = made(kind, random_state=seed).fit(list(drawn(kind)))
         shares = model.predict_proba(list(drawn(kind))).sum(axis=0)
         assert np.all(np.diff(shares) < 0)
+        np.testing.assert_allclose(model.occupancy_, shares / shares.sum(), atol=1e-3)
 
 
 @settings(max_examples=15, deadline=None)

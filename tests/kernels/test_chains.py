@@ -196,7 +196,8 @@ def test_codes_are_a_table_of_scores(k: int) -> None:
     codes, lengths = random.integers(-1, 7, 500), np.array([1, 199, 300])
     _, start, transition = chain(k, k, 1)
     with np.errstate(divide="ignore"):
-        scores = np.where(codes[:, None] >= 0, np.log(table)[codes], 0.0)
+        table = np.log(table)
+    scores = np.where(codes[:, None] >= 0, table[codes], 0.0)
     out, expected = np.empty(scores.shape), np.empty(scores.shape)
     found = smooth_coded(codes, table, lengths, start, transition, NONE, out)
     truth = smooth(scores, lengths, start, transition, NONE, expected)
@@ -206,12 +207,12 @@ def test_codes_are_a_table_of_scores(k: int) -> None:
 
 
 def test_codes_in_log_space() -> None:
-    table = np.array([[1e-300, 1.0], [1.0, 1e-300]])
+    table = np.array([[-3000.0, 0.0], [0.0, -800.0]])  # probabilities that are no numbers
     codes, transition = np.array([0] * 5 + [-1] + [1] * 9), np.eye(2)
     out = np.empty((15, 2))
     found = smooth_coded(codes, table, np.array([15]), np.full(2, 0.5), transition, NONE, out)
-    assert found[0][0] == pytest.approx(5 * np.log(1e-300) + np.log(0.5), rel=1e-13)
-    np.testing.assert_allclose(out, [[1.0, 0.0]] * 15, atol=1e-13)
+    assert found[0][0] == pytest.approx(-9 * 800.0 + np.log(0.5), rel=1e-13)
+    np.testing.assert_allclose(out, [[0.0, 1.0]] * 15, atol=1e-13)
 
 
 def test_posteriors_by_code() -> None:

@@ -11,7 +11,7 @@ from tests.models import grammar_oracle as oracle
 from unveil.core.fit import ExpectationStep
 from unveil.core.protocols import Block
 from unveil.core.statistics import Statistics, tree_sum
-from unveil.estimators.pcfg_text import Reader, read_sentences
+from unveil.estimators.pcfg_text import Reader, read_sentences, weights_of
 from unveil.expectations import Exact
 from unveil.grammar import Grammar, Nonterminal, Rule, normal_form, read_grammar
 from unveil.models.grammar import LEAST, GrammarModel, GrammarParams
@@ -44,7 +44,8 @@ def model_of(grammar: Grammar, **settings_: Any) -> GrammarModel:
 
 
 def block_of(grammar: Grammar, sentences: Any, weights: Any = None) -> Block:
-    source = Reader(grammar, normal_form(grammar)).source(read_sentences(sentences), weights)
+    read = read_sentences(sentences)
+    source = Reader(grammar, normal_form(grammar)).source(read, weights_of(weights, len(read)))
     blocks = list(source.read())
     assert len(blocks) == 1
     return blocks[0]

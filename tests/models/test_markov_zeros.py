@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.stats
 
 from tests.models.markov_oracle import Chain, expect, run
 from tests.models.test_markov import ROWS, categorical, gaussian, poisson, student
@@ -15,6 +16,7 @@ from unveil.expectations import Exact, Hard, Sparse
 from unveil.families.categorical import CategoricalParams
 from unveil.families.gaussian import Gaussian
 from unveil.families.held import hold
+from unveil.families.poisson import PoissonParams
 from unveil.models import markov_expectations
 from unveil.models.markov import MarkovParams
 from unveil.schedules import LBFGS, Batch, Gradient, Incremental, Squarem
@@ -89,3 +91,21 @@ def test_rows_are_not_copied_for_a_base_measure_that_is_none(monkeypatch: pytest
     assert gaussian().model.emissions.log_base(ROWS) is None
     assert seen == [0]
     np.testing.assert_allclose(poisson().model.emissions.log_base(np.array([[2.0], [3.0]])), -np.log([2.0, 6.0]))
+
+
+@pytest.mark.parametrize("compiled", [True, False], ids=["codes", "tiles"])
+def test_what_is_less_likely_than_the_smallest_number_is_possible(compiled: bool) -> None:
+    rates = np.array([[1.0], [1000.0]])
+    rows = np.tile([[1000.0], [1.0], [3.0], [2.0]], (100, 1))
+    model = replace(poisson(compiled=compiled).model, n_components=2)
+    one = replace(
+        poisson(),
+        model=model,
+        rows=rows,
+        lengths=np.array([150, 250]),
+        params=MarkovParams(np.array([1.0, 0.0]), np.eye(2), PoissonParams(rates)),  # the state of a rate of 1 for ever
+    )
+    found, memo = expect(one)
+    assert (memo.chunks[0].codes is not None) == compiled
+    np.testing.assert_allclose(found["log_likelihood"], scipy.stats.poisson(1.0).logpmf(rows).sum(), rtol=1e-13)
+    np.testing.assert_allclose(found["moments"], [[400.0, rows.sum()], [0.0, 0.0]], rtol=1e-12)

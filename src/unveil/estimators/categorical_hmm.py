@@ -56,7 +56,7 @@ schedule, expectation
 
     Attributes
     ----------
-    startprob_, transmat_
+    startprob_, transmat_, occupancy_
         As in :class:`unveil.GaussianHMM`.
     categories_ : list of arrays
         Symbols of each column, sorted.

@@ -25,10 +25,10 @@ from unveil.models.markov import HiddenMarkov, MarkovParams, MarkovPlan
 Floats = NDArray[np.float64]
 ASYMMETRY = 1e-6  # of a covariance, as a share of its largest entry
 LARGE = 1 << 22  # bytes of attributes that are not kept a second time
-APART = frozenset(  # what no prediction depends on
-    "engine random_state schedule expectation verbose verbose_interval max_iter tol n_init init_params algorithm "
-    "warm_start history_ certificate_ lower_bound_ lower_bounds_ converged_ n_iter_ random_seed_".split()
-)
+LEARNING = {"schedule", "expectation", "max_iter", "tol", "n_init", "init_params", "warm_start", "random_seed_"}
+RECORDS = {"history_", "certificate_", "lower_bound_", "lower_bounds_", "converged_", "n_iter_"}
+APART = LEARNING | RECORDS | {"engine", "random_state", "algorithm", "verbose", "verbose_interval"}
+"""What the model that attributes describe does not depend on."""
 
 
 class Planned(NamedTuple):

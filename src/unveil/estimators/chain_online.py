@@ -109,7 +109,7 @@ class Online(ChainBase):
         if names is None or isinstance(row, ArraySource):
             return self._sequences(row, None, reset=False)
         nameless = copy(self)  # a row of words, too, may come without the names of its columns
-        del nameless.feature_names_in_
+        delattr(nameless, "feature_names_in_")
         return nameless._sequences(row, None, reset=False)
 
     def forecast(self, X: Any, h: int = 1, lengths: Any = None) -> Any:

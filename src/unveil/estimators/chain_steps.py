@@ -49,11 +49,8 @@ class Filtered(ChainStep):
 
     def __call__(self, block: Block) -> tuple[Floats, Floats]:
         """(sequences,) and (rows, states)."""
-        from unveil.kernels.chain_filter import filter_states
-
         table = self.scores(block)
-        plan = self.plan
-        return filter_states(table, lengths_of(block), plan.start, plan.transition, table), table
+        return filtered(self.plan, table, lengths_of(block)), table
 
 
 @dataclass(frozen=True)
@@ -183,15 +180,16 @@ class Entropies(ChainStep):
 
     def __call__(self, block: Block) -> Floats:
         """(sequences,)."""
-        lengths = lengths_of(block)
-        _, filtered = Filtered(self.model, self.plan)(block)
-        _, posteriors = Smoothed(self.model, self.plan)(block)
-        steps, last = np.zeros(len(filtered)), np.cumsum(lengths) - 1
+        lengths, posteriors = lengths_of(block), self.scores(block)
+        before = posteriors.copy()
+        filtered(self.plan, before, lengths)
+        smoothed(self.plan, posteriors, lengths)
+        steps, last = np.zeros(len(before)), np.cumsum(lengths) - 1
         size = max(TILE // posteriors.shape[1] ** 2, 1)
         for first in range(0, len(steps) - 1, size):
             here = slice(first, min(first + size, len(steps) - 1))
             after = slice(here.start + 1, here.stop + 1)
-            steps[here] = _back(filtered[here], self.plan.transition, posteriors[after])
+            steps[here] = _back(before[here], self.plan.transition, posteriors[after])
         steps[last] = _entropy(posteriors[last]).sum(axis=1)  # which also covers steps across the end of a sequence
         return np.add.reduceat(steps, last + 1 - lengths)
 
@@ -201,9 +199,9 @@ def _at_most(k: int, n_states: int, length: int) -> int:
     return min(k, n_states**length) if length * np.log(n_states) < 63 * np.log(2) else k
 
 
-def _back(filtered: Floats, transition: Floats, posteriors: Floats) -> Floats:
-    """Entropy of the steps back from the states that `posteriors` weighs, (rows,)."""
-    joint = filtered[:, :, None] * transition
+def _back(before: Floats, transition: Floats, posteriors: Floats) -> Floats:
+    """Entropy of the steps back from the states that `posteriors` weighs to filtered ones, (rows,)."""
+    joint = before[:, :, None] * transition
     totals = joint.sum(axis=1, keepdims=True)
     joint /= np.where(totals > 0, totals, 1.0)
     return np.einsum("rj,rj->r", _entropy(joint).sum(axis=1), posteriors)
@@ -220,22 +218,38 @@ def smoothed(plan: MarkovPlan, table: Floats, lengths: NDArray[np.intp]) -> Floa
     from unveil.kernels.chains import smooth
 
     found = []
-    for first, last, rows in _routes(lengths, SPLIT):
+    for alone, each, rows in _routes(lengths, SPLIT):
         part = table[rows]
-        if last - first == 1 and lengths[first] >= SPLIT:
+        if alone:
             found.append(np.array([smooth_long(part, plan.start, plan.transition, 1.0, part, share)[0]]))
         else:
-            found.append(smooth(part, lengths[first:last], plan.start, plan.transition, NONE, part)[0])
+            found.append(smooth(part, each, plan.start, plan.transition, NONE, part)[0])
     return np.concatenate(found)
 
 
-def _routes(lengths: NDArray[np.intp], long: int) -> Iterator[tuple[int, int, slice]]:
-    """Runs of sequences that travel together: each long one alone, those in between in one piece; and their rows."""
+def filtered(plan: MarkovPlan, table: Floats, lengths: NDArray[np.intp]) -> Floats:
+    """Turn scores into p(s_t | x_1 ... x_t) in place; log-likelihoods (sequences,)."""
+    from unveil.kernels.chain_filter import filter_states
+    from unveil.kernels.chain_long import SPLIT, filter_long
+
+    found = []
+    for alone, each, rows in _routes(lengths, SPLIT):
+        part = table[rows]
+        if alone:
+            found.append(np.array([filter_long(part, plan.start, plan.transition, part, share)]))
+        else:
+            found.append(filter_states(part, each, plan.start, plan.transition, part))
+    return np.concatenate(found)
+
+
+def _routes(lengths: NDArray[np.intp], long: int) -> Iterator[tuple[bool, NDArray[np.intp], slice]]:
+    """Runs of sequences that travel together, their lengths and rows: each long one alone, those in between as one."""
     ends = np.cumsum(lengths)
     alone = np.flatnonzero(lengths >= long)
     cuts = np.unique(np.concatenate([[0], alone, alone + 1, [len(lengths)]]))
     for first, last in zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True):
-        yield first, last, slice(int(ends[first] - lengths[first]), int(ends[last - 1]))
+        rows = slice(int(ends[first] - lengths[first]), int(ends[last - 1]))
+        yield bool(lengths[first] >= long), lengths[first:last], rows
 
 
 def pieces(lengths: NDArray[np.intp]) -> Iterator[slice]:

@@ -28,7 +28,14 @@ from unveil.core.statistics import Statistics
 from unveil.estimators.base import Iterative, engine_for, seed_of
 from unveil.estimators.chain import Chain
 from unveil.estimators.diagnosis import stationarity
-from unveil.estimators.hmm_masks import allowed_steps, first_states, is_ordered, probabilities
+from unveil.estimators.hmm_masks import (
+    allowed_steps,
+    first_states,
+    is_ordered,
+    probabilities,
+    start_rule,
+    transition_rule,
+)
 from unveil.estimators.hmm_model import Modelled, Tables
 from unveil.estimators.hmm_starts import (
     FREE,
@@ -284,12 +291,21 @@ class HMMEstimator(Savable, Iterative, Modelled, Chain, DensityMixin, BaseEstima
         k, allowed = self.n_components, allowed_steps(self.transitions, self.n_components)
         start = probabilities("startprob_init", self.startprob_init, (k,), first_states(self.transitions, k))
         transition = probabilities("transmat_init", self.transmat_init, (k, k), allowed)
+        self._check_tables(start, transition)
         emissions, family = self._placed(params.emissions, self._given(shift)), self._family(shift)
         return MarkovParams(
             params.start if start is None else start,
             params.transition if transition is None else transition,
             family.settled(emissions) if isinstance(family, Held) else emissions,  # what is tied is equal
         )
+
+    def _check_tables(self, start: Floats | None, transition: Floats | None) -> None:
+        """Refuse tables of a start that are against the rules: entries that are tied and not equal."""
+        rules = (self.n_components, self.transitions, self.fixed, self.tied)
+        if start is not None:
+            start_rule(*rules, self.startprob_prior).check(start, "startprob_init")
+        if transition is not None:
+            transition_rule(*rules, self.transmat_prior).check(transition, "transmat_init")
 
     # -- the end -------------------------------------------------------------------------------------------------------
 

@@ -53,7 +53,7 @@ schedule, expectation
 
     Attributes
     ----------
-    startprob_, transmat_
+    startprob_, transmat_, occupancy_
         As in :class:`unveil.GaussianHMM`.
     kinds_, categories_, components_, means_
         As in :class:`unveil.MixedMixture`, by state.

@@ -2,68 +2,27 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
+from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, DensityMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
-from unveil.certificate import Certificate, Finding, FitWarning, examine
-from unveil.core.fit import BoundChange, ExpectationStep, Parts, best_of, check_allowed, fit
-from unveil.core.protocols import Schedule
-from unveil.core.result import Fit, Status
-from unveil.estimators.base import Iterative, engine_for, seed_of
-from unveil.estimators.diagnosis import stationarity
-from unveil.estimators.pcfg_rules import (
-    begun,
-    concentration_of,
-    findings_of,
-    numbers_named,
-    pruned,
-    taken,
-)
-from unveil.estimators.pcfg_starts import (
-    FEW_PASSES,
-    SAMPLE_WORDS,
-    SHORT_RUNS,
-    Symbols,
-    canonical,
-    first_grammar,
-    short_runs,
-)
-from unveil.estimators.pcfg_text import (
-    Reader,
-    Sentence,
-    lost_sentence,
-    read_sentences,
-    some_of,
-    weights_of,
-    word_counts,
-)
-from unveil.estimators.pcfg_use import UNSEEN, LogProbabilities, Parsing
+from unveil.estimators.base import seed_of
+from unveil.estimators.pcfg_climb import FLOOR, Climbing
+from unveil.estimators.pcfg_rules import revived
+from unveil.estimators.pcfg_text import read_sentences, weights_of, word_counts
+from unveil.estimators.pcfg_use import UNSEEN, Parsing
 from unveil.estimators.persistence import Savable
-from unveil.estimators.registry import EXPECTATIONS, SCHEDULES, resolve
-from unveil.estimators.streaming import Stream, feed, resumable
-from unveil.expectations import Exact
-from unveil.grammar import Grammar, normal_form, read_grammar
+from unveil.estimators.registry import EXPECTATIONS, SCHEDULES
+from unveil.estimators.streaming import Stream, feed
+from unveil.grammar import Grammar
 from unveil.kernels.blas import single_threaded_blas
-from unveil.models.grammar import GrammarModel, GrammarParams
-from unveil.schedules import Batch
-from unveil.sources.sequences import Sequences
-
-Floats = NDArray[np.float64]
-
-FLOOR = 1e-8  # of a rule's probability while sentences come batch by batch: what one did without, the next may need
 
 
-class PCFG(Parsing, Savable, Iterative, DensityMixin, BaseEstimator):
+class PCFG(Climbing, Parsing, Savable, DensityMixin, BaseEstimator):
     """Probabilistic context-free grammar, fitted by inside-outside (EM).
 
     Parameters
@@ -73,7 +32,8 @@ class PCFG(Parsing, Savable, Iterative, DensityMixin, BaseEstimator):
         any number of children, unary chains may be cyclic, and rules may be empty. None takes the rules of the trees
         among the sentences, or, if there are none, all rules over `n_nonterminals` symbols with random probabilities.
     start : str, optional
-        The start symbol of a grammar that is not given: the root of the trees, or "S".
+        The start symbol of a grammar that is not given: the root of the trees, or "S", or the first of `nonterminals`
+        if "S" is none of them.
     n_nonterminals, nonterminals : int or list of str, optional
         How many symbols a random grammar has, the start among them; or their names.
     n_preterminals, preterminals : int or list of str, optional
@@ -90,10 +50,11 @@ class PCFG(Parsing, Savable, Iterative, DensityMixin, BaseEstimator):
     fixed : list of rules or parents, optional
         Rules whose probability stays as it is; a parent stands for all its rules.
     prune : float, default=0.0
-        Rules that end below this probability are dropped after the fit, and the others share what they had.
+        Rules that end below this probability are dropped after the fit, and the others share what they had; those that
+        are fixed stay as they are. A sentence that needs one of them has probability 0 from then on.
     impossible : {"error", "skip"}, default="error"
-        What to do about a sentence that the grammar cannot derive: an error that names it, or leave it out and say so
-        in the certificate.
+        What to do about a sentence that the grammar cannot derive, or whose tree has other rules: an error that names
+        it, or leave it out and say so in the certificate.
     unknown_words : {"error", "impossible", "rare", "uniform"}, default="error"
         A word that was not there at fit time: an error; a sentence of probability zero; taken for the average of the
         words that were seen once (or least often); or a word that tells nothing, which every symbol that makes words
@@ -118,6 +79,8 @@ class PCFG(Parsing, Savable, Iterative, DensityMixin, BaseEstimator):
         How often each word was seen.
     skipped_ : array of int
         Numbers of the sentences that were left out since the grammar cannot derive them.
+    pruned_rules_ : tuple of Rule
+        Rules that were dropped at the end of the fit.
     n_iter_, converged_, lower_bound_, lower_bounds_, history_, certificate_
         As in `GaussianMixture`; bounds are per word.
 
@@ -221,7 +184,9 @@ class PCFG(Parsing, Savable, Iterative, DensityMixin, BaseEstimator):
         made = cls(grammar, **parameters)
         made._validate_params()
         first = made._given()
-        assert first is not None
+        if first is None:
+            raise ValueError("grammar must be a Grammar or text in nltk's notation, got None")
+        made.pruned_rules_ = ()
         params = made._model(first).begin(first.probabilities)
         made._adopt(first, Stream(np.zeros(0), params, np.arange(0)))
         made.word_counts_, made.skipped_ = np.zeros(len(first.words)), np.empty(0, dtype=np.intp)
@@ -281,13 +246,17 @@ class PCFG(Parsing, Savable, Iterative, DensityMixin, BaseEstimator):
             if fresh:
                 self.random_seed_ = seed_of(self.random_state)
             grammar, symbols = self._first_grammar(sentences, weights, None if fresh else self.grammar_)
+            if not fresh and grammar.rules != self.grammar_.rules:
+                raise ValueError("grammar must be that of the batches before, got other rules; `fit` begins anew")
             model = self._model(grammar, FLOOR)
+            every = np.full(grammar.n_rules, not fresh)  # what `fit` ruled out may be in this batch
+            found = revived(grammar.probabilities, grammar.parents, every, FLOOR, model.free)
+            grammar = grammar.with_probabilities(found)
             source = self._source(grammar, model, sentences, weights)
-            if fresh:
-                begin = next(self._starts(model, source, grammar, symbols))
-                self._stream = Stream(np.zeros(0), begin, np.arange(0))
+            stream = self._stream_of(model, source, grammar, symbols, fresh)
             counts = word_counts(source, len(grammar.words))
+            fed = feed(stream, self._parts(model, source))
             self.word_counts_ = counts if fresh else self.word_counts_ + counts
-            self._adopt(grammar, feed(self._stream, self._parts(model, source)))
-            self._set_outcome(self._stream.outcome, self._findings())
+            self._adopt(grammar, fed)
+            self._set_outcome(fed.outcome, self._findings())
         return self

@@ -68,26 +68,31 @@ def concentration_of(grammar: Grammar, prior: Any, gone: Sequence[Rule] = ()) ->
     return found
 
 
-def pruned(grammar: Grammar, threshold: float) -> tuple[Grammar, Integers]:
+def pruned(grammar: Grammar, threshold: float, free: Flags | None = None) -> tuple[Grammar, Integers]:
     """The grammar without rules below `threshold`, and the old numbers of those that stay.
 
-    Every parent keeps its likeliest rule; parents that cannot be reached any more go.
+    Only `free` rules go, and only they share what those had. Every parent keeps its likeliest; parents that cannot be
+    reached any more go.
     """
-    everything = np.arange(grammar.n_rules)
+    everything, parents, probabilities = np.arange(grammar.n_rules), grammar.parents, grammar.probabilities
     if threshold <= 0:
         return grammar, everything
+    free = np.ones(grammar.n_rules, dtype=bool) if free is None else free
     highest = np.zeros(len(grammar.nonterminals))
-    np.maximum.at(highest, grammar.parents, grammar.probabilities)
-    kept = np.flatnonzero(grammar.probabilities >= np.minimum(threshold, highest[grammar.parents]))
-    smaller = normalised(grammar.start, [grammar.rules[n] for n in kept], grammar.probabilities[kept]).pruned(0.0)
+    np.maximum.at(highest, parents[free], probabilities[free])
+    high = probabilities >= np.minimum(threshold, highest[parents])
+    before, after = (np.bincount(parents, weights=np.where(free & some, probabilities, 0.0)) for some in (True, high))
+    shares = np.where(
+        free, probabilities * np.divide(before, after, out=np.ones_like(after), where=after > 0)[parents], probabilities
+    )
+    kept = np.flatnonzero(high | ~free)
+    smaller = normalised(grammar.start, [grammar.rules[n] for n in kept], shares[kept]).pruned(0.0)
     if smaller.n_rules == grammar.n_rules:
         return grammar, everything
     return smaller, np.array([grammar.numbers[rule] for rule in smaller.rules], dtype=np.intp)
 
 
-def revived(
-    probabilities: Floats, parents: Integers, wanted: Flags, share: float, free: Flags | None = None
-) -> Floats:
+def revived(probabilities: Floats, parents: Integers, wanted: Flags, share: float, free: Flags | None = None) -> Floats:
     """Probabilities with those that are 0 and `wanted` raised: to a `share` of what their parent's free rules have."""
     free = np.ones(len(parents), dtype=bool) if free is None else free
     lost = wanted & free & (probabilities == 0)

@@ -87,7 +87,7 @@ def _given_names(argument: str, number: int | None, names: Sequence[str] | None)
     wrong = [name for name in names if not isinstance(name, str) or not name]
     if not len(names) or wrong or len(set(names)) != len(names):
         raise ValueError(f"{argument} must be different names, at least one, got {names!r:.80}")
-    return tuple(names)
+    return tuple(map(str, names))
 
 
 def first_grammar(
@@ -163,8 +163,8 @@ def canonical(grammar: Grammar, uses: Floats, named: bool) -> tuple[Grammar, NDA
     children. `uses` (n_rules,) are the expected uses of the rules.
     """
     total: dict[Nonterminal, float] = {}
-    for rule, count in zip(grammar.rules, uses, strict=True):
-        total[rule.parent] = total.get(rule.parent, 0.0) + float(count)
+    for rule, times in zip(grammar.rules, uses, strict=True):
+        total[rule.parent] = total.get(rule.parent, 0.0) + float(times)
     branching = {rule.parent for rule in grammar.rules if len(rule.children) == 2}
     kinds = [
         lambda a: a == grammar.start,

@@ -74,7 +74,9 @@ def _checked_spans(item: Any, name: str) -> tuple[Span, ...]:
     """The brackets of a sentence, all within its words."""
     for first, last, *_ in item.spans:
         if not 0 <= first < last <= len(item.words):
-            raise ValueError(f"brackets of {name} must have first < last within {len(item.words)} words, got {first, last}")
+            raise ValueError(
+                f"brackets of {name} must have first < last within {len(item.words)} words, got {first, last}"
+            )
     return tuple(Span(*span) for span in item.spans)
 
 

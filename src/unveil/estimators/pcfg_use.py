@@ -48,8 +48,8 @@ class Parsing:
     unknown_words: str
 
     @abstractmethod
-    def _model(self, grammar: Grammar) -> GrammarModel:
-        """The model of a grammar's rules."""
+    def _n_parameters(self) -> int:
+        """Free parameters, for AIC and BIC."""
 
     @property
     def rules_(self) -> tuple[Rule, ...]:
@@ -139,10 +139,6 @@ class Parsing:
         log_likelihood, words, _ = self._sums(X, sample_weight)
         return float(np.exp(-log_likelihood / words))
 
-    def _n_parameters(self) -> int:
-        """Free parameters, for AIC and BIC: rules that are not ruled out, less one for each parent."""
-        return self._model(self.grammar_).n_parameters(self.grammar_.probabilities)
-
     def bic(self, X: Any, sample_weight: Any = None) -> float:
         """Bayesian information criterion, the lower the better: -2 log-probability + parameters * log sentences."""
         log_likelihood, _, count = self._sums(X, sample_weight)
@@ -155,7 +151,7 @@ class Parsing:
     # -- trees ---------------------------------------------------------------------------------------------------------
 
     def parse(self, X: Any) -> list[Parse]:
-        """The likeliest tree of each sentence: of a `Bracketed`, that has these constituents; of a `Tree`, of its words.
+        """The likeliest tree of each sentence; brackets are kept to, and a `Tree` stands for its words.
 
         Returns
         -------
@@ -180,7 +176,7 @@ class Parsing:
         return [_spoken(Parse(tree, float(value)), read.words) for tree, value in found]
 
     def predict_proba(self, X: Any) -> list[Floats]:
-        """Posterior of the constituents of each sentence: of a `Bracketed`, given these; of a `Tree`, of its words.
+        """Posterior of the constituents of each sentence, given its brackets; a `Tree` stands for its words.
 
         Returns
         -------

@@ -47,7 +47,7 @@ schedule, expectation
 
     Attributes
     ----------
-    startprob_, transmat_
+    startprob_, transmat_, occupancy_
         As in :class:`unveil.GaussianHMM`.
     lambdas_ : (n_components, n_features)
         Expected count in each column, by state. `means_` is the same.

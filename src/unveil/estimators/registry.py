@@ -86,9 +86,7 @@ SEEDINGS = {
     "k-means||": "unveil.seeding.scalable:Scalable",
 }
 GRAMMAR = {name: f"unveil.grammar.rules:{name}" for name in ("Grammar", "Nonterminal", "Rule")}
-PARTS = GRAMMAR | {
-    path.split(":")[1]: path for table in (ENGINES, SCHEDULES, EXPECTATIONS) for path in table.values()
-}
+PARTS = {path.split(":")[1]: path for table in (ENGINES, SCHEDULES, EXPECTATIONS, GRAMMAR) for path in table.values()}
 """Parts that may stand in a parameter of an estimator, by class name: what a model file may mention."""
 
 

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from unveil.kernels.chain_filter import filter_states
 from unveil.kernels.chain_sweeps import (
     HARMLESS,
     Chain,
@@ -65,6 +66,20 @@ def smooth_long(
     return log_likelihood, out[0].copy(), chain.transition * square
 
 
+def filter_long(scores: Floats, start: Floats, transition: Floats, out: Floats, share: Any) -> float:
+    """Write p(s_t | x_1 .. x_t) of one chain into `out`, may be `scores`; returns its log-likelihood.
+
+    As `unveil.kernels.chain_filter.filter_states` for one sequence of any length; `share` as in `smooth_long`.
+    """
+    chain = Chain(start, transition)
+    sweep = _Sweep(chain, room(chain, scores, NO_CODES, len(scores)), len(scores))
+    log_likelihood = sweep.there(share, filtering=True)
+    if log_likelihood == -np.inf:
+        return float(filter_states(scores, [len(scores)], start, transition, out)[0])
+    share(lambda chunk: sweep.normalise(chunk, out), sweep.chunks)
+    return log_likelihood
+
+
 class _Half(NamedTuple):
     """What a chunk's way back from a guess leaves."""
 
@@ -91,13 +106,13 @@ class _Sweep:
         """A line of a flat table."""
         return table[number * self.rows.width : (number + 1) * self.rows.width]
 
-    def there(self, share: Any) -> float:
+    def there(self, share: Any, filtering: bool = False) -> float:
         """All of `shares`; the log-likelihood, minus infinity if it takes log space."""
         guesses = share(self.guess, self.chunks)
         possible = guesses[0][0] > -np.inf
         for (begin, end), (peaks, _) in zip(self.chunks[1:], guesses[1:], strict=True):
             possible = possible and self.correct(begin, end, peaks > -np.inf)
-        if not possible or not self.harmless(any(lost for _, lost in guesses)):
+        if not possible or not self.harmless(any(lost for _, lost in guesses), filtering):
             return -np.inf
         last = self.row(self.rows.shares, self.length).sum()
         scaled = log_scales(self.rows.inverses[1:-1])
@@ -134,12 +149,18 @@ class _Sweep:
             begin = here
         return True
 
-    def harmless(self, lost: bool) -> bool:
-        """Whether nothing that was lost matters."""
+    def harmless(self, lost: bool, filtering: bool) -> bool:
+        """Whether nothing that was lost matters, in the end or, if `filtering`, at any step."""
         matrices = self.chain.matrices
         if matrices.sure or not (lost or matrices.tiny):
             return True
-        return bool(loss(self.rows, 0, self.length, matrices, False) <= HARMLESS)
+        return bool(loss(self.rows, 0, self.length, matrices, filtering) <= HARMLESS)
+
+    def normalise(self, chunk: tuple[int, int], out: Floats) -> None:
+        """Shares of a chunk's states that sum to 1, into `out`."""
+        begin, end = chunk
+        shares = self.rows.shares.reshape(-1, self.rows.width)[begin + 1 : end + 1, : self.rows.k]
+        np.divide(shares, shares.sum(axis=1, keepdims=True), out=out[begin:end])
 
     def back(self, share: Any, weight: float, out: Floats) -> Floats:
         """Posteriors into `out`; sums of products for the transitions."""

@@ -52,15 +52,14 @@ def smooth(scores: Floats, lengths: Any, start: Floats, transition: Floats, weig
 
 
 def smooth_coded(
-    codes: Any, table: Floats, lengths: Any, start: Floats, transition: Floats, weights: Floats, out: Floats
+    codes: Any, levels: Floats, lengths: Any, start: Floats, transition: Floats, weights: Floats, out: Floats
 ) -> Counts:
-    """As `smooth`, for steps that show one of few levels: `table` (levels, K) holds p(level | state).
+    """As `smooth`, for steps that show one of few levels: `levels` (levels, K) holds log p(level | state).
 
     `codes` (rows,) are integers from 0 to levels - 1; a negative one is a missing step.
     """
-    with np.errstate(divide="ignore"):
-        scores = np.vstack([np.log(table), np.zeros(table.shape[1])])
-    codes = np.where(codes < 0, len(table), codes).astype(np.int64, copy=False)
+    scores = np.vstack([levels, np.zeros(levels.shape[1])])
+    codes = np.where(codes < 0, len(levels), codes).astype(np.int64, copy=False)
     return _smooth(Chain(start, transition), scores, codes, lengths, weights, out)
 
 

@@ -180,34 +180,21 @@ def forward_backward(
 def expect_coded(
     model: HiddenMarkov, plan: MarkovPlan, block: Block, chains: Chains, chunk: Chunk
 ) -> Statistics | None:
-    """The exact E step of steps that are codes of a few distinct rows; None where something stands in the way.
-
-    Scores of a level are taken off their maximum, so that none of its probabilities is too small to be one.
-    """
+    """The exact E step of steps that are codes of a few distinct rows; None where something stands in the way."""
     if block.weights is not None or (len(chains.lengths) == 1 and chains.lengths[0] >= SPLIT):
         return None
     coded = model.emissions.levels(plan.family, chunk)
-    peaks = coded.table.max(axis=1)
-    peaks = np.where(np.isfinite(peaks), peaks, 0.0)
     posteriors = np.empty((len(block.rows), model.n_components))
-    found = smooth_coded(
-        coded.codes,
-        np.exp(coded.table - peaks[:, None]),
-        chains.lengths,
-        plan.start,
-        plan.transition,
-        chains.plain,
-        posteriors,
+    log_likelihoods, starts, transitions = smooth_coded(
+        coded.codes, coded.table, chains.lengths, plan.start, plan.transition, chains.plain, posteriors
     )
-    seen = coded.codes >= 0
-    counts = np.bincount(coded.codes[seen], None if chains.weights is None else chains.row_weights()[seen], len(peaks))
-    bound = chains.total(found[0]) + float(counts @ peaks)
+    bound = chains.total(log_likelihoods)
     return Statistics(
         weight=chains.weight(block),
         log_likelihood=bound,
         free_energy=bound,
-        starts=found[1],
-        transitions=found[2],
+        starts=starts,
+        transitions=transitions,
         moments=coded.gather(posteriors),
     )
 
