@@ -16,7 +16,7 @@ from tests.models.test_grammar import ASTRONOMERS, CYCLIC, SENTENCE
 from unveil import PCFG
 from unveil.engines import Threads
 from unveil.expectations import Annealed, Exact, Hard, Sampled, Sparse
-from unveil.grammar import Grammar, Rule, Tree, read_bracketed, read_grammar, read_trees
+from unveil.grammar import Bracketed, Rule, Span, Tree, read_bracketed, read_grammar, read_trees
 from unveil.schedules import LBFGS, Ascent, Batch, Gradient, Incremental, Squarem, Stepwise
 
 TEXT = [
@@ -109,6 +109,8 @@ def test_a_sentence_of_weight_0_may_be_anything() -> None:
     model = PCFG(ASTRONOMERS).fit([SENTENCE, "never heard of"], sample_weight=[1.0, 0.0])
     assert len(model.skipped_) == 0
     assert PCFG(n_nonterminals=2, random_state=0).fit(["a b", "c"], sample_weight=[1.0, 0.0]).words_ == ("a", "b")
+    other = [Tree("S", (Tree("XP", ("stars",)),)), read_bracketed("(XP stars)", labels={"XP"})]
+    assert PCFG().fit([*TREES, *other], sample_weight=[1, 1, 1, 0, 0]).grammar_ == PCFG().fit(list(TREES)).grammar_
 
 
 @pytest.mark.parametrize(
@@ -149,8 +151,13 @@ def test_priors_smooth_and_prune() -> None:
     plain = PCFG(ASTRONOMERS, tol=1e-9).fit(TEXT)
     assert shares(sparse)["VP -> VP PP"] < shares(plain)["VP -> VP PP"]
     assert np.all(np.isfinite(sparse.score_samples(TEXT)))
-    with pytest.raises(ValueError, match="rule_prior below 1 has no gradient"):
-        PCFG(ASTRONOMERS, rule_prior=0.5, schedule="lbfgs").fit(TEXT)
+    for schedule in ("gradient", "ascent", "lbfgs"):
+        with pytest.raises(ValueError, match="rule_prior below 1 has no gradient"):
+            PCFG(ASTRONOMERS, rule_prior=0.5, schedule=schedule).fit(TEXT)
+    for schedule in ("incremental", "squarem", "stepwise"):
+        few = quietly(PCFG(ASTRONOMERS, rule_prior=0.5, schedule=schedule, tol=1e-9), TEXT)
+        assert np.all(np.isfinite(few.lower_bounds_))
+        assert schedule == "stepwise" or few.history_.largest_fall() <= 1e-9
 
 
 def test_rules_that_end_low_are_dropped() -> None:
@@ -161,6 +168,28 @@ def test_rules_that_end_low_are_dropped() -> None:
     np.testing.assert_allclose(np.bincount(model.grammar_.parents, weights=model.probabilities_), 1.0)
     assert np.isfinite(model.score([SENTENCE]))
     assert PCFG(ASTRONOMERS, prune=0.999).fit(["stars saw ears"]).grammar_.is_consistent
+    assert set(read_grammar(ASTRONOMERS).rules) - set(model.rules_) == set(model.pruned_rules_)
+
+
+def test_what_is_said_of_rules_that_were_dropped_is_no_mistake() -> None:
+    said = {"rule_prior": {"NP -> 'saw'": 1.00001, "PP": 1.5}, "fixed": ["NP -> NP PP"]}
+    model = PCFG(ASTRONOMERS, prune=0.05, warm_start=True, **said).fit(["stars saw ears"])
+    assert "NP -> 'saw'" not in shares(model)
+    assert shares(model)["NP -> NP PP"] == 0.4  # what is fixed is neither dropped nor given a share of what was
+    assert model.fit(["ears saw stars"]).partial_fit(["ears saw stars"]).converged_ is False
+    assert np.isfinite(model.bic(["ears saw stars"]))
+    low = PCFG(ASTRONOMERS, prune=0.05, fixed=["NP -> 'saw'"]).fit(["stars saw ears"])
+    assert shares(low)["NP -> 'saw'"] == 0.04
+    assert sum(p for rule, p in shares(low).items() if rule.startswith("NP")) == pytest.approx(1.0)
+
+
+def test_words_keep_their_counts_when_rules_change_places() -> None:
+    text = ["z a", "z z a", "z z z b c"]
+    drawn = quietly(PCFG(n_nonterminals=2, random_state=0, max_iter=5), text)
+    assert dict(zip(drawn.words_, drawn.word_counts_, strict=True)) == {"z": 6, "a": 2, "b": 1, "c": 1}
+    fewer = PCFG(ASTRONOMERS, prune=0.01, unknown_words="rare").fit(["stars saw ears"])
+    assert dict(zip(fewer.words_, fewer.word_counts_, strict=True)) == {"stars": 1, "saw": 1, "ears": 1}
+    assert np.isfinite(fewer.score(["stars saw comets"]))
 
 
 def test_fixed_rules_stay() -> None:
@@ -168,6 +197,21 @@ def test_fixed_rules_stay() -> None:
     assert found["VP -> V NP"] == 0.7
     assert found["NP -> NP PP"] == 0.4
     assert sum(p for rule, p in found.items() if rule.startswith("NP")) == pytest.approx(1.0)
+    woken = PCFG("S -> 'a' [0.7] | 'b' [0.3] | 'c' [0.0]", fixed=["S -> 'a'"], rule_prior=2.0).fit(["a", "b"])
+    np.testing.assert_allclose(woken.probabilities_, [0.7, 0.2, 0.1], rtol=1e-12)
+    every = PCFG(ASTRONOMERS, fixed=["S", "VP", "NP", "PP", "P", "V"]).fit(TEXT)
+    assert every.grammar_ == read_grammar(ASTRONOMERS)
+    assert every.converged_
+
+
+def test_a_batch_may_need_what_a_fit_ruled_out() -> None:
+    model = PCFG(ASTRONOMERS).fit(["stars saw ears"] * 3)
+    assert shares(model)["NP -> 'telescopes'"] == 0.0
+    model.partial_fit(["stars saw telescopes"]).partial_fit(list(read_trees("(S (NP saw) (VP (V saw) (NP ears)))")))
+    assert np.all(np.isfinite(model.lower_bounds_))
+    assert min(shares(model)["NP -> 'telescopes'"], shares(model)["NP -> 'saw'"]) > 0.01
+    with pytest.raises(ValueError, match="grammar must be that of the batches before"):
+        model.set_params(grammar="S -> 'a' [1.0]").partial_fit(["a"])
 
 
 def test_partial_fit_follows_a_stream() -> None:
@@ -319,9 +363,28 @@ def test_symbols_may_have_names() -> None:
     )
     assert {symbol.name for symbol in model.grammar_.nonterminals} == {"A", "B", "x", "y"}
     assert model.grammar_.start.name == "A"
+    first = quietly(PCFG(nonterminals=["A", "B"], max_iter=2, random_state=1), ["a b"])
+    assert [symbol.name for symbol in first.grammar_.nonterminals] == ["A", "B"]
+    kept = quietly(PCFG(n_nonterminals=3, fixed=["N1"], max_iter=9, random_state=0), ["a b", "b b a"])
+    moved = quietly(PCFG(n_nonterminals=3, max_iter=9, random_state=0), ["a b", "b b a"])
+    assert [symbol.name for symbol in moved.grammar_.nonterminals] == ["S", "N1", "N2"]
+    assert all(p > 1e-4 for rule, p in shares(kept).items() if rule.startswith("N1"))
     for wrong in ({"n_nonterminals": 2, "nonterminals": ["A"]}, {"nonterminals": ["A"], "preterminals": ["A"]}):
         with pytest.raises(ValueError, match=r"not both|among both"):
             PCFG(**wrong).fit(["a"])
+    with pytest.raises(ValueError, match="start must be one of nonterminals, got 'X'"):
+        PCFG(nonterminals=["A", "B"], start="X").fit(["a"])
+    with pytest.raises(ValueError, match="preterminals are part of a random grammar, got 3"):
+        PCFG(n_preterminals=3).fit(list(TREES))
+
+
+@pytest.mark.parametrize("start", ["N1", "N2", "P1"])
+def test_made_up_names_pass_over_the_start(start: str) -> None:
+    model = quietly(PCFG(start=start, n_nonterminals=3, n_preterminals=2, max_iter=3, random_state=0), ["a b", "b a a"])
+    names = [symbol.name for symbol in model.grammar_.nonterminals]
+    assert names[0] == start
+    assert len(set(names)) == 5
+    assert np.isfinite(model.score(["a b"]))
 
 
 # -- words that were not there -----------------------------------------------------------------------------------------
@@ -359,6 +422,10 @@ def test_sentences_that_cannot_be_derived_are_named_or_left_out() -> None:
     assert model.grammar_ == PCFG(ASTRONOMERS).fit(text[:1]).grammar_
     with pytest.raises(ValueError, match="no sentence of X can be derived"):
         PCFG(ASTRONOMERS, impossible="skip").fit(text[1:])
+    other = Tree("S", (Tree("XP", ("stars",)),))
+    kept = PCFG(ASTRONOMERS, impossible="skip").fit([other, *text[:1]])
+    assert kept.skipped_.tolist() == [0]
+    assert kept.grammar_ == model.grammar_
 
 
 @pytest.mark.parametrize(
@@ -370,9 +437,17 @@ def test_sentences_that_cannot_be_derived_are_named_or_left_out() -> None:
         ([["stars", 3]], "made of words"),
         (np.zeros((3, 2)), "shape"),
         (TREES[0], "X must be a list of sentences"),
-        ([Tree("S", ("boo",))], "made of the grammar's rules"),
+        ([Tree("S", ("boo",))], "which has no word 'boo'"),
+        ([Tree("S", ("saw",))], "which has no rule S -> 'saw' as its tree has"),
+        ({"stars saw ears": 1}, "a single dict"),
+        (read_bracketed("stars (saw ears)"), "a single Bracketed"),
+        ([Bracketed(("stars", "saw", "ears"), (Span(1, 4),))], r"brackets of sentence 0 of X .* got \(1, 4\)"),
+        ([Bracketed(("stars", 3), ())], "made of words"),
     ],
-    ids=["string", "empty", "number", "no words", "table", "tree", "other rules"],
+    ids=[
+        *("string", "empty", "number", "no words", "table", "tree", "other words", "other rules", "mapping"),
+        *("one bracketed", "brackets out of range", "no words in brackets"),
+    ],
 )
 def test_what_is_no_text_is_refused_by_name(X: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
@@ -396,65 +471,14 @@ def test_wrong_settings_are_refused_by_name(settings_: Any, message: str) -> Non
         PCFG(**settings_).fit([SENTENCE])
 
 
-# -- use ---------------------------------------------------------------------------------------------------------------
-
-
-def test_posteriors_of_spans() -> None:
-    model = PCFG.from_grammar(ASTRONOMERS)
-    (found,) = model.predict_proba([SENTENCE])
-    names = [symbol.name for symbol in model.grammar_.nonterminals]
-    assert found.shape == (6, 6, len(names))
-    assert found[2, 5, names.index("NP")] == pytest.approx(0.0009072 / 0.0015876)
-    assert found[1, 3, names.index("VP")] == pytest.approx(0.0006804 / 0.0015876)
-    assert found[0, 5, names.index("S")] == pytest.approx(1.0)
-
-
-def test_prefixes_and_next_words() -> None:
-    grammar = read_grammar("S -> A S [0.3] | A [0.5] | B A [0.2] \n A -> 'a' [0.6] | 'b' [0.4] \n B -> 'b' [1.0]")
-    model = PCFG.from_grammar(grammar)
-    every = [" ".join(words) for n in range(1, 9) for words in product("ab", repeat=n)]
-    chances = dict(zip(every, np.exp(model.score_samples(every)), strict=True))
-    for prefix in ("a", "b", "b a"):
-        begun = sum(chance for sentence, chance in chances.items() if f"{sentence} ".startswith(f"{prefix} "))
-        assert model.prefix_proba([prefix])[0] == pytest.approx(begun, abs=1e-3)
-        ahead = model.next_word(prefix)
-        assert sum(ahead.values()) == pytest.approx(1.0)
-        assert ahead[None] == pytest.approx(chances[prefix] / model.prefix_proba([prefix])[0], rel=1e-9)
-        for word in "ab":
-            joint = model.prefix_proba([f"{prefix} {word}"])[0]
-            assert ahead[word] == pytest.approx(joint / model.prefix_proba([prefix])[0], rel=1e-9)
-    assert next(iter(model.next_word(""))) == "b"
-    with pytest.raises(ValueError, match="beginning of some sentence"):
-        PCFG.from_grammar(ASTRONOMERS).next_word("with")
-
-
-def test_draws_follow_the_grammar() -> None:
-    model = PCFG.from_grammar(ASTRONOMERS, random_state=0)
-    sentences, trees = model.sample(3000)
-    assert [list(tree.leaves) for tree in trees] == sentences
-    assert model.sample(3)[0] == sentences[:3]
-    counted = Grammar.from_trees(trees)
-    for rule in counted.rules:
-        assert counted.probability(rule) == pytest.approx(model.grammar_.probability(rule), abs=0.03)
-    with pytest.raises(ValueError, match="n_samples must be a positive integer"):
-        model.sample(0)
-    with pytest.raises(ValueError, match="may never end"):
-        PCFG.from_grammar("S -> S S [0.9] | 'a' [0.1]", random_state=0).sample(50)
-
-
-def test_criteria() -> None:
-    model = PCFG(ASTRONOMERS).fit(TEXT)
-    total = model.score_samples(TEXT).sum()
-    parameters = 1 + 5
-    assert model.score(TEXT) == pytest.approx(total / 5)
-    assert model.aic(TEXT) == pytest.approx(-2 * total + 2 * parameters)
-    assert model.bic(TEXT) == pytest.approx(-2 * total + parameters * np.log(5))
-    assert model.perplexity(TEXT) == pytest.approx(np.exp(-total / (25 + 5)))
+# -- what is left behind -----------------------------------------------------------------------------------------------
 
 
 def test_an_inconsistent_grammar_is_told_of() -> None:
-    with pytest.warns(UserWarning, match="derivations may go on for ever"):
-        PCFG("S -> S S [0.9] | 'a' [0.1]", fixed=["S"], tol=1.0).fit(["a a"])
+    with pytest.warns(UserWarning, match="derivations may go on for ever") as caught:
+        model = PCFG("S -> S S [0.9] | 'a' [0.1]", fixed=["S"], tol=1.0).fit(["a a"])
+    assert model.certificate_["consistency"].value == pytest.approx(1 / 9)
+    assert caught[0].filename == __file__
 
 
 def test_text_pickles_and_clones_round_trip() -> None:

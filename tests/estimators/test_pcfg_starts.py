@@ -5,13 +5,13 @@ import pytest
 
 from unveil import PCFG
 from unveil.estimators.pcfg_rules import numbers_named, pruned, revived
-from unveil.estimators.pcfg_starts import canonical, random_grammar, symbols_of
-from unveil.grammar import read_grammar
+from unveil.estimators.pcfg_starts import canonical, random_start, symbols_of
+from unveil.grammar import Nonterminal, Rule, read_grammar
 
 
 def drawn(n_nonterminals: int, n_preterminals: int | None, empty: bool = False, seed: int = 0):
     symbols = symbols_of("S", n_nonterminals, None, n_preterminals, None)
-    return random_grammar(symbols, ["a", "b", "c"], empty, np.random.default_rng(seed))
+    return random_start(symbols, ["a", "b", "c"], empty, np.random.default_rng(seed))
 
 
 @pytest.mark.parametrize(("n_nonterminals", "n_preterminals"), [(1, None), (4, None), (1, 2), (3, 4)])
@@ -53,6 +53,10 @@ def test_rules_are_found_by_name() -> None:
     assert numbers_named(grammar, grammar.start, "fixed").tolist() == [0, 1, 2]
     assert numbers_named(grammar, grammar.rules[1], "fixed").tolist() == [1]
     assert numbers_named(grammar, "S ->", "fixed").tolist() == [2]
+    assert numbers_named(grammar, 'S -> "a"', "fixed").tolist() == [1]
+    assert numbers_named(grammar, "T -> 'b'", "fixed", (Rule(Nonterminal("T"), ("b",)),)).tolist() == []
+    strange = read_grammar("S -> 'a\\b' [0.5] | 'c\u00a0d' [0.5]")
+    assert [numbers_named(strange, str(rule), "fixed").tolist() for rule in strange.rules] == [[0], [1]]
     with pytest.raises(ValueError, match="fixed must name rules of the grammar, such as 'S -> S S', or parents; got T"):
         numbers_named(grammar, "T", "fixed")
 
@@ -65,8 +69,15 @@ def test_pruning_keeps_the_likeliest_rule_and_drops_what_is_out_of_reach() -> No
     assert [str(rule) for rule in pruned(grammar, 0.99)[0].rules] == ["S -> A", "A -> 'a'"]
     assert pruned(grammar, 0.0)[0] is grammar
     assert pruned(grammar, 0.01)[0] is grammar
+    free = np.array([True, False, True, True, True])
+    held, kept = pruned(grammar, 0.5, free)
+    assert kept.tolist() == [0, 1, 2, 4]
+    np.testing.assert_allclose(held.probabilities, [0.95, 0.05, 1.0, 1.0], rtol=1e-15)
 
 
 def test_what_is_wanted_is_not_ruled_out() -> None:
     found = revived(np.array([1.0, 0.0, 0.0, 1.0]), np.array([0, 0, 0, 1]), np.array([True, True, False, True]), 0.1)
     np.testing.assert_allclose(found, [0.9, 0.1, 0.0, 1.0])
+    one, every = np.zeros(4, dtype=np.intp), np.ones(4, dtype=bool)
+    held = revived(np.array([0.5, 0.5, 0.0, 0.0]), one, every, 0.1, np.array([False, True, True, False]))
+    np.testing.assert_allclose(held, [0.5, 0.45, 0.05, 0.0])

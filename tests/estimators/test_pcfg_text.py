@@ -34,7 +34,7 @@ def test_what_is_no_sentence_is_refused(item: object) -> None:
 
 def test_words_become_codes_and_marks_travel_along() -> None:
     sentences = read_sentences(["stars saw comets", "", read_bracketed("saw (NP stars)", labels={"NP"})])
-    source = reader().source(sentences, [1.0, 2.0, 3.0])
+    source = reader().source(sentences, np.array([1.0, 2.0, 3.0]))
     (block,) = source.read()
     assert block.rows[:, 0].tolist() == [4.0 - 1, 2.0, -1.0, 2.0, 3.0]
     assert block.lengths.tolist() == [3, 0, 2]
@@ -55,8 +55,15 @@ def test_trees_become_numbers_of_rules() -> None:
         "V -> 'saw'",
         "NP -> 'ears'",
     ]
-    with pytest.raises(ValueError, match="the tree of sentence 7 must be made of the grammar's rules from S; S -> NP"):
-        reader().mark(read_sentence(Tree("NP", ("stars",))), 7)
+    assert mark.possible
+    other = read_sentence(Tree("NP", ("stars",)))
+    assert not reader().mark(other, 7).possible
+    assert str(reader().foreign_rule(other.tree)) == "S -> NP"
+    unknown = Tree("S", (Tree("NP", ("comets",)), Tree("VP", (Tree("V", ("saw",)), Tree("NP", ("ears",))))))
+    guess = reader().mark(read_sentence(unknown), 0)
+    assert guess.possible
+    assert [reader().form.symbols[symbol] for symbol in guess.guessed] == ["NP"]
+    assert not reader().mark(read_sentence(Tree("S", ("comets",))), 0).log_probability(np.zeros(12), None) > -np.inf
 
 
 def test_partitions_are_runs_of_whole_sentences() -> None:

@@ -13,6 +13,7 @@ from scipy.stats import dirichlet, multinomial
 
 from tests import laws
 from unveil.core import partition
+from unveil.core.protocols import Block
 from unveil.expectations import Exact, Hard
 from unveil.families.base import Tile
 from unveil.families.categorical import FLOOR, Categorical, CategoricalParams
@@ -160,3 +161,20 @@ def test_free_parameters_and_levels_that_make_no_sense() -> None:
     assert FAMILY.n_parameters(5, 3) == 5 * (2 + 1 + 3)
     with pytest.raises(ValueError, match=r"levels must hold a positive integer.*\(3, 0\)"):
         Categorical((3, 0))
+
+
+@pytest.mark.parametrize("gaps", [False, True])
+def test_a_level_of_probability_zero_is_impossible_and_no_other_is(gaps: bool) -> None:
+    chances = np.array([[0.8, 0.2, 0.0, 1.0, 0.0, 0.1, 0.2, 0.3, 0.4], CHANCES[1]])
+    rows = with_gaps(codes()) if gaps else codes()
+    with np.errstate(divide="ignore"):
+        logs = np.log(chances)
+    firsts = np.array([0, 3, 5])
+    cells = np.where(np.isnan(rows)[:, None], 0.0, logs[:, (np.nan_to_num(rows) + firsts).astype(int)].swapaxes(0, 1))
+    mixture = Mixture(FAMILY, 2, np.zeros(3))
+    plan = mixture.prepare(MixtureParams(np.array([0.6, 0.4]), CategoricalParams(chances)))
+    found, _ = mixture.expect(plan, Block(0, 0, rows), Exact(), None, np.random.default_rng)
+    joint = cells.sum(axis=2) + np.log([0.6, 0.4])
+    np.testing.assert_allclose(found["log_likelihood"], logsumexp(joint, axis=1).sum(), rtol=1e-12)
+    np.testing.assert_allclose(found["moments"][:, 0], np.exp(joint - logsumexp(joint, axis=1)[:, None]).sum(axis=0))
+    assert np.isfinite(mixture.energy(found, plan.params))

@@ -679,7 +679,11 @@ WRONG: list[tuple[Family, dict[str, Any], str]] = [
     (Gaussian(), {"covariances": np.array([True, False])}, "covariances must be a boolean, or 3 of them"),
     (Gaussian(), {"covariances": 1}, "covariances must be a boolean"),
     (Gaussian(Tied()), {"covariances": np.array([True, False, True])}, "covariances must be all True or all False"),
-    (Gaussian(), {"rates": FEW}, "Gaussian takes means, tied_means, covariances to hold or tie; got rates"),
+    (
+        Gaussian(),
+        {"rates": FEW},
+        "Gaussian takes means, tied_means, covariances, tied_covariances to hold or tie; got rates",
+    ),
     (Poisson(), {"tied_rates": TIES[:, :2]}, r"tied_rates must be of the shape of the parameters, \(3, 3\); got"),
     (Categorical((3,)), {"probabilities": FEW[:, :2]}, "probabilities must be of the shape"),
 ]

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from tests.grammar.strategies import grammars
 from unveil.grammar import Grammar, Nonterminal, Rule, read_grammar, write_grammar
+from unveil.grammar.notation import read_rule
 from unveil.grammar.rules import normalised
 
 # Texts, and what nltk 3 reads: start, then parent, children (words with a ' before), probability.
@@ -220,3 +221,23 @@ def test_errors_name_the_line(text, message):
 def test_writing_is_the_string_of_a_grammar():
     grammar = Grammar(Nonterminal("S"), [Rule(Nonterminal("S"), ("a",))], [1.0])
     assert str(grammar) == "S -> 'a' [1.0]"
+
+
+@given(grammars())
+def test_rules_as_text_there_and_back(grammar):
+    for rule in grammar.rules:
+        assert read_rule(str(rule)) == rule
+
+
+@pytest.mark.parametrize(
+    "word", ["it's", '"', "a\\b", "c\u00a0d", "\u65e5\u672c", "a\nb", "'\"", "->", "#", "[0.5]", "|"]
+)
+def test_strange_words_in_a_rule(word):
+    rule = Rule(Nonterminal("S"), (word, Nonterminal("a b")))
+    assert read_rule(str(rule)) == rule
+
+
+@pytest.mark.parametrize("text", ["S", "S -> 'a' | 'b'", "S -> 'a' [0.5]", ""])
+def test_what_is_not_one_rule(text):
+    with pytest.raises(ValueError, match="line 1: expected"):
+        read_rule(text)

@@ -128,14 +128,6 @@ def test_labels_of_brackets():
     assert Bracketed.from_tree(tree).spans == (Span(0, 3, "S"), Span(0, 2, "NP"), Span(2, 3, "VP"))
 
 
-def test_brackets_as_numbers():
-    sentence = read_bracketed("(a b) (NP c)", {"NP"})
-    assert sentence.coded(("S", "NP")).tolist() == [[0, 2, -1], [2, 3, 1]]
-    assert read_bracketed("a").coded(("S",)).shape == (0, 3)
-    with pytest.raises(ValueError, match="NP is none"):
-        sentence.coded(("S",))
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [

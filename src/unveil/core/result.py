@@ -81,7 +81,8 @@ class History(Sequence[Record]):
 
     def largest_fall(self) -> float:
         """The largest fall of the objective from one pass to the next; 0 where it never fell."""
-        steps = np.diff(self.column("objective"))
+        heights = self.column("objective")
+        steps = np.diff(heights[heights > -np.inf])  # whoever starts from the impossible can only rise
         return float(max(-steps.min(initial=0.0), 0.0))
 
     def to_dict(self) -> dict[str, Any]:

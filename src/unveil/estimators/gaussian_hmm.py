@@ -23,6 +23,7 @@ from unveil.families.compound import Compound, CompoundParams
 from unveil.families.covariance import Structure
 from unveil.families.gaussian import Gaussian, GaussianParams
 from unveil.families.held import hold
+from unveil.families.held_covariances import POOLED
 from unveil.families.priors import NormalInverseWishart
 
 Floats = NDArray[np.float64]
@@ -48,7 +49,9 @@ class GaussianHMM(HMMEstimator):
         given: True for all of it, or a boolean mask of its shape, or of its states.
     tied : mapping, optional
         Parameters of which entries share one value: integer labels of its shape, or of its states; -1 is not tied.
-        Means are tied within a column: labels of different columns have nothing to do with each other.
+        Means are tied within a column: labels of different columns have nothing to do with each other. Covariances are
+        tied as a whole, by labels of the states (or of the Gaussians of all states), where the `covariance_type` is
+        "full", "diag" or "spherical": states with the same label have one covariance about means of their own.
     startprob_init, transmat_init, means_init, covars_init : array-like, optional
         Where to start; what is not given is found. `covars_init` has the shape of `covariances_`, or of `covars_`.
     weights_init : array-like of shape (n_components, n_mix), optional
@@ -240,6 +243,9 @@ class GaussianHMM(HMMEstimator):
             covars = (*leading, *covars[1:])
         return {"weights": leading, "means": (*leading, d), "covars": covars}
 
+    def _tied_shapes(self) -> dict[str, tuple[int, ...]]:
+        return self._shapes() | {"covars": self._leading()}  # a covariance is tied as a whole
+
     def _has_one_each(self) -> bool:
         """Whether the structure keeps a covariance for each component."""
         return self._structure().shape(7, 3)[0] == 7
@@ -253,6 +259,8 @@ class GaussianHMM(HMMEstimator):
             masks["tied_means"] = tied["means"].reshape(-1, self.n_features_in_)
         if "covars" in fixed:
             masks["covariances"] = self._kept_covariances(fixed["covars"])
+        if "covars" in tied:
+            masks["tied_covariances"] = tied["covars"].ravel()
         if self.n_mix == 1:
             return hold(family, **masks)
         return hold(family, parts=masks, weights=fixed.get("weights"), tied_weights=tied.get("weights"))
@@ -271,8 +279,12 @@ class GaussianHMM(HMMEstimator):
         super()._check_rules()
         if self.n_mix == 1 and self.weights_init is not None:
             raise ValueError("weights_init is for states of several Gaussians: n_mix must be above 1, got 1")
-        if self.tied and "covars" in self.tied:
-            raise ValueError("tied must not name 'covars': covariance_type says what covariances share")
+        if self.tied and self.tied.get("covars") is not None and type(self._structure()) not in POOLED:
+            taken = "'full', 'diag' or 'spherical', which have a covariance for each state to tie"
+            raise ValueError(
+                f"tied names 'covars', which needs a covariance_type of {taken}; {self.covariance_type!r} "
+                "says by itself what covariances share"
+            )
 
     def _given(self, shift: Floats) -> Tables:
         shapes, d = self._shapes(), len(shift)

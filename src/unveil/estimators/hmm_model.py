@@ -58,6 +58,10 @@ class Modelled(ABC):
     def _shapes(self) -> dict[str, tuple[int, ...]]:
         """Shapes of the parameters of the emissions, by name."""
 
+    def _tied_shapes(self) -> dict[str, tuple[int, ...]]:
+        """Shapes of the labels that tie them."""
+        return self._shapes()
+
     @abstractmethod
     def _held(self, family: Family, fixed: Tables, tied: Tables) -> Family:
         """`family` with some of its parameters fixed or tied, by name."""
@@ -108,11 +112,11 @@ class Modelled(ABC):
 
     def _family(self, shift: Floats | None = None) -> Family:
         """The family, with what is fixed or tied of it."""
-        shapes = self._shapes()
+        shapes, labels = self._shapes(), self._tied_shapes()
         fixed = {name: fixed_entries(self.fixed, name, shapes[name]) for name in self._emissions}
-        tied = {name: tied_entries(self.tied, name, shapes[name]) for name in self._emissions}
+        tied = {name: tied_entries(self.tied, name, labels[name]) for name in self._emissions}
         fixed = {name: mask for name, mask in fixed.items() if mask is not None}
-        tied = {name: labels for name, labels in tied.items() if labels is not None}
+        tied = {name: one for name, one in tied.items() if one is not None}
         bare = self._bare_family(shift)
         return self._held(bare, fixed, tied) if fixed or tied else bare
 

@@ -229,7 +229,8 @@ class PCFG(Climbing, Parsing, Savable, DensityMixin, BaseEstimator):
             outcome = self._climb(model, source, grammar, symbols)
             figures = self._figures(model, source, outcome)
             self.word_counts_ = word_counts(source, len(grammar.words))
-            self._settle(grammar, symbols, outcome, figures)
+            outcome = self._settle(grammar, symbols, outcome)
+            self._set_outcome(outcome, self._findings(), figures)
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> PCFG:

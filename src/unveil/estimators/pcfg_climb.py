@@ -192,7 +192,7 @@ class Climbing(Iterative):
         statistics, _ = parts.engine.map_reduce(step, source, None)
         return {"stationarity": stationarity(model, outcome.params, statistics)}
 
-    def _settle(self, grammar: Grammar, symbols: Symbols | None, outcome: Fit, figures: Mapping[str, float]) -> None:
+    def _settle(self, grammar: Grammar, symbols: Symbols | None, outcome: Fit) -> Fit:
         """Order, prune and adopt the outcome of a fit."""
         found = grammar.with_probabilities(outcome.params.probabilities)
         if symbols is not None and outcome.history:
@@ -204,7 +204,7 @@ class Climbing(Iterative):
         times = dict(zip(grammar.words, self.word_counts_, strict=True))
         self.word_counts_ = np.array([times[word] for word in kept.words])
         self._adopt(kept, resumable(outcome, np.zeros(0), np.arange(0)))
-        self._set_outcome(outcome, self._findings(found.n_rules - kept.n_rules), figures)
+        return outcome
 
     def _names_rules(self) -> bool:
         """Whether the user speaks of rules by name, so that symbols must keep theirs."""
@@ -237,9 +237,9 @@ class Climbing(Iterative):
         """Free parameters, for AIC and BIC: rules that are not ruled out, less one for each parent."""
         return self._model(self.grammar_).n_parameters(self.grammar_.probabilities)
 
-    def _findings(self, dropped: int = 0) -> list[Finding]:
+    def _findings(self) -> list[Finding]:
         """What is particular to grammars."""
-        words = float(self.word_counts_.sum())
+        words, dropped = float(self.word_counts_.sum()), len(self.pruned_rules_)
         return findings_of(self.grammar_, self.counts_, self.skipped_, dropped, self._n_parameters(), words)
 
     def _excuse(self) -> str | None:

@@ -13,6 +13,7 @@ from unveil.certificate import Finding
 from unveil.core.result import Fit
 from unveil.core.statistics import Statistics
 from unveil.grammar import Grammar, Nonterminal, Rule
+from unveil.grammar.consistency import finite_mass
 from unveil.grammar.notation import read_rule
 from unveil.grammar.rules import normalised
 from unveil.models.grammar import GrammarModel, GrammarParams
@@ -147,8 +148,9 @@ def consistency(grammar: Grammar) -> Finding:
     """Whether trees end."""
     if grammar.is_consistent:
         return Finding("consistency", "fine", "derivations end: the probabilities of all sentences sum to 1", 1.0)
-    message = "derivations may go on for ever: the probabilities of all sentences sum to less than 1"
-    return Finding("consistency", "warning", message, 0.0)
+    mass = finite_mass(grammar)
+    message = f"derivations may go on for ever: the probabilities of all sentences sum to {mass:.3g}, less than 1"
+    return Finding("consistency", "warning", message, mass)
 
 
 def unused(grammar: Grammar, counts: Floats) -> Iterator[Finding]:

@@ -112,18 +112,18 @@ def first_grammar(
     if not words:
         raise ValueError("X must hold a word: all its sentences are empty, and a random grammar would have no rules")
     empty = any(not sentence.words for sentence, _ in counted)
-    return random_grammar(symbols, words, empty, np.random.default_rng([seed, 0])), symbols
+    return random_start(symbols, words, empty, np.random.default_rng([seed, 0])), symbols
 
 
-def random_grammar(symbols: Symbols, words: Sequence[str], empty: bool, random: np.random.Generator) -> Grammar:
+def random_start(symbols: Symbols, words: Sequence[str], empty: bool, random: np.random.Generator) -> Grammar:
     """A grammar of these symbols and words with random probabilities; with `empty` it derives the empty sentence too.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from unveil.estimators.pcfg_starts import random_grammar, symbols_of
+    >>> from unveil.estimators.pcfg_starts import random_start, symbols_of
     >>> symbols = symbols_of("S", 2, None, None, None)
-    >>> grammar = random_grammar(symbols, ["a", "b"], empty=False, random=np.random.default_rng(0))
+    >>> grammar = random_start(symbols, ["a", "b"], empty=False, random=np.random.default_rng(0))
     >>> len(grammar.rules), [round(float(p), 12) for p in np.bincount([0] * 6 + [1] * 6, weights=grammar.probabilities)]
     (12, [1.0, 1.0])
     """
@@ -205,7 +205,7 @@ def short_runs(parts: Parts, symbols: Symbols, grammar: Grammar, n_init: int) ->
     empty = any(not rule.children for rule in grammar.rules)
     outcomes: list[Fit] = []
     for number in range(SHORT_RUNS * n_init):
-        drawn = random_grammar(symbols, grammar.words, empty, np.random.default_rng([parts.seed, number]))
+        drawn = random_start(symbols, grammar.words, empty, np.random.default_rng([parts.seed, number]))
         begin = GrammarParams(drawn.probabilities, np.ones(len(drawn.nonterminals)))
         outcomes.append(fit(parts, begin))
         if outcomes[-1].status is Status.INTERRUPTED:

@@ -151,10 +151,10 @@ def hold(family: Family, at: Any = None, **masks: Any) -> Held:
     at : object, optional
         Parameters from which a start takes what is held.
     **masks : arrays
-        What the family's rule takes: `means tied_means covariances` of a Gaussian, `means tied_means scales dofs` of
-        a Student, `rates tied_rates` of Poisson and exponential columns, `probabilities tied_probabilities` of
-        Bernoulli and categorical ones, `parts` of a product (a dict of these for each of its groups, or None), and
-        `weights tied_weights parts` of a compound.
+        What the family's rule takes: `means tied_means covariances tied_covariances` of a Gaussian, `means tied_means
+        scales dofs` of a Student, `rates tied_rates` of Poisson and exponential columns, `probabilities
+        tied_probabilities` of Bernoulli and categorical ones, `parts` of a product (a dict of these for each of its
+        groups, or None), and `weights tied_weights parts` of a compound.
     """
     from unveil.families.held_rules import rule_for
 

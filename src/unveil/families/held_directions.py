@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import block_array, csr_array, eye_array
 
-from unveil.families.entries import Labels, Mask, spread_out
+from unveil.families.entries import Labels, Mask, renumbered, spread_out
 
 Floats = NDArray[np.float64]
 
@@ -25,14 +25,16 @@ def mean_directions(groups: Labels, roots: Floats) -> csr_array:
     return csr_array(whiten @ spread_out(groups))
 
 
-def covariance_directions(orbit: Any, fixed: Mask) -> csr_array:
-    """The coordinates of covariances that move, (all, moving)."""
-    hands = (orbit.volumes, orbit.shapes, orbit.turns)
-    moving = [
-        np.repeat(~np.any((hand > 0) & fixed[:, None], axis=0), n) for hand, n in zip(hands, orbit.widths, strict=True)
-    ]
-    kept = np.concatenate(moving)
-    return kept_columns(len(kept), kept)
+def covariance_directions(orbit: Any, groups: Labels) -> csr_array:
+    """The coordinates of covariances that move, (all, moving), of groups of components (k,) together; -1 stays."""
+    keys = []
+    for hand, width in zip((orbit.volumes, orbit.shapes, orbit.turns), orbit.widths, strict=True):
+        stays = np.any((hand > 0) & (groups < 0)[:, None], axis=0)
+        rows = np.where(stays, -1, groups[np.argmax(hand, axis=0)])
+        keys.append(np.where(rows[:, None] < 0, -1, rows[:, None] * width + np.arange(width)).ravel())
+    sizes = np.cumsum([0, *(one.max(initial=-1) + 1 for one in keys)])
+    numbered = [np.where(one < 0, -1, one + first) for one, first in zip(keys, sizes, strict=False)]
+    return spread_out(renumbered(np.concatenate(numbered)))
 
 
 def kept_columns(size: int, kept: Mask) -> csr_array:

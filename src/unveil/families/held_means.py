@@ -41,6 +41,7 @@ class Pull(NamedTuple):
     best: Floats  # covariances at t, in the structure's shape
     fixed: Mask  # (k,): components whose covariance stays
     about: Callable[[Floats, Floats], tuple[Floats, int]]  # covariances given means, from some on; how many floored
+    bound: bool = False  # whether covariances are tied to each other
 
 
 class Place(NamedTuple):
@@ -53,7 +54,8 @@ class Place(NamedTuple):
 
 def located(pull: Pull, means: Floats, covariances: Floats) -> Place:
     """The best means and covariances, from some that obey the groups on."""
-    step = _of_own_matrices if LETTERS.get(type(pull.structure)) == "VVV" else _in_turns
+    own = LETTERS.get(type(pull.structure)) == "VVV" and not pull.bound
+    step = _of_own_matrices if own else _in_turns
     return step(pull, means, covariances)
 
 

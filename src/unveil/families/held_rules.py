@@ -190,7 +190,7 @@ def _compound_rule(family: Compound, masks: Mapping[str, Any]) -> Rule:
 
 
 RULES: dict[type[Family], tuple[tuple[str, ...], Maker]] = {
-    Gaussian: (("means", "tied_means", "covariances"), lambda family, m: GaussianRule(**m)),
+    Gaussian: (("means", "tied_means", "covariances", "tied_covariances"), lambda family, m: GaussianRule(**m)),
     Student: (("means", "tied_means", "scales", "dofs"), lambda family, m: StudentRule(**m)),
     Poisson: _ratio_rule("rates"),
     Exponential: _ratio_rule("rates"),

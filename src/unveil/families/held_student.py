@@ -16,8 +16,9 @@ from unveil.families.base import Floats
 from unveil.families.entries import Entries, Mask, flags
 from unveil.families.gaussian import GaussianParams
 from unveil.families.held import Rule
+from unveil.families.held_covariances import Sharing, fixed_components, picked, stayed
 from unveil.families.held_directions import blocks, covariance_directions, kept_columns, mean_directions
-from unveil.families.held_gaussian import GaussianRule, fixed_components, picked, stayed
+from unveil.families.held_gaussian import GaussianRule
 from unveil.families.held_means import Pull, alive_groups, located
 from unveil.families.student import COLLAPSED, Student, StudentParams
 
@@ -76,7 +77,7 @@ class StudentRule(Rule):
         k, hand = len(params.means), chart.hand  # (k, coordinates): which component has which
         means = mean_directions(self.entries.groups(params.means.shape), chart.chart.roots)
         moving = ~np.any((hand > 0) & self._fixed_dofs(family, k)[:, None], axis=0)
-        scales = covariance_directions(chart.chart.orbit, self._fixed(family, k))
+        scales = covariance_directions(chart.chart.orbit, Sharing(self.scales).groups(family.structure, k))
         return blocks(means, scales, kept_columns(hand.shape[1], moving))
 
     def chosen(self, components: NDArray[np.intp]) -> StudentRule:

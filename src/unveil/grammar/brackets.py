@@ -10,11 +10,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from typing import NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
 
 from unveil.grammar.trees import ESCAPES, Span, Tree
 
@@ -33,15 +30,6 @@ class Bracketed(NamedTuple):
     def from_tree(cls, tree: Tree) -> Bracketed:
         """All constituents of a tree that hold a word."""
         return cls(tree.leaves, tuple(span for span in tree.spans() if span.first < span.last))
-
-    def coded(self, symbols: Sequence[str]) -> NDArray[np.int64]:
-        """Rows first, last, number of the label among `symbols` (-1: none), as charts read them."""
-        number = {symbol: index for index, symbol in enumerate(symbols)}
-        for span in self.spans:
-            if span.label is not None and span.label not in number:
-                raise ValueError(f"labels of brackets must be nonterminals of the grammar; {span.label} is none")
-        rows = [(span.first, span.last, -1 if span.label is None else number[span.label]) for span in self.spans]
-        return np.array(rows, dtype=np.int64).reshape(len(rows), 3)
 
 
 class _Open(NamedTuple):

@@ -22,6 +22,8 @@ def grow_trees(grammar: Grammar, count: int, random: np.random.RandomState) -> l
     >>> from unveil.grammar.growth import grow_trees
     >>> for tree in grow_trees(read_grammar("S -> S S [0.4] | 'a' [0.6]"), 2, np.random.RandomState(6)):
     ...     print(tree)
+    (S a)
+    (S (S a) (S (S (S a) (S a)) (S a)))
     """
     running = _running(grammar)
     return [_grown(grammar.start, running, random) for _ in range(count)]

@@ -1,7 +1,8 @@
-"""Random grammars over given symbols: where inside-outside starts when only the number of symbols is known.
+"""Random grammars over given symbols, as rough as is wanted: something to test, time and play with.
 
 Every symbol may become any two symbols or any word (Lari and Young, 1990). Both kinds of rules have weights drawn from
 a Dirichlet distribution; the first kind has `BRANCHING` of the probability, less than a half, so that derivations end.
+Fits of `PCFG` start from milder ones, see `unveil.estimators.pcfg_starts`.
 """
 
 from __future__ import annotations

@@ -179,11 +179,6 @@ class Grammar:
         return normalised(self.start, rules, self.probabilities[index])
 
     @property
-    def reachable(self) -> frozenset[Nonterminal]:
-        """The nonterminals that occur in some tree from the start, or would if it ever ended."""
-        return _reached(self.start, [rule for rule in self.rules if self.probability(rule) > 0])
-
-    @property
     def is_consistent(self) -> bool:
         """Whether derivations end with probability 1, so that the probabilities of all finite trees sum to 1."""
         from unveil.grammar.consistency import is_consistent

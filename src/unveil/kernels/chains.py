@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.kernels._jit import kernel
+from unveil.kernels._jit import inlined, kernel
 from unveil.kernels.chain_logs import log_filter, log_smooth, steps_of
 from unveil.kernels.chain_sweeps import (
     HARMLESS,
@@ -134,9 +134,12 @@ def _emit_levels(rows: Rows) -> None:
         rows.peaks[level] = emit(rows, level, level)
 
 
-@kernel
+@inlined
 def filter_one(rows: Rows, first: int, length: int, matrices: Matrices, filtering: bool) -> float:
-    """Shares of one chain and its log-likelihood, less that of `last_row`; NaN if it must be done in log space."""
+    """Shares of one chain and its log-likelihood, less that of `last_row`; NaN if it must be done in log space.
+
+    Pasted in, since a kernel of its own would take a second more to compile at the first fit.
+    """
     one: Any = np.intp(1)  # not a literal, for which all that takes it would be compiled once more
     if not len(rows.codes):
         emit(rows, first, one)

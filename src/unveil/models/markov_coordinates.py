@@ -40,7 +40,8 @@ class TableCoordinates:
         self.shape, self.table = table.shape, np.atleast_2d(table)
         positive = self.table > 0
         self.moving = rule.moving(self.table.shape) & positive
-        still = Stochastic(rule.allowed, self.moving, _of_moving(rule, self.moving))
+        allowed = None if rule.allowed is None else np.atleast_2d(rule.allowed)
+        still = Stochastic(allowed, self.moving, _of_moving(rule, self.moving))
         self.layout: Layout = still.layout(self.table)
         self.group = self.layout.group[self.moving]
         self.extra = np.broadcast_to(

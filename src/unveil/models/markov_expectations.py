@@ -5,7 +5,8 @@ the probability of each state at each step under q:
 
     exact      the posterior, by forward and backward recursions (Baum & Welch)
     best       all of q on the likeliest path: Viterbi training (Juang & Rabiner 1990)
-    draws      q(path) = the share of draws from the posterior that fell on it, a distribution like any other
+    draws      q(path) = the share of draws from the posterior that fell on it, a distribution like any other;
+               1,024 of them at most, since every one is a path through all steps
     power      q proportional to p(x, path) ** power: the posterior of scores, starts and transitions to that power
 
 All expectations of log p are linear in counts and posteriors, so F = E_q[log p] + H(q) needs no path but the drawn.
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Random = Callable[[], np.random.Generator]
 SHAKE = 0.3  # standard deviation of what is added to the scores of an infinitely warm q: equal states part again
+MOST_DRAWS = 1 << 10  # of paths
 AT_ONCE = 1 << 20  # steps of drawn paths that are held at a time
 NONE = np.empty(0)
 
@@ -106,7 +108,7 @@ def path_expectation(expectation: Expectation) -> PathExpectation:
     if expectation.best:
         return hard
     if expectation.draws > 0:
-        return partial(sampled, draws=expectation.draws)
+        return partial(sampled, draws=min(expectation.draws, MOST_DRAWS))
     return exact if expectation.power == 1.0 else partial(tempered, power=expectation.power)
 
 
