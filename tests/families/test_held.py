@@ -682,7 +682,7 @@ WRONG: list[tuple[Family, dict[str, Any], str]] = [
     (
         Gaussian(),
         {"rates": FEW},
-        "Gaussian takes means, tied_means, covariances, tied_covariances to hold or tie; got rates",
+        "Gaussian takes means, tied_means, covariances, tied_covariances to .* got rates",
     ),
     (Poisson(), {"tied_rates": TIES[:, :2]}, r"tied_rates must be of the shape of the parameters, \(3, 3\); got"),
     (Categorical((3,)), {"probabilities": FEW[:, :2]}, "probabilities must be of the shape"),

@@ -145,3 +145,19 @@ def test_counts_of_paths() -> None:
     starts, transitions = count_paths(paths, np.array([3, 2]), np.array([2.0, 3.0]), 3)
     np.testing.assert_array_equal(starts, [1 + 1.5 + 1.5, 1, 0])
     np.testing.assert_array_equal(transitions, [[1.5, 1, 1.5], [1, 1, 1], [0, 0, 0]])
+
+
+@pytest.mark.parametrize("k", [1, 3, 5, 17])
+def test_a_sequence_has_the_same_path_alone_and_beside_any_other(k: int) -> None:
+    lengths = np.array([40, 7, 1, 300, 12, 12, 3])
+    scores, start, transition = chain(k, k, int(lengths.sum()))
+    scores[40:47] = -np.inf  # nothing is possible in the second
+    first, steps = np.log(start), np.log(transition)
+    together = np.empty(len(scores), dtype=np.int64)
+    values = best_paths(scores, lengths, first, steps, together)
+    ends = np.cumsum(lengths)
+    for length, end, value in zip(lengths, ends, values, strict=True):
+        alone = np.empty(length, dtype=np.int64)
+        (expected,) = best_paths(scores[end - length : end], [length], first, steps, alone)
+        assert value == expected
+        np.testing.assert_array_equal(together[end - length : end], alone)

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from unveil.core.protocols import Block
 from unveil.grammar import Tree
 from unveil.models.chart_prefix import prefix_probabilities
-from unveil.models.chart_spans import span_posteriors
 from unveil.models.chart_trees import best_trees
 from unveil.models.grammar import GrammarModel, Plan
 from unveil.models.grammar_expectations import log_probabilities
+from unveil.models.grammar_spans import constituents
 
 Floats = NDArray[np.float64]
 
@@ -73,7 +73,7 @@ class SpanPosteriors:
         """(words + 1, words + 1, nonterminals) each."""
         n, marks = self.model.form.n_nonterminals, repeat(None) if block.marks is None else block.marks
         return [
-            np.ascontiguousarray(span_posteriors(self.plan.closed, codes, brackets, self.unknown, n)[:, :, :n])
+            constituents(self.plan.closed, codes, brackets, self.unknown, n)
             for codes, brackets in zip(_sentences(block), marks, strict=False)
         ]
 

@@ -37,7 +37,7 @@ def best_paths(scores: Floats, lengths: Any, log_start: Floats, log_transition: 
     bounds = np.concatenate([[0], np.cumsum(np.asarray(lengths, dtype=np.intp))])
     square = np.full((width, width), -np.inf)
     square[:k, :k] = log_transition
-    reach, found = np.empty(int(np.diff(bounds).max(initial=0)) * width), np.empty(len(bounds) - 1)
+    reach, found = np.empty(2 * int(np.diff(bounds).max(initial=0)) * width), np.empty(len(bounds) - 1)
     matrices = (square.ravel(), square.T.ravel(), np.array(log_start, dtype=np.float64))
     _best_paths(flat("scores", scores), bounds, matrices, width, reach, out, found)
     return found
@@ -47,24 +47,41 @@ def best_paths(scores: Floats, lengths: Any, log_start: Floats, log_transition: 
 def _best_paths(
     scores: Floats, bounds: Any, matrices: Any, width: int, reach: Floats, out: Ints, found: Floats
 ) -> None:
+    """Two sequences at a time: a step waits for the one before, and the other sequence fills the wait."""
     forward, turned, log_start = matrices
-    k, none = len(log_start), np.zeros(width)
-    for number in range(len(bounds) - 1):
-        first, n = bounds[number], bounds[number + 1] - bounds[number]
+    k, half, none = len(log_start), len(reach) // 2, np.zeros(width)
+    for number in range(0, len(bounds) - 1, 2):
+        first, middle = bounds[number], bounds[number + 1]
+        last = bounds[number + 2] if number + 2 < len(bounds) else middle
+        n, m = middle - first, last - middle
         for j in range(width):
             reach[j] = log_start[j] + scores[first * k + j] if j < k else -np.inf
-        offset = 0.0
-        for t in range(1, n):
-            relax(reach, (t - 1) * width, forward, width, scores, (first + t) * k, k, t * width)
+            reach[half + j] = log_start[j] + scores[middle * k + j] if j < k and m > 0 else -np.inf
+        offset = other = 0.0
+        for t in range(1, max(n, m)):
+            if t < n:
+                relax(reach, (t - 1) * width, forward, width, scores, (first + t) * k, k, t * width)
+            if t < m:
+                relax(reach, half + (t - 1) * width, forward, width, scores, (middle + t) * k, k, half + t * width)
             if t % EVERY == 0:
-                offset += _lower(reach, t * width, k)
+                offset += _lower(reach, t * width, k) if t < n else 0.0
+                other += _lower(reach, half + t * width, k) if t < m else 0.0
         state = locate(reach, (n - 1) * width, none, 0, width)
         found[number] = reach[(n - 1) * width + state] + offset
-        possible = found[number] > -np.inf
-        for t in range(n - 1, -1, -1):
-            out[first + t] = state if possible else 0
-            if t > 0 and possible:
-                state = locate(reach, (t - 1) * width, turned, state * width, width)
+        possible, ahead, likely = found[number] > -np.inf, 0, False
+        if m > 0:
+            ahead = locate(reach, half + (m - 1) * width, none, 0, width)
+            found[number + 1] = reach[half + (m - 1) * width + ahead] + other
+            likely = found[number + 1] > -np.inf
+        for t in range(max(n, m) - 1, -1, -1):
+            if t < n:
+                out[first + t] = state if possible else 0
+                if t > 0 and possible:
+                    state = locate(reach, (t - 1) * width, turned, state * width, width)
+            if t < m:
+                out[middle + t] = ahead if likely else 0
+                if t > 0 and likely:
+                    ahead = locate(reach, half + (t - 1) * width, turned, ahead * width, width)
 
 
 @kernel
