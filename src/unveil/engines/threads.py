@@ -27,7 +27,8 @@ from unveil.kernels.blas import single_threaded_blas
 AHEAD = 2  # blocks in flight per worker: enough to keep it busy, few enough to bound the memory of a stream
 QUICK = 2.5e-4  # seconds of a block below which threads wait longer for the interpreter's lock than they work
 LONG_RUN = 8  # partitions in a run of a thread that works alone: their statistics are all held until they are added
-RUNS = 2  # runs of partitions per worker, where any thread can reach any row: enough to even out their load
+RUNS = 2  # runs of partitions per worker, where any thread can reach any row, and more of them,
+LONG = 1e-3  # seconds, where a run would last longer than this: enough to even out their load
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ class Threads:
         total, seconds, blocks = TreeSum(), 0.0, 0
         with single_threaded_blas():
             for sums, fresh, spent, count in self._results(
-                partial(_reduce, step, memos), source, partitions, alone=memos.pace < QUICK
+                partial(_reduce, step, memos), source, partitions, memos.pace
             ):
                 memos.update(fresh)
                 seconds, blocks = seconds + spent, blocks + count
@@ -94,15 +95,16 @@ class Threads:
         task: Callable[[int, Iterable[Block]], Any],
         source: Source,
         partitions: Sequence[int] | None,
-        alone: bool = False,
+        pace: float = math.inf,
     ) -> Iterator[Any]:
         """What `task` makes of runs of blocks, in order; it is told how many blocks came before.
 
-        If `alone`, this thread does it all, unless blocks have to be read.
+        Where the `pace` of the pass before, seconds per block, is quick, this thread does it all, unless blocks have to
+        be read.
         """
-        alone = (alone or self.count == 1) and getattr(source, "random_access", False)
+        alone = (pace < QUICK or self.count == 1) and getattr(source, "random_access", False)
         if getattr(source, "random_access", False):
-            runs, width = self._runs(source, partitions, alone), 2 * RUNS * self.count
+            runs, width = self._runs(source, partitions, alone, pace), 2 * RUNS * self.count
         else:
             runs, width = ((place, [block]) for place, block in enumerate(source.read(partitions))), AHEAD * self.count
         head = list(islice(runs, 2))  # a single run needs no pool
@@ -121,12 +123,14 @@ class Threads:
             yield result
 
     def _runs(
-        self, source: Source, partitions: Sequence[int] | None, alone: bool
+        self, source: Source, partitions: Sequence[int] | None, alone: bool, pace: float
     ) -> Iterator[tuple[int, Iterable[Block]]]:
         """Rows that any thread can reach: neighbours travel together, so that there is little to hand out."""
         every = range(count_of(source)) if partitions is None else partitions
         fair = max(min(len(every), LONG_RUN) if alone else len(every) // (RUNS * self.count), 1)
         size = 1 << (fair.bit_length() - 1)  # a power of two, so that a run is a subtree of the sum
+        while not alone and size > 1 and size * pace > LONG:
+            size //= 2
         return ((first, _Lazy(source, every[first : first + size])) for first in range(0, len(every), size))
 
 

@@ -17,7 +17,8 @@ from unveil.core.partition import bounds_of, count_of, partition_rows, width_of
 from unveil.core.protocols import Block, Source
 from unveil.sources.weighted import checked_weights
 
-ENOUGH = 2048  # rows of a partition: a sequence takes much more work per row than a row of a table does
+ENOUGH, PLENTY = 2048, 8192  # rows of a partition at least: a sequence takes much more work than a row of a table
+MANY = 32  # partitions, where there are that many with enough rows
 
 
 @final
@@ -34,8 +35,8 @@ class Sequences:
         How often each sequence counts.
     marks : sequence of length n_sequences, optional
         What else is known of each sequence; blocks carry it along.
-    enough : int, default=2048
-        Rows that a partition has at least, the last aside.
+    enough : int, optional
+        Rows that a partition has at least, the last aside; by default 2048 to 8192, by the number of rows.
 
     Examples
     --------
@@ -52,7 +53,7 @@ class Sequences:
         lengths: ArrayLike,
         sequence_weights: ArrayLike | None = None,
         marks: Sequence[Any] | None = None,
-        enough: int = ENOUGH,
+        enough: int | None = None,
     ) -> None:
         self.source = source
         self.lengths = checked_lengths(lengths, source.n_rows)
@@ -64,7 +65,8 @@ class Sequences:
         if marks is not None and len(marks) != self.n_sequences:
             raise ValueError(f"marks must have one entry for each of {self.n_sequences} sequences, got {len(marks)}")
         self.marks = marks
-        self._firsts = _runs(self.lengths, min(enough, partition_rows(width_of(source))))
+        fair = min(max(source.n_rows // MANY, ENOUGH), PLENTY)
+        self._firsts = _runs(self.lengths, min(enough or fair, partition_rows(width_of(source))))
         starts = np.concatenate([[0], np.cumsum(self.lengths)])
         self.cuts: NDArray[np.intp] = starts[self._firsts]
 
