@@ -49,6 +49,17 @@ def test_several_starts_leave_the_saddle():
     assert np.ptp(heights) < 1.0
 
 
+def test_a_chain_that_is_annealed_does_not_melt():
+    honest = CategoricalHMM(2)
+    honest.startprob_, honest.transmat_ = np.array([0.5, 0.5]), np.array([[0.95, 0.05], [0.1, 0.9]])
+    honest.emissionprob_ = np.array([[1 / 6] * 6, [0.1] * 5 + [0.5]])
+    X = [honest.sample(300, random_state=seed)[0] for seed in range(6)]
+    given = {"startprob_init": [0.5, 0.5], "transmat_init": honest.transmat_, "emissionprob_init": honest.emissionprob_}
+    exact, annealed = (CategoricalHMM(2, expectation=word, **given).fit(X) for word in ("exact", "annealed"))
+    assert annealed.converged_
+    assert annealed.score(X) == pytest.approx(exact.score(X), abs=0.2)
+
+
 def test_healthy_or_feverish():
     model = CategoricalHMM(2)
     model.startprob_, model.transmat_ = [0.6, 0.4], [[0.7, 0.3], [0.4, 0.6]]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tests.kernels.test_chains import chain
 from unveil.kernels import chain_long
 from unveil.kernels.chain_long import CHUNK, PIECE, SPLIT, smooth_long
-from unveil.kernels.chains import smooth
+from unveil.kernels.chains import smooth, smooth_coded
 
 Floats = NDArray[np.float64]
 
@@ -110,3 +110,28 @@ def test_a_million_steps() -> None:
 
 def test_sizes_fit() -> None:
     assert PIECE < CHUNK // 2 < SPLIT
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("k", [1, 3, 16])
+@pytest.mark.parametrize("n", [1, 769, 3000])
+@pytest.mark.parametrize("zeros", [False, True])
+def test_codes_of_levels(k: int, n: int, zeros: bool) -> None:
+    """Steps that show one of few levels, some of them missing, some levels impossible in some states."""
+    random = np.random.default_rng(n + k)
+    levels = np.ascontiguousarray(np.log(random.dirichlet(np.ones(6), k).T))
+    if zeros:
+        levels[0, : k - 1] = -np.inf
+        levels[1, 1:] = -np.inf
+    _, start, transition = chain(n, k, 1)
+    transition = 0.9 * transition + 0.1 / k
+    codes = random.integers(-1, 6, n)
+    whole, out, other = (np.empty((n, k)) for _ in range(3))
+    truth = smooth_coded(codes, levels, np.array([n]), start, transition, np.array([2.0]), whole)
+    found = smooth_long(levels, start, transition, 2.0, out, plain, codes)
+    assert found[0] == pytest.approx(truth[0][0], rel=1e-12)
+    np.testing.assert_allclose(out, whole, rtol=1e-10, atol=1e-13)
+    np.testing.assert_allclose(found[2], truth[2], rtol=1e-10, atol=1e-10)
+    again = smooth_long(levels, start, transition, 2.0, other, threaded, codes)
+    np.testing.assert_array_equal(other, out)
+    np.testing.assert_array_equal(again[2], found[2])

@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from unveil.core.protocols import Source
 from unveil.estimators.columns import Column
 from unveil.estimators.hmm import HMMEstimator
-from unveil.estimators.hmm_masks import table_of
+from unveil.estimators.hmm_masks import table_of, tied_entries
 from unveil.estimators.hmm_model import Tables
 from unveil.estimators.table import as_source
 from unveil.estimators.tabular import MANY, Tabular
@@ -43,7 +43,8 @@ class CategoricalHMM(Tabular, HMMEstimator):
     startprob_init, transmat_init : array-like, optional
         As in :class:`unveil.GaussianHMM`.
     emissionprob_init : array-like of shape (n_components, n_symbols), optional
-        Probabilities of the symbols to start from; for several columns side by side, in the order of `categories_`.
+        Probabilities of the symbols to start from; for several columns side by side, in the order of `categories_`. One
+        of 0 stays 0, unless `emissionprob_prior` is above 1.
     startprob_prior, transmat_prior : float or array-like, optional
         As in :class:`unveil.GaussianHMM`.
     emissionprob_prior : float, optional
@@ -220,7 +221,32 @@ schedule, expectation
             raise ValueError(f"emissionprob_init must have shape {wanted}, got {table.shape}")
         columns = np.split(table, ends, axis=1)
         checked = [table_of("emissionprob_init", column, column.shape) for column in columns]
-        return {"emissionprob": _kept_off_zero(checked)}
+        return {"emissionprob": self._off_zero(checked)}
+
+    def _kept(self, name: str, shape: tuple[int, ...]) -> Any:
+        """What is fixed, and probabilities of 0 that were given: EM could not leave them either."""
+        fixed, labels = super()._kept(name, shape), tied_entries(self.tied, name, shape)
+        never = np.zeros(shape, dtype=np.bool_) if self._is_pulled() else self._ruled_out(shape)
+        if labels is not None:
+            never &= labels < 0
+        return (never if fixed is None else fixed | never) if never.any() else fixed
+
+    def _ruled_out(self, shape: tuple[int, ...]) -> NDArray[np.bool_]:
+        """Symbols that a table given as a start, or set by hand for a warm one, says to be impossible in a state."""
+        table: Any = self.emissionprob_init
+        if table is None and self.warm_start and hasattr(self, "emissionprob_"):
+            table = np.concatenate(self._tables(), axis=1)
+        found = np.equal(table, 0) if np.shape(table) == shape else np.zeros(shape)
+        return np.asarray(found, dtype=np.bool_)
+
+    def _is_pulled(self) -> bool:
+        """Whether a prior keeps all probabilities above 0."""
+        return self.emissionprob_prior is not None and self.emissionprob_prior > 1
+
+    def _off_zero(self, tables: list[Any]) -> Floats:
+        """Tables side by side."""
+        joined = np.concatenate(tables, axis=1)
+        return np.maximum(joined, FLOOR) if self._is_pulled() else joined
 
     def _placed(self, emissions: Any, given: Tables) -> Any:
         return emissions if given["emissionprob"] is None else CategoricalParams(given["emissionprob"])
@@ -231,7 +257,7 @@ schedule, expectation
 
     def _recall(self, shift: Floats) -> Any:
         tables = [table_of("emissionprob_", table, table.shape) for table in self._tables()]
-        return CategoricalParams(_kept_off_zero(tables))
+        return CategoricalParams(self._off_zero(tables))
 
     def _shift(self) -> Floats:
         return np.zeros(len(self._tables()))
@@ -243,11 +269,6 @@ schedule, expectation
         tags = super().__sklearn_tags__()
         tags.input_tags.string = tags.input_tags.categorical = True
         return tags
-
-
-def _kept_off_zero(tables: list[Any]) -> Floats:
-    """Tables side by side, with no symbol ruled out for good."""
-    return np.maximum(np.concatenate(tables, axis=1), FLOOR)
 
 
 def _distinct(source: Source) -> list[NDArray[Any]]:

@@ -268,14 +268,7 @@ class Density:
         return chosen
 
     def _column(self, name: Any) -> int:
-        names = list(getattr(self, "feature_names_in_", ()))
-        count = self.n_features_in_  # type: ignore[attr-defined]
-        if isinstance(name, str) and name in names:
-            return names.index(name)
-        if isinstance(name, Integral) and -count <= int(name) < count:
-            return int(name) % count
-        taken = f"a name of {names} or a number" if names else "a number"
-        raise ValueError(f"no column {name!r}: {taken} below {count} is taken")
+        return column_number(self, name)
 
     def standard_errors(
         self, X: Any, sample_weight: Any = None, *, n_bootstrap: int = 100, random_state: Any = None
@@ -297,3 +290,15 @@ class Density:
         from unveil.estimators.bootstrap import bootstrap
 
         return bootstrap(self, X, sample_weight, n_bootstrap, random_state).standard_errors()
+
+
+def column_number(estimator: Any, name: Any) -> int:
+    """The number of a column of a fitted estimator, by its name or its number."""
+    names = list(getattr(estimator, "feature_names_in_", ()))
+    count = estimator.n_features_in_
+    if isinstance(name, str) and name in names:
+        return names.index(name)
+    if isinstance(name, Integral) and -count <= int(name) < count:
+        return int(name) % count
+    taken = f"a name of {names} or a number" if names else "a number"
+    raise ValueError(f"no column {name!r}: {taken} below {count} is taken")

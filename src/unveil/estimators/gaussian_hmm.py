@@ -76,6 +76,7 @@ class GaussianHMM(HMMEstimator):
         What `predict` and `decode` go by: the likeliest path, or the likeliest state of each step.
     random_state, warm_start, verbose, verbose_interval, engine, schedule, expectation
         As in :class:`unveil.GaussianMixture`. A warm start goes on from the attributes, also from those set by hand.
+        "annealed" starts at 0.85 here: at 0.6 the states of a chain may melt into one, and hardly part again.
 
     Attributes
     ----------
@@ -261,6 +262,8 @@ class GaussianHMM(HMMEstimator):
             masks["covariances"] = self._kept_covariances(fixed["covars"])
         if "covars" in tied:
             masks["tied_covariances"] = tied["covars"].ravel()
+            if "covars" in fixed and np.any(masks["covariances"] & (masks["tied_covariances"] >= 0)):
+                raise ValueError("tied['covars'] must be -1 where fixed['covars'] is True")
         if self.n_mix == 1:
             return hold(family, **masks)
         return hold(family, parts=masks, weights=fixed.get("weights"), tied_weights=tied.get("weights"))

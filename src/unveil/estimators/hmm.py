@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Integral, Real
 from typing import Any
@@ -23,7 +23,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from unveil.core.fit import BoundChange, ExpectationStep, Parts, best_of, check_allowed, fit
 from unveil.core.protocols import Schedule, Source
-from unveil.core.result import Fit
+from unveil.core.result import Fit, State
 from unveil.core.statistics import Statistics
 from unveil.estimators.base import Iterative, engine_for, seed_of
 from unveil.estimators.chain import Chain
@@ -56,7 +56,7 @@ from unveil.estimators.registry import EXPECTATIONS, SCHEDULES, resolve
 from unveil.estimators.sequences import as_sequences, handed, joined_weights, lengths_of, rows_of
 from unveil.estimators.streaming import Stream, feed, resumable
 from unveil.estimators.table import as_source, frame_of
-from unveil.expectations import Exact
+from unveil.expectations import Annealed, Exact
 from unveil.families.held import Held
 from unveil.kernels.blas import single_threaded_blas
 from unveil.models.markov import HiddenMarkov, MarkovParams
@@ -64,6 +64,18 @@ from unveil.schedules import Batch
 from unveil.sources.sequences import Sequences
 
 Floats = NDArray[np.float64]
+COOLER = {"annealed": Annealed(0.85)}  # what a word means for chains: neighbours count too, so states melt sooner
+ZEROS = "see transitions, startprob_init, transmat_init and what is given of the emissions"
+
+
+@dataclass(frozen=True)
+class PossibleChange(BoundChange):
+    """Stop as ever, and where nothing can come of going on: a chain that is impossible stays so."""
+
+    def __call__(self, before: State, after: State) -> bool:
+        """Whether to stop."""
+        never = before.record.log_likelihood == after.record.log_likelihood == -np.inf
+        return never or super().__call__(before, after)
 
 
 class HMMEstimator(Savable, Iterative, Modelled, Chain, DensityMixin, BaseEstimator):
@@ -196,13 +208,16 @@ class HMMEstimator(Savable, Iterative, Modelled, Chain, DensityMixin, BaseEstima
 
     def _parts(self, model: HiddenMarkov, source: Sequences) -> Parts:
         schedule: Schedule = resolve("schedule", self.schedule, SCHEDULES, "sweep")
+        asked = (
+            COOLER.get(self.expectation, self.expectation) if isinstance(self.expectation, str) else self.expectation
+        )
         return Parts(
             model.suited_to(source.n_rows),
             source,
-            resolve("expectation", self.expectation, EXPECTATIONS, "responsibilities"),
+            resolve("expectation", asked, EXPECTATIONS, "responsibilities"),
             schedule,
             engine_for(self.engine, source),
-            BoundChange(self.tol),
+            PossibleChange(self.tol),
             self.max_iter,
             self.random_seed_,
             self._callbacks_for(source, self.verbose_interval),
@@ -219,6 +234,8 @@ class HMMEstimator(Savable, Iterative, Modelled, Chain, DensityMixin, BaseEstima
         check_allowed(parts)  # before any start is run
         begin = self._start_params(model, source) if recalled is None else iter([recalled])
         outcome = best_of((partial(fit, parts, params) for params in begin), partial(supported, model))
+        if outcome.history and outcome.history[-1].log_likelihood == -np.inf:
+            raise ValueError(f"X holds a sequence that has no chance, since probabilities of 0 rule it out: {ZEROS}")
         if recalled is None and self._starts_short(model.shift):
             outcome = outcome.noting("tried", self._search().total(self.n_components, self.n_init))
         kept = recalled is not None or self._keeps_order() or not outcome.history
@@ -327,7 +344,8 @@ class HMMEstimator(Savable, Iterative, Modelled, Chain, DensityMixin, BaseEstima
         self.lower_bounds_ = [record.objective / record.weight for record in outcome.history]
         self.lower_bound_ = self.lower_bounds_[-1] if self.lower_bounds_ else -np.inf
         visits = occupancy(stream.latest)[order] if outcome.history else None
-        self.occupancy_ = np.full(len(order), np.nan) if visits is None else visits / visits.sum()
+        counted = visits if visits is not None and visits.any() else np.full(len(order), np.nan)
+        self.occupancy_ = counted / counted.sum()
         self._report(outcome, visits, figures)
 
     def _excuse(self) -> str | None:

@@ -72,10 +72,10 @@ def fixed_entries(fixed: Any, name: str, shape: tuple[int, ...]) -> Mask | None:
     A mask may have one entry for each state in place of the whole shape.
     """
     given = (fixed or {}).get(name)
-    if given is None or given is False:
+    if given is None:
         return None
-    if given is True:
-        return np.ones(shape, dtype=np.bool_)
+    if isinstance(given, bool | np.bool_):
+        return np.ones(shape, dtype=np.bool_) if given else None
     mask = _spread(f"fixed[{name!r}]", given, shape)
     if mask.dtype.kind != "b":
         raise ValueError(f"fixed[{name!r}] must be True or a boolean array of shape {shape}, got one of {mask.dtype}")

@@ -58,6 +58,10 @@ class Modelled(ABC):
     def _shapes(self) -> dict[str, tuple[int, ...]]:
         """Shapes of the parameters of the emissions, by name."""
 
+    def _kept(self, name: str, shape: tuple[int, ...]) -> Any:
+        """Which entries of a parameter of the emissions stay where they are; None where none does."""
+        return fixed_entries(self.fixed, name, shape)
+
     def _tied_shapes(self) -> dict[str, tuple[int, ...]]:
         """Shapes of the labels that tie them."""
         return self._shapes()
@@ -107,16 +111,20 @@ class Modelled(ABC):
         check_names("tied", self.tied, known)
         stands = self.warm_start and self.__sklearn_is_fitted__() and len(self.startprob_) == self.n_components
         for name in () if stands else self.fixed or ():
-            if getattr(self, f"{name}_init", None) is None and self.fixed[name] is not False:
+            given = self.fixed[name]
+            if getattr(self, f"{name}_init", None) is None and given is not None and np.any(given):
                 raise ValueError(f"fixed names {name!r}, which needs {name}_init: the values at which it stays")
 
     def _family(self, shift: Floats | None = None) -> Family:
         """The family, with what is fixed or tied of it."""
         shapes, labels = self._shapes(), self._tied_shapes()
-        fixed = {name: fixed_entries(self.fixed, name, shapes[name]) for name in self._emissions}
-        tied = {name: tied_entries(self.tied, name, labels[name]) for name in self._emissions}
-        fixed = {name: mask for name, mask in fixed.items() if mask is not None}
-        tied = {name: one for name, one in tied.items() if one is not None}
+        kept = {name: self._kept(name, shapes[name]) for name in self._emissions}
+        ties = {name: tied_entries(self.tied, name, labels[name]) for name in self._emissions}
+        fixed = {name: mask for name, mask in kept.items() if mask is not None}
+        tied = {name: one for name, one in ties.items() if one is not None}
+        for name, one in tied.items():
+            if name in fixed and np.shape(fixed[name]) == one.shape and np.any(fixed[name] & (one >= 0)):
+                raise ValueError(f"tied[{name!r}] must be -1 where fixed[{name!r}] is True")
         bare = self._bare_family(shift)
         return self._held(bare, fixed, tied) if fixed or tied else bare
 

@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import Interval, StrOptions
 
-from unveil.estimators.density import Density
 from unveil.estimators.gaussian_mixture import held_by
 from unveil.estimators.hmm import HMMEstimator
 from unveil.estimators.hmm_model import Tables
-from unveil.estimators.mixed_mixture import OWN, MixedMixture
-from unveil.estimators.registry import PARTS, STRUCTURES
-from unveil.estimators.tabular import Tabular
+from unveil.estimators.mixed import MIXED, Mixed
 from unveil.families.base import Family
-from unveil.families.gaussian import Gaussian
 from unveil.families.product import Product
-from unveil.storage.parts import Parts
 
 Floats = NDArray[np.float64]
 
 
-class MixedHMM(Tabular, HMMEstimator):
+class MixedHMM(Mixed, HMMEstimator):
     """Hidden Markov model of columns of different kinds, independent given the state, fitted by EM (Baum-Welch).
 
     Missing steps and cells are taken where all families do.
@@ -44,7 +37,8 @@ class MixedHMM(Tabular, HMMEstimator):
     handle_unknown : {"missing", "error"}, default="missing"
         What becomes of a category that was not there at fit time: a missing cell, or an error.
     transitions, fixed, tied
-        As in :class:`unveil.GaussianHMM`; parameters are "startprob" and "transmat".
+        As in :class:`unveil.GaussianHMM`; parameters are "startprob" and "transmat". Those of the emissions are all
+        free: their columns are of many kinds, which have no names in common.
     startprob_init, transmat_init, startprob_prior, transmat_prior : optional
         As in :class:`unveil.GaussianHMM`.
     tol, max_iter, n_init, init_params, algorithm, random_state, warm_start, verbose, verbose_interval, engine, \
@@ -69,12 +63,7 @@ schedule, expectation
     (['number', 'category'], [0, 1])
     """
 
-    _parameter_constraints = HMMEstimator._parameter_constraints | {
-        "families": [StrOptions({"auto"}), dict, list, tuple, Family],
-        "covariance_type": [StrOptions(set(STRUCTURES))],
-        "reg_covar": [Interval(Real, 0.0, None, closed="left")],
-        "handle_unknown": [StrOptions({"missing", "error"})],
-    }
+    _parameter_constraints = HMMEstimator._parameter_constraints | MIXED
     _shown = ("params_", "frame_")
 
     def __init__(
@@ -130,15 +119,6 @@ schedule, expectation
         self.schedule = schedule
         self.expectation = expectation
 
-    # -- which family for which columns: as in the mixture of the same words -------------------------------------------
-
-    _asked = MixedMixture._asked
-    _kinds_for = MixedMixture._kinds_for
-    _made = MixedMixture._made
-    _product = MixedMixture._family
-    _takes_missing = MixedMixture._takes_missing
-    _column = Density._column
-
     def _bare_family(self, shift: Floats | None = None) -> Product:
         return self._product()
 
@@ -154,67 +134,14 @@ schedule, expectation
     def _placed(self, emissions: Any, given: Tables) -> Any:
         return emissions
 
-    # -- parameters ----------------------------------------------------------------------------------------------------
-
     def _show(self, emissions: Any, shift: Floats) -> None:
-        self.frame_ = shift
-        self.params_ = emissions
-
-    @property
-    def components_(self) -> list[tuple[Any, tuple[int, ...], Any]]:
-        """What each group of columns is, its columns, and its parameters."""
-        described = []
-        for (family, columns), params in zip(self._product().parts, self.params_.parts, strict=True):
-            kind = self.kinds_[columns[0]]
-            located = family.located(params, self.frame_[list(columns)])
-            described.append((family if kind == OWN else kind, columns, located))
-        return described
-
-    @property
-    def means_(self) -> Floats:
-        """Expected value of each column in each state; NaN for categories."""
-        return self._product().means(self.params_) + self.frame_
+        self._show_groups(emissions, shift)
 
     def _recall(self, shift: Floats) -> Any:
-        return self._product().located(self.params_, self.frame_ - shift)
-
-    def _shift(self) -> Floats:
-        return self.frame_
+        return self._recall_groups(shift)
 
     def _suits(self, emissions: Any) -> bool:
-        parts = self._product().parts
-        return len(parts) == len(emissions.parts) and all(
-            _fits(family, own, len(columns)) for (family, columns), own in zip(parts, emissions.parts, strict=True)
-        )
+        return self._groups_suit(emissions)
 
     def _excuse(self) -> str | None:
         return super()._excuse() or held_by(self.reg_covar, self._product(), self.params_)
-
-    def save(self, path: Any) -> None:
-        """Write the fitted estimator to a file that `unveil.load` reads; one with families of your own can be pickled.
-
-        Parameters
-        ----------
-        path : path
-            The file; it appears whole or not at all, in place of one that may be there.
-        """
-        try:
-            Parts(PARTS).encode(self.families, "families", {})
-        except TypeError as error:
-            raise TypeError(
-                f"a model file holds no code, so families of your own are not stored ({error}): pickle it"
-            ) from None
-        super().save(path)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.string = tags.input_tags.categorical = True
-        return tags
-
-
-def _fits(family: Family, params: Any, n_columns: int) -> bool:
-    """Whether the covariances of a group of numbers are of the structure that is asked for."""
-    if not isinstance(family, Gaussian):
-        return True
-    shape: tuple[int, ...] = params.covariances.shape
-    return shape == family.structure.shape(len(params.means), n_columns)

@@ -23,6 +23,8 @@ from unveil.core.result import Fit, Status
 from unveil.core.statistics import Statistics
 from unveil.engines.threads import Threads
 from unveil.expectations import Exact, Hard
+from unveil.families.compound import Compound
+from unveil.families.wrapped import unwrapped
 from unveil.models.choice import choose
 from unveil.models.kmeans import AssignmentsFixed, Centres, KMeans
 from unveil.models.mixture import Mixture, MixtureParams
@@ -244,18 +246,21 @@ def _standing(model: Mixture, runs: list[Fit]) -> list[tuple[bool, float]]:
     highest run is often such a spike. Where most starts end in one, it is the data that are so, and it counts for
     nothing.
     """
-    spikes = [_spiked(model.family, run.params.components) for run in runs]
+    spikes = [spiked(model.family, run.params.components) for run in runs]
     by_nature = 2 * sum(spikes) > len(spikes)
     heights = [float(np.nan_to_num(run.objective, nan=-np.inf)) for run in runs]
     sound = [supported(model, run) and (by_nature or not spike) for run, spike in zip(runs, spikes, strict=True)]
     return list(zip(sound, heights, strict=True))
 
 
-def _spiked(family: Any, components: Any) -> bool:
+def spiked(family: Any, components: Any) -> bool:
     """Whether a component has, in some direction, little more variance than was added to it."""
+    family = unwrapped(family)
+    if isinstance(family, Compound):
+        return spiked(family.family, components.parts)
     parts = getattr(family, "parts", None)  # columns of several kinds: each has a family of its own
     if parts is not None:
-        return any(_spiked(one, own) for (one, _), own in zip(parts, components.parts, strict=True))
+        return any(spiked(one, own) for (one, _), own in zip(parts, components.parts, strict=True))
     smallest = family.health(components).get("smallest_eigenvalue")
     if smallest is None:
         return False

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 from unveil.families.base import Floats
 from unveil.families.categorical import FLOOR, Categorical, CategoricalParams
-from unveil.families.entries import Entries, Labels, renumbered, spread_out
+from unveil.families.entries import Entries, Labels, Mask, renumbered, spread_out
 from unveil.families.held import Rule
 from unveil.families.simplex import bound_rows, free_directions, likeliest
 
@@ -57,10 +57,13 @@ class LevelRule(Rule):
         return sum(free_directions(renumbered(groups[:, place])) for place in places(family))
 
     def directions(self, family: Categorical, params: CategoricalParams, chart: Any) -> csr_array:
-        """Logarithms move together: right where all of a column is held or free, and tied to columns alike."""
+        """Logarithms move together: right where all of a column is held or free, and tied to columns alike.
+
+        A level that is held at 0 has no part in its column.
+        """
         groups = self._groups(family, len(params.probabilities))
         for place in places(family):
-            linear(groups[:, place], "probabilities")
+            linear(groups[:, place], "probabilities", (groups < 0)[:, place] & (params.probabilities[:, place] == 0))
         return spread_out(groups)
 
     def chosen(self, components: NDArray[np.intp]) -> LevelRule:
@@ -72,9 +75,9 @@ class LevelRule(Rule):
         return self.entries.groups((n_components, sum(family.levels)), family.owners(len(family.levels)))
 
 
-def linear(groups: Labels, name: str) -> None:
+def linear(groups: Labels, name: str, absent: Mask | bool = False) -> None:
     """Raise a TypeError where softmax does not keep what is held and tied in rows of probabilities."""
-    partly = np.any(groups < 0, axis=1) & np.any(groups >= 0, axis=1)
+    partly = np.any((groups < 0) & ~np.asarray(absent), axis=1) & np.any(groups >= 0, axis=1)
     if partly.any() or any(np.any(bound.times != bound.times[0]) for bound in bound_rows(groups)):
         raise TypeError(
             f"{name} of which only some of a row are held, or tied to rows unlike them, have no unconstrained "

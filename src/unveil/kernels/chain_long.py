@@ -33,7 +33,7 @@ from unveil.kernels.chain_sweeps import (
     log_scales,
     loss,
 )
-from unveil.kernels.chains import NO_CODES, room, smooth_in_logs
+from unveil.kernels.chains import NO_CODES, room, smooth_in_logs, with_missing
 
 Floats = NDArray[np.float64]
 CHUNK = 16384  # steps
@@ -49,17 +49,20 @@ def smooth_long(
     weight: float,
     out: Floats,
     share: Callable[[Callable[[Any], Any], Any], list[Any]],
+    codes: Any = None,
 ) -> tuple[float, Floats, Floats]:
     """Log-likelihood, expected starts (K,) and transitions (K, K) of one chain; posteriors times `weight` into `out`.
 
     As `unveil.kernels.chains.smooth` for one sequence of any length; `share(function, items)` maps a function over
-    chunks, side by side or not.
+    chunks, side by side or not. With `codes` (steps,), `scores` are those of levels, as for `smooth_coded`.
     """
     chain, weight = Chain(start, transition), float(weight)
-    sweep = _Sweep(chain, room(chain, scores, NO_CODES, len(scores)), len(scores))
+    scores, codes = (scores, NO_CODES) if codes is None else with_missing(scores, codes)
+    sweep = _Sweep(chain, room(chain, scores, codes, len(out)), len(out))
     log_likelihood = sweep.there(share)
     if log_likelihood == -np.inf:  # no share is left, or one may be missing: log space tells
         starts, transitions = np.zeros(chain.n_states), np.zeros(chain.transition.shape)
+        scores = scores[codes] if len(codes) else scores
         return smooth_in_logs(chain, scores, weight, out, starts, transitions), starts, transitions
     products = sweep.back(share, weight, flat("out", out))
     square = products.reshape(chain.width, chain.width)[: chain.n_states, : chain.n_states]
@@ -106,6 +109,11 @@ class _Sweep:
         """A line of a flat table."""
         return table[number * self.rows.width : (number + 1) * self.rows.width]
 
+    def emissions(self, number: int) -> Floats:
+        """The emissions of a row; of its level, where there are codes."""
+        codes = self.rows.codes
+        return self.row(self.rows.emissions, int(codes[number - 1]) if len(codes) else number)
+
     def there(self, share: Any, filtering: bool = False) -> float:
         """All of `shares`; the log-likelihood, minus infinity if it takes log space."""
         guesses = share(self.guess, self.chunks)
@@ -121,11 +129,12 @@ class _Sweep:
     def guess(self, chunk: tuple[int, int]) -> tuple[float, bool]:
         """Sweep a chunk from what its first step says; the sum of its peaks, and whether shares were lost."""
         begin, end = chunk
-        peak, lost = emit(self.rows, begin, begin + 1), False
+        coded, lost = len(self.rows.codes) > 0, False
+        peak = float(self.rows.peaks[self.rows.codes[begin]]) if coded else emit(self.rows, begin, begin + 1)
         if begin == 0:
-            peak, lost = first_row(self.rows, 0, self.chain.log_start)
+            peak, lost = first_row(self.rows, int(self.rows.codes[0]) if coded else 0, self.chain.log_start)
         else:
-            emissions = self.row(self.rows.emissions, begin + 1)
+            emissions = self.emissions(begin + 1)
             self.row(self.rows.shares, begin + 1)[:] = emissions
             self.rows.inverses[begin + 1] = 1.0 / max(emissions.sum(), 1.0)
         if peak == -np.inf:
@@ -187,7 +196,7 @@ class _Sweep:
             last_row(self.rows, 0, end, weight, ahead, out)
             return _Half(ahead, ahead, self.pull(first, end, weight, ahead, out))
         future = weight / self.row(self.rows.shares, end).sum()
-        ahead[:] = self.row(self.rows.emissions, end) * (self.rows.inverses[end - 1] * future)
+        ahead[:] = self.emissions(end) * (self.rows.inverses[end - 1] * future)
         self.pull(middle := max(end - PIECE, first), end, weight, ahead, out)
         at_middle = ahead.copy()
         return _Half(at_middle, ahead, self.pull(first, middle, weight, ahead, out))

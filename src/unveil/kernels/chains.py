@@ -58,9 +58,13 @@ def smooth_coded(
 
     `codes` (rows,) are integers from 0 to levels - 1; a negative one is a missing step.
     """
+    return _smooth(Chain(start, transition), *with_missing(levels, codes), lengths, weights, out)
+
+
+def with_missing(levels: Floats, codes: Any) -> tuple[Floats, Any]:
+    """Levels with one more, of a missing step, and codes that name it where they were negative."""
     scores = np.vstack([levels, np.zeros(levels.shape[1])])
-    codes = np.where(codes < 0, len(levels), codes).astype(np.int64, copy=False)
-    return _smooth(Chain(start, transition), scores, codes, lengths, weights, out)
+    return scores, np.where(codes < 0, len(levels), codes).astype(np.int64, copy=False)
 
 
 def _smooth(chain: Chain, scores: Floats, codes: Any, lengths: Any, weights: Floats, out: Floats) -> Counts:

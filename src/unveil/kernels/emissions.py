@@ -3,7 +3,7 @@
 A chain reads its scores step by step, all states of a step together: (rows, states), where a mixture takes them the
 other way round. For a tile of rows, laid out (columns, rows), with its statistics T:
 
-    scores = T' natural'   (rows, states)      before the chain, and      moments += posteriors' T'      after it.
+    scores = T' natural'   (rows, states)      before the chain, and      moments' += T posteriors       after it.
 
 T is made twice, since to keep it would take several times the room of the rows. There is one such pair of pieces for
 each kind of sufficient statistics of `unveil.kernels.em`.
@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 from scipy.linalg import cython_blas  # noqa: F401  (compiled products call it; loaded here so that thread limits reach it)
 
 from unveil.kernels._jit import inlined, kernel
-from unveil.kernels.em import LINEAR, NORM, PRODUCTS, SQUARES, Sums, skewed
-from unveil.kernels.tiles import linear, tile_rows, with_norm, with_products, with_squares
+from unveil.kernels.em import LINEAR, NORM, PRODUCTS, SQUARES, Sums
+from unveil.kernels.tiles import linear, with_norm, with_products, with_squares
 
 Floats = NDArray[np.float64]
+TILE_CELLS, SMALLEST = 3072, 64  # statistics of a tile that stay in a core's first-level cache; rows
 
 
 class Emitter(NamedTuple):
@@ -44,13 +45,14 @@ def score_rows(rows: Any, shift: Floats, natural: Floats, emitter: Emitter, out:
 def gather_rows(rows: Any, shift: Floats, natural: Floats, emitter: Emitter, posteriors: Floats) -> Floats:
     """Sums (states, statistics) of the statistics of `rows` less `shift`, weighted by `posteriors` (rows, states)."""
     moments = np.zeros(natural.shape)
-    emitter.gather(_readable(rows), shift, posteriors, *_room(rows, natural), np.empty(natural.shape), moments)
+    emitter.gather(_readable(rows), shift, posteriors, *_room(rows, natural), np.empty(natural.shape[::-1]), moments)
     return moments
 
 
 def _room(rows: Any, natural: Floats) -> tuple[Floats, Floats]:
     """For the columns of a tile, and for its statistics."""
-    size = min(skewed(tile_rows(natural.shape[0] + natural.shape[1])), len(rows))
+    fitting = max(TILE_CELLS // natural.shape[1], 1)
+    size = min(max(1 << (fitting.bit_length() - 1), SMALLEST), len(rows))
     return np.empty(rows.shape[1] * size), np.empty(natural.shape[1] * size)
 
 
@@ -88,17 +90,17 @@ def _gather(
     rows: Any, shift: Any, posteriors: Any, columns: Any, table: Any, part: Any, moments: Any, statistics: Any
 ) -> None:
     """Sums for any kind of statistics, pasted into a kernel for each."""
-    (k, p), d = part.shape, rows.shape[1]
+    (p, k), d = part.shape, rows.shape[1]
     size = len(table) // p
     for first in range(0, len(rows), size):
         m = min(size, len(rows) - first)
         tile, values = columns[: d * m].reshape((d, m)), table[: p * m].reshape((p, m))
         _columns(rows[first : first + m], shift, tile)
         statistics(tile, values)
-        np.dot(posteriors[first : first + m].T, values.T, part)
+        np.dot(values, posteriors[first : first + m], part)
         for s in range(k):
             for i in range(p):
-                moments[s, i] += part[s, i]
+                moments[s, i] += part[i, s]
 
 
 @kernel

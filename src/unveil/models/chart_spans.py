@@ -32,7 +32,8 @@ def span_posteriors(
     Returns
     -------
     array of shape (n_words + 1, n_words + 1, n)
-        [first, last, symbol], made-up symbols included; 0 everywhere for an impossible sentence.
+        [first, last, symbol], made-up symbols included; 0 everywhere for an impossible sentence. Of `spans` with a
+        symbol, the symbols beside the one that is known are left to `unveil.models.grammar_spans`.
 
     Examples
     --------
@@ -68,22 +69,6 @@ def liveliest(
         np.put_along_axis(mask, likeliest, True, axis=1)
         masks.append(mask & (posterior > 0))
     return masks
-
-
-def lively(
-    closed: Closed,
-    codes: ArrayLike,
-    lengths: ArrayLike,
-    limit: float,
-    unknown: Floats | None = None,
-) -> list[NDArray[np.bool_]]:
-    """The symbols of each span whose posterior, as base or as top, is above a limit: masks for pruned charts."""
-    codes, lengths = np.ascontiguousarray(codes, dtype=np.int64), np.asarray(lengths, dtype=np.int64)
-    packed = packed_of(closed, unknown)
-    return [
-        _ends(closed, packed, words, bounds_of(closed, [len(words)], None, None, None), unknown) > limit
-        for words in np.split(codes, np.cumsum(lengths)[:-1])
-    ]
 
 
 def _ends(closed: Closed, packed: Any, words: Integers, limits: Bounds, unknown: Floats | None) -> Floats:

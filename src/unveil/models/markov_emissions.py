@@ -55,6 +55,8 @@ class Emissions:
 
     def remember(self, block: Block) -> tuple[Chunk, ...]:
         """What of a block stays the same from pass to pass."""
+        if self.compiled and len(block.rows) > CHUNK and _distinct(block.rows) is not None:
+            return (self._chunk(block, slice(0, len(block.rows))),)  # codes of all rows, which take little room
         cuts = range(0, max(len(block.rows), 1), CHUNK)
         return tuple(self._chunk(block, slice(first, min(first + CHUNK, len(block.rows)))) for first in cuts)
 

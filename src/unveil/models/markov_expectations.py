@@ -58,6 +58,11 @@ class Chains:
         return cls(np.ascontiguousarray(lengths, dtype=np.intp), block.sequence_weights)
 
     @property
+    def long(self) -> bool:
+        """Whether they are a single one that is worth cutting."""
+        return len(self.lengths) == 1 and bool(self.lengths[0] >= SPLIT)
+
+    @property
     def firsts(self) -> NDArray[np.intp]:
         """Rows at which the sequences begin."""
         return np.cumsum(self.lengths) - self.lengths
@@ -172,7 +177,7 @@ def forward_backward(
     start: Floats, transition: Floats, scores: Floats, chains: Chains, out: Floats
 ) -> tuple[Floats, Floats, Floats]:
     """Log-likelihoods, starts and transitions of all sequences; a single long one may be shared by threads."""
-    if len(chains.lengths) == 1 and chains.lengths[0] >= SPLIT:
+    if chains.long:
         weight = float(chains.each[0])
         log_likelihood, starts, transitions = smooth_long(scores, start, transition, weight, out, share)
         return np.array([log_likelihood]), starts, transitions
@@ -183,13 +188,19 @@ def expect_coded(
     model: HiddenMarkov, plan: MarkovPlan, block: Block, chains: Chains, chunk: Chunk
 ) -> Statistics | None:
     """The exact E step of steps that are codes of a few distinct rows; None where something stands in the way."""
-    if block.weights is not None or (len(chains.lengths) == 1 and chains.lengths[0] >= SPLIT):
+    if block.weights is not None:
         return None
     coded = model.emissions.levels(plan.family, chunk)
     posteriors = np.empty((len(block.rows), model.n_components))
-    log_likelihoods, starts, transitions = smooth_coded(
-        coded.codes, coded.table, chains.lengths, plan.start, plan.transition, chains.plain, posteriors
-    )
+    if chains.long:
+        found = smooth_long(
+            coded.table, plan.start, plan.transition, float(chains.each[0]), posteriors, share, coded.codes
+        )
+        log_likelihoods, starts, transitions = np.array([found[0]]), found[1], found[2]
+    else:
+        log_likelihoods, starts, transitions = smooth_coded(
+            coded.codes, coded.table, chains.lengths, plan.start, plan.transition, chains.plain, posteriors
+        )
     bound = chains.total(log_likelihoods)
     return Statistics(
         weight=chains.weight(block),
