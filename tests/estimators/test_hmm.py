@@ -307,8 +307,8 @@ def bits(model: Any) -> list[bytes]:
 @pytest.mark.parametrize(
     ("kind", "parts"),
     [
-        ("gaussian", {"init_params": "auto"}),
-        ("categorical", {"init_params": "auto", "tol": 1e-4}),
+        ("gaussian", {"init_params": "auto", "tol": 1e-4}),
+        ("categorical", {"init_params": "runs", "tol": 1e-4}),
         ("poisson", {"expectation": "hard"}),
         ("gaussian", {"schedule": "stepwise", "tol": 1e-3}),
     ],

@@ -116,5 +116,7 @@ def test_warm_starts_and_streams():
 def test_only_the_chain_has_rules():
     with pytest.raises(ValueError, match="fixed must name parameters among 'startprob', 'transmat', got 'means'"):
         MixedHMM(2, fixed={"means": True}).fit(TABLE)
+    with pytest.raises(ValueError, match="tied must name parameters among 'startprob', 'transmat', got 'covars'"):
+        MixedHMM(2, tied={"covars": [0, 0]}).fit(TABLE)
     model = MixedHMM(2, transmat_init=np.full((2, 2), 0.5), fixed={"transmat": True}, random_state=0).fit(TABLE)
     np.testing.assert_array_equal(model.transmat_, 0.5)

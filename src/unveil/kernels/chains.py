@@ -63,7 +63,7 @@ def smooth_coded(
 
 def with_missing(levels: Floats, codes: Any) -> tuple[Floats, Any]:
     """Levels with one more, of a missing step, and codes that name it where they were negative."""
-    scores = np.vstack([levels, np.zeros(levels.shape[1])])
+    scores = np.ascontiguousarray(np.vstack([levels, np.zeros(levels.shape[1])]))
     return scores, np.where(codes < 0, len(levels), codes).astype(np.int64, copy=False)
 
 
