@@ -42,6 +42,7 @@ KEPT = 1 << 20  # numbers that tiles may keep from scoring to adding up: eight m
 GLANCE = 256  # rows by which a block is judged to have few distinct ones
 REPEATS = 8  # times that a row must come up, on average, to be worth a code
 LEVELS = 4096  # most distinct rows
+COUNTED = 1 << 14  # whole numbers below this are told apart by counting
 
 
 @dataclass(frozen=True)
@@ -55,8 +56,10 @@ class Emissions:
 
     def remember(self, block: Block) -> tuple[Chunk, ...]:
         """What of a block stays the same from pass to pass."""
-        if self.compiled and len(block.rows) > CHUNK and _distinct(block.rows) is not None:
-            return (self._chunk(block, slice(0, len(block.rows))),)  # codes of all rows, which take little room
+        if self.compiled and len(block.rows) > CHUNK:
+            whole = _distinct(block.rows)
+            if whole is not None:  # codes of all rows, which take little room
+                return (self._chunk(block, slice(0, len(block.rows)), whole),)
         cuts = range(0, max(len(block.rows), 1), CHUNK)
         return tuple(self._chunk(block, slice(first, min(first + CHUNK, len(block.rows)))) for first in cuts)
 
@@ -86,10 +89,10 @@ class Emissions:
             return None
         return self.family.log_base(np.ascontiguousarray((rows - self.shift).T))
 
-    def _chunk(self, block: Block, place: slice) -> Chunk:
+    def _chunk(self, block: Block, place: slice, coded: Any = None) -> Chunk:
         rows = block.rows[place]
         missing = has_missing(rows)
-        coded = _distinct(rows) if self.compiled else None
+        coded = _distinct(rows) if self.compiled and coded is None else coded
         codes, distinct = (None, None) if coded is None else coded
         patterns = _patterns(rows if distinct is None else distinct) if missing else None
         if patterns is not None and not (self.family.takes_missing or patterns.present.all()):
@@ -289,22 +292,33 @@ def _distinct(rows: NDArray[Any]) -> tuple[NDArray[np.int32], Floats] | None:
     """Codes of the rows, and the distinct ones; None where they are too many."""
     if _count(rows[:GLANCE]) * 2 > max(len(rows[:GLANCE]), 1) or len(rows) < GLANCE:
         return None
-    codes = np.zeros(len(rows), dtype=np.int64)
-    for column in rows.T:
-        values, places = np.unique(column, return_inverse=True)
-        if len(values) > LEVELS:
+    count, codes = _places(rows[:, 0])
+    for column in rows.T[1:]:
+        several, places = _places(column)
+        if several > LEVELS or REPEATS * count > len(rows):
             return None
-        codes = np.unique(codes * len(values) + places.ravel(), return_inverse=True)[1].ravel()
-        if REPEATS * (int(codes.max()) + 1) > len(rows):
-            return None
-    return _numbered(rows, codes)
+        count, codes = _places(codes * several + places)
+    return None if REPEATS * count > len(rows) else _numbered(rows, codes)
+
+
+def _places(column: NDArray[Any]) -> tuple[int, NDArray[np.int64]]:
+    """How many values there are, and the place of each among them: by counting small whole numbers, or by sorting."""
+    highest = np.fmax.reduce(column, initial=-1.0)
+    if np.fmin.reduce(column, initial=0.0) >= 0 and highest < COUNTED:
+        whole = np.where(np.isnan(column), highest + 1.0, column).astype(np.int64)
+        if np.all((whole == column) | np.isnan(column)):
+            there = np.bincount(whole) > 0
+            return int(there.sum()), (np.cumsum(there) - 1)[whole]
+    values, places = np.unique(column, return_inverse=True)
+    return len(values), places.ravel()
 
 
 def _numbered(rows: NDArray[Any], codes: NDArray[np.int64]) -> tuple[NDArray[np.int32], Floats] | None:
     """Distinct rows in the order of their codes; one that is all missing has none."""
-    firsts = np.unique(codes, return_index=True)[1]
+    firsts = np.empty(int(codes.max(initial=-1)) + 1, dtype=np.intp)
     if len(firsts) > LEVELS:
         return None
+    firsts[codes[::-1]] = np.arange(len(codes))[::-1]  # of several, the last that is written: the first row
     levels = np.asarray(rows[firsts], dtype=np.float64)
     there = ~np.all(np.isnan(levels), axis=1)
     if not there.any():

@@ -30,9 +30,14 @@ class Lookup:
 
     def __call__(self, cells: Array, first: int = 0) -> Array:
         """Codes."""
-        places = np.searchsorted(self.values, cells)
-        nearest = np.minimum(places, max(len(self.values) - 1, 0))
-        listed = self.values[nearest] == cells if len(self.values) else np.zeros(len(cells), np.bool_)
+        if np.array_equal(self.values, np.arange(len(self.values))):  # each is its own place
+            places = cells
+            with np.errstate(invalid="ignore"):
+                listed = (cells >= 0) & (cells < len(self.values)) & (cells == np.floor(cells))
+        else:
+            places = np.searchsorted(self.values, cells)
+            nearest = np.minimum(places, max(len(self.values) - 1, 0))
+            listed = self.values[nearest] == cells
         strange = ~listed & ~np.isnan(cells)
         if self.strict and strange.any():
             row = int(np.argmax(strange))
