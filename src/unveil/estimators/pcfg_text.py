@@ -117,14 +117,14 @@ class Reader(NamedTuple):
     grammar: Grammar
     form: NormalForm
 
-    def source(self, sentences: Sequence[Sentence], weights: Floats | None = None) -> Sequences:
+    def source(self, sentences: Sequence[Sentence], weights: Floats | None = None, enough: int = ENOUGH) -> Sequences:
         """The sentences as an engine takes them; what is known of those of weight 0 is not looked at."""
         codes = self.codes(sentences).astype(np.float64)
         counted = np.ones(len(sentences), dtype=bool) if weights is None else weights > 0
         marks = [self.mark(one, number) if counted[number] else None for number, one in enumerate(sentences)]
         plain = all(mark is None for mark in marks)
         rows = ArraySource(codes.reshape(-1, 1))
-        return Sequences(rows, lengths_of(sentences), weights, None if plain else marks, enough=ENOUGH)
+        return Sequences(rows, lengths_of(sentences), weights, None if plain else marks, enough)
 
     def codes(self, sentences: Iterable[Sentence]) -> NDArray[np.int64]:
         """Numbers of all words."""

@@ -33,6 +33,7 @@ from unveil.models.grammar import GrammarModel, Plan
 from unveil.sources.sequences import Sequences
 
 Floats = NDArray[np.float64]
+FOREST = 8192  # words of a partition whose trees are built: that is work for one thread at a time
 
 UNSEEN = ("error", "impossible", "rare", "uniform")
 """What to do about words that the grammar has not."""
@@ -160,10 +161,11 @@ class Parsing:
         """
         model, plan = self._ready()
         sentences, reader = self._read(model, X)
-        source = reader.source([sentence._replace(tree=None) for sentence in sentences])
+        source = reader.source([sentence._replace(tree=None) for sentence in sentences], enough=FOREST)
         step = BestParses(model, plan, self._unknown(model, plan))
         found = [one for part in self._map(step, source) for one in part]
-        return [_spoken(parse, sentence.words) for parse, sentence in zip(found, sentences, strict=True)]
+        known = frozenset(model.form.words)
+        return [_spoken(parse, sentence.words, known) for parse, sentence in zip(found, sentences, strict=True)]
 
     def kbest(self, sentence: Any, k: int) -> list[Parse]:
         """The `k` likeliest trees of one sentence (words without brackets), likeliest first; fewer if it has fewer."""
@@ -173,7 +175,8 @@ class Parsing:
         read, codes = self._coded(model, sentence, "sentence")
         with single_threaded_blas():
             found = k_best_trees(model.form, plan.weights, codes, int(k), unknown=self._unknown(model, plan))
-        return [_spoken(Parse(tree, float(value)), read.words) for tree, value in found]
+        known = frozenset(model.form.words)
+        return [_spoken(Parse(tree, float(value)), read.words, known) for tree, value in found]
 
     def predict_proba(self, X: Any) -> list[Floats]:
         """Posterior of the constituents of each sentence, given its brackets; a `Tree` stands for its words.
@@ -240,9 +243,9 @@ class Parsing:
         return [list(tree.leaves) for tree in trees], trees
 
 
-def _spoken(parse: Parse, words: tuple[str, ...]) -> Parse:
+def _spoken(parse: Parse, words: tuple[str, ...], known: frozenset[str]) -> Parse:
     """The parse with the words that were said: the grammar may not know all of them."""
-    if parse.tree is None or parse.tree.leaves == words:
+    if parse.tree is None or known.issuperset(words):
         return parse
     said = iter(words)
     flat = tuple(next(said) if isinstance(node, str) else node for node in parse.tree.flat())
