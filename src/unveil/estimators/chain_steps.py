@@ -151,22 +151,12 @@ class Completed(ChainStep):
 
     def __call__(self, block: Block) -> Floats:
         """(rows, columns); cells that are there stay as they are, to the last bit."""
-        from unveil.models.mixture import Mixture, Plan
-        from unveil.models.patterns import find_patterns
-
-        rows = np.array(block.rows, dtype=np.float64)
-        gaps = np.isnan(rows)
+        gaps = np.isnan(block.rows)
         if not gaps.any():
-            return rows
+            return np.array(block.rows, dtype=np.float64)
         _, posteriors = Smoothed(self.model, self.plan)(block)
-        mixture = Mixture(self.model.family, self.model.n_components, self.model.shift)
-        plan = Plan(np.zeros(mixture.n_components), self.plan.family, None)  # type: ignore[arg-type]
-        for tile in mixture.tiles(block, find_patterns(block.rows)):
-            if tile.observed is not None:
-                mixture.score(plan, tile)  # families keep what they need of it
-                tile.logits[...] = posteriors[tile.places].T
-                rows[tile.places] = self.model.family.complete(self.plan.family, tile).T + self.model.shift
-        return np.where(gaps, rows, block.rows)
+        completed = self.model.complete(self.plan, block, posteriors)
+        return np.where(gaps, completed, block.rows)
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ from unveil.families.base import Family
 from unveil.models.markov_active import ActivePaths, expect_listed
 from unveil.models.markov_emissions import Chunk, Emissions, within
 from unveil.models.markov_expectations import Chains, expect_coded, path_expectation
+from unveil.models.patterns import find_patterns
 from unveil.models.stochastic import Stochastic
 
 Floats = NDArray[np.float64]
@@ -151,6 +152,16 @@ class HiddenMarkov(Model):
         if base is None:
             return scores
         return scores + (base if block.weights is None else base * block.weights)[:, None]
+
+    def complete(self, plan: MarkovPlan, block: Block, posteriors: Floats) -> Floats:
+        """The rows of a block, their missing cells replaced by the expectation under `posteriors` (rows, states)."""
+        rows = np.array(block.rows, dtype=np.float64)
+        for tile in self.emissions.tiles(block, find_patterns(block.rows)):
+            if tile.observed is not None:
+                self.family.score(plan.family, tile)  # families keep what they need of it
+                tile.logits[...] = posteriors[tile.places].T
+                rows[tile.places] = self.family.complete(plan.family, tile).T + self.shift
+        return rows
 
     @cached_property
     def emissions(self) -> Emissions:
