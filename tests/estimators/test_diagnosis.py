@@ -17,7 +17,8 @@ from unveil.core.fit import BoundChange, Parts, fit
 from unveil.core.protocols import Block
 from unveil.core.statistics import Statistics
 from unveil.engines.threads import Threads
-from unveil.estimators.diagnosis import FEWEST_DRAWS, MOST_DRAWS, affordable_draws, figures_of, overlap, stationarity
+from unveil.estimators.diagnosis import FEWEST_DRAWS, MOST_DRAWS, affordable_draws, figures_of, overlap
+from unveil.estimators.stationarity import stationarity
 from unveil.expectations import Exact
 from unveil.families.bernoulli import Bernoulli, BernoulliParams
 from unveil.families.covariance import Diagonal, Full

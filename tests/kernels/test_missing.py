@@ -18,8 +18,8 @@ from unveil.families.covariance import Diagonal, Full, Spherical, Structure, Tie
 from unveil.families.gaussian import Gaussian, GaussianParams
 from unveil.kernels import missing
 from unveil.kernels.missing import Ordered
+from unveil.kernels.missing_patterns import find_patterns
 from unveil.models.mixture import Mixture, MixtureParams
-from unveil.models.patterns import find_patterns
 
 Floats = NDArray[np.float64]
 STRUCTURES: list[Structure] = [Full(), Tied(), Diagonal(), Spherical()]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -154,3 +155,15 @@ def _whole_numbers(cells: Cells) -> str:
 _TRUTH = (bool, np.bool_)
 _CELLS: dict[str, tuple[type, ...]] = {"b": _TRUTH, "i": (int, np.integer), "f": (int, float, np.integer, np.floating)}
 _KINDS = {"b": lambda cells: "yes/no", "i": _whole_numbers, "u": _whole_numbers, "f": lambda cells: "number"}
+
+
+def column_number(estimator: Any, name: Any) -> int:
+    """The number of a column of a fitted estimator, by its name or its number."""
+    names = list(getattr(estimator, "feature_names_in_", ()))
+    count = estimator.n_features_in_
+    if isinstance(name, str) and name in names:
+        return names.index(name)
+    if isinstance(name, Integral) and -count <= int(name) < count:
+        return int(name) % count
+    taken = f"a name of {names} or a number" if names else "a number"
+    raise ValueError(f"no column {name!r}: {taken} below {count} is taken")

@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from unveil.core.protocols import Block, Source
 from unveil.estimators.base import engine_for
+from unveil.estimators.columns import column_number
 from unveil.estimators.table import finite_rows
 from unveil.expectations import Exact
 from unveil.families.base import Family, Tile
@@ -290,15 +291,3 @@ class Density:
         from unveil.estimators.bootstrap import bootstrap
 
         return bootstrap(self, X, sample_weight, n_bootstrap, random_state).standard_errors()
-
-
-def column_number(estimator: Any, name: Any) -> int:
-    """The number of a column of a fitted estimator, by its name or its number."""
-    names = list(getattr(estimator, "feature_names_in_", ()))
-    count = estimator.n_features_in_
-    if isinstance(name, str) and name in names:
-        return names.index(name)
-    if isinstance(name, Integral) and -count <= int(name) < count:
-        return int(name) % count
-    taken = f"a name of {names} or a number" if names else "a number"
-    raise ValueError(f"no column {name!r}: {taken} below {count} is taken")

@@ -1,8 +1,5 @@
 """Figures of a mixture for its certificate: is it at an optimum, are components apart, are there enough rows?
 
-*Stationarity*. By Fisher's identity the gradient of the log-likelihood is that of E_q[log p(x, s)] where q is the
-posterior at the same parameters, so statistics are all it takes: no further pass over the rows.
-
 *Overlap* (Maitra & Melnykov 2010). A row of component a is taken for one of b where weight_b p_b(x) > weight_a p_a(x).
 The chance of that under p_a has no closed form for most families; rows drawn from a tell it to a few per cent, which
 is enough to say whether two components are apart.
@@ -14,13 +11,13 @@ import logging
 import warnings
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.core.protocols import Block, Model
+from unveil.core.protocols import Block
 from unveil.core.statistics import Statistics
+from unveil.estimators.stationarity import stationarity
 from unveil.models.mixture import DEAD, Mixture, MixtureParams
 
 logger = logging.getLogger("unveil")
@@ -53,21 +50,6 @@ def figures_of(
         figures.update(model.family.health(params.components))
         figures.update(_largest_overlap(overlap(model, params, seed), order))
     return figures
-
-
-def stationarity(model: Model, params: Any, statistics: Statistics) -> float:
-    """Norm of the gradient of the mean log-likelihood (plus prior) at `params`; nan where there are no coordinates.
-
-    `statistics` must come from an E step at these very `params`. Those from which an M step has just made `params`
-    say nothing: their gradient vanishes there by construction, however far away the optimum is.
-    """
-    try:
-        chart = model.coordinates(params)
-    except (TypeError, np.linalg.LinAlgError):  # the family has none, or not here: at the edge of what is possible
-        return float("nan")
-    with np.errstate(all="ignore"):  # there the gradient may not be a number either
-        gradient = chart.gradient(statistics, chart.origin)
-    return float(np.linalg.norm(gradient)) / float(statistics["weight"])
 
 
 def overlap(model: Mixture, params: MixtureParams, seed: int, draws: int | None = None) -> Floats:

@@ -12,11 +12,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array
 
 from unveil.core.protocols import Source
-from unveil.estimators.gaussian_mixture import held_by
 from unveil.estimators.hmm import HMMEstimator
 from unveil.estimators.hmm_masks import probabilities
 from unveil.estimators.hmm_model import Tables
-from unveil.estimators.prior import prior_of
+from unveil.estimators.prior import held_by, prior_of
 from unveil.estimators.registry import STRUCTURES, lookup
 from unveil.families.base import Family
 from unveil.families.compound import Compound, CompoundParams

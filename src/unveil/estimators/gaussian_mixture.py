@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_array
 
 from unveil.core.protocols import Source
 from unveil.estimators.mixture import MixtureEstimator, narrowed
-from unveil.estimators.prior import prior_of
+from unveil.estimators.prior import held_by, prior_of
 from unveil.estimators.registry import STRUCTURES, lookup
 from unveil.families.base import Family
 from unveil.families.covariance import Structure
@@ -22,7 +22,6 @@ from unveil.families.priors import NormalInverseWishart
 from unveil.models.mixture import MixtureParams
 
 Floats = NDArray[np.float64]
-NARROW = 1e3  # reg_covar is added after the M step, which it disturbs where a variance is not large against it
 
 
 class GaussianMixture(MixtureEstimator):
@@ -241,14 +240,6 @@ verbose, verbose_interval
         narrowed(self, made, columns)
         made._show(params, shift)
         return made
-
-
-def held_by(reg_covar: float, family: Family, components: Any) -> str | None:
-    """Why a fit may end away from a stationary point: `reg_covar` is added after the M step, and disturbs it."""
-    smallest = family.health(components).get("smallest_eigenvalue", np.inf)
-    if reg_covar == 0 or smallest > NARROW * reg_covar:
-        return None
-    return f"reg_covar={reg_covar:g} is not small against a component's variance, {smallest:.3g}"
 
 
 def _checked(name: str, value: Any, shape: tuple[int, ...]) -> Floats | None:

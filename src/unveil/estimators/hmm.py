@@ -27,7 +27,6 @@ from unveil.core.result import Fit, State
 from unveil.core.statistics import Statistics
 from unveil.estimators.base import Iterative, engine_for, seed_of
 from unveil.estimators.chain import Chain
-from unveil.estimators.diagnosis import stationarity
 from unveil.estimators.hmm_masks import (
     allowed_steps,
     first_states,
@@ -54,6 +53,7 @@ from unveil.estimators.hmm_starts import (
 from unveil.estimators.persistence import Savable
 from unveil.estimators.registry import EXPECTATIONS, SCHEDULES, resolve
 from unveil.estimators.sequences import as_sequences, handed, joined_weights, lengths_of, rows_of
+from unveil.estimators.stationarity import stationarity
 from unveil.estimators.streaming import Stream, feed, resumable
 from unveil.estimators.table import as_source, frame_of
 from unveil.expectations import Annealed, Exact

@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from unveil.estimators.base import Iterative
-from unveil.estimators.density import column_number
+from unveil.estimators.columns import column_number
 from unveil.estimators.persistence import Savable
 from unveil.estimators.registry import FAMILIES, PARTS, STRUCTURES, lookup
 from unveil.estimators.tabular import Tabular

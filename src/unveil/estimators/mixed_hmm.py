@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.estimators.gaussian_mixture import held_by
 from unveil.estimators.hmm import HMMEstimator
 from unveil.estimators.hmm_model import Tables
 from unveil.estimators.mixed import MIXED, Mixed
+from unveil.estimators.prior import held_by
 from unveil.families.base import Family
 from unveil.families.product import Product
 

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from unveil.estimators.gaussian_mixture import held_by
 from unveil.estimators.mixed import MIXED, OWN, Mixed
 from unveil.estimators.mixture import MixtureEstimator, narrowed
+from unveil.estimators.prior import held_by
 from unveil.families.base import Family
 from unveil.families.gaussian import Gaussian
 from unveil.families.product import Product, ProductParams

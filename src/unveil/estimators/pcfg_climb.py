@@ -17,7 +17,6 @@ from unveil.core.fit import BoundChange, ExpectationStep, Parts, best_of, check_
 from unveil.core.protocols import Schedule
 from unveil.core.result import Fit, Status
 from unveil.estimators.base import Iterative, engine_for
-from unveil.estimators.diagnosis import stationarity
 from unveil.estimators.pcfg_rules import begun, concentration_of, findings_of, numbers_named, pruned, taken
 from unveil.estimators.pcfg_starts import (
     FEW_PASSES,
@@ -31,6 +30,7 @@ from unveil.estimators.pcfg_starts import (
 from unveil.estimators.pcfg_steps import LogProbabilities
 from unveil.estimators.pcfg_text import Reader, Sentence, lost_sentence, some_of
 from unveil.estimators.registry import EXPECTATIONS, SCHEDULES, resolve
+from unveil.estimators.stationarity import stationarity
 from unveil.estimators.streaming import Stream, resumable
 from unveil.expectations import Exact
 from unveil.grammar import Grammar, Rule, normal_form, read_grammar

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from unveil.estimators.gaussian_mixture import held_by
 from unveil.estimators.mixture import MixtureEstimator, narrowed
+from unveil.estimators.prior import held_by
 from unveil.estimators.registry import STRUCTURES, lookup
 from unveil.families.base import Family
 from unveil.families.covariance import Structure

@@ -28,9 +28,9 @@ from unveil.core.protocols import Engine, Source
 from unveil.core.result import Fit
 from unveil.core.statistics import Statistics
 from unveil.estimators.base import Iterative, engine_for, seed_of
-from unveil.estimators.diagnosis import stationarity
 from unveil.estimators.persistence import Savable
 from unveil.estimators.registry import EXPECTATIONS, SCHEDULES, resolve
+from unveil.estimators.stationarity import stationarity
 from unveil.estimators.table import as_source, frame_of, refuse_nonfinite
 from unveil.estimators.topographic_rows import Complete, Located, Total, densities, likeliest, located, mean, shares
 from unveil.expectations import Exact

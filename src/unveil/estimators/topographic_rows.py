@@ -16,9 +16,9 @@ from scipy.special import logsumexp
 
 from unveil.core.protocols import Block
 from unveil.estimators.table import finite_rows
+from unveil.kernels.missing_patterns import has_missing
 from unveil.kernels.softmax import soft_assign
 from unveil.models.mixture import Mixture, MixtureParams, Plan
-from unveil.models.patterns import has_missing
 from unveil.models.topographic import TopographicMap
 
 Floats = NDArray[np.float64]

@@ -131,8 +131,8 @@ class Family(ABC):
     ) -> tuple[Floats, float] | None:
         """Moments and log-likelihood of a whole block with missing cells under the posterior, in one compiled piece.
 
-        `rows` (rows, columns) are in the frame and `patterns` an `unveil.models.patterns.Patterns`. None where there is
-        no such piece: then tiles of one pattern each do the same.
+        `rows` (rows, columns) are in the frame and `patterns` those of `unveil.kernels.missing_patterns`. None where
+        there is no such piece: then tiles of one pattern each do the same.
         """
         return None
 

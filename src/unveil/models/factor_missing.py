@@ -35,6 +35,7 @@ from unveil.core.fit import Parts, fit
 from unveil.core.protocols import Block, Expectation, Memo, Model
 from unveil.core.result import Fit, History, Status
 from unveil.core.statistics import Statistics
+from unveil.kernels.missing_patterns import Patterns, find_patterns, has_missing
 from unveil.kernels.tiles import tile_rows
 from unveil.models.factors import (
     LOG_TWO_PI,
@@ -51,7 +52,6 @@ from unveil.models.factors import (
     sunk,
 )
 from unveil.models.moments import MomentsStep
-from unveil.models.patterns import Patterns, find_patterns, has_missing
 
 Floats = NDArray[np.float64]
 

@@ -23,10 +23,10 @@ from numpy.typing import NDArray
 from unveil.core.protocols import Block, Expectation, Memo, Model
 from unveil.core.statistics import Statistics
 from unveil.families.base import Family
+from unveil.kernels.missing_patterns import find_patterns
 from unveil.models.markov_active import ActivePaths, expect_listed
 from unveil.models.markov_emissions import Chunk, Emissions, within
 from unveil.models.markov_expectations import Chains, expect_coded, path_expectation
-from unveil.models.patterns import find_patterns
 from unveil.models.stochastic import Stochastic
 
 Floats = NDArray[np.float64]

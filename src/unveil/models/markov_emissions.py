@@ -30,11 +30,11 @@ from unveil.families.base import ExponentialFamily, Family, Tile
 from unveil.families.holes import Holed, holed
 from unveil.families.independent import Independent
 from unveil.families.product import Product
+from unveil.families.tiles import tiles_of
 from unveil.families.wrapped import Wrapped
 from unveil.kernels.chains import add_by_code
 from unveil.kernels.emissions import Emitter, emitter_of, gather_rows, score_rows
-from unveil.models.mixture import Mixture
-from unveil.models.patterns import Patterns, find_patterns, has_missing
+from unveil.kernels.missing_patterns import Patterns, find_patterns, has_missing
 
 Floats = NDArray[np.float64]
 CHUNK = 1 << 14  # rows that are scored and added up at a time
@@ -81,7 +81,7 @@ class Emissions:
 
     def tiles(self, block: Block, patterns: Patterns | None) -> Iterator[Tile]:
         """The rows of a block, a few hundred at a time: their order aside, they are those of a mixture."""
-        return Mixture(self.family, self.n_states, self.shift).tiles(block, patterns)
+        return tiles_of(self.family, self.n_states, self.shift, block, patterns)
 
     def log_base(self, rows: NDArray[Any]) -> Floats | None:
         """log h(x) of each row; None when h is 1, which no rows tell too."""

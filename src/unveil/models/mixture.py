@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 from unveil.core.protocols import Block, Expectation, Memo, Model
 from unveil.core.statistics import Statistics
 from unveil.families.base import ExponentialFamily, Family, Tile
+from unveil.families.tiles import tiles_of
 from unveil.families.wrapped import unwrapped
 from unveil.kernels.em import expect_block
-from unveil.kernels.tiles import tile_rows
+from unveil.kernels.missing_patterns import Patterns, find_patterns, has_missing
 from unveil.models.active import ActiveLists, expect_active
-from unveil.models.patterns import Patterns, find_patterns, has_missing
 
 Floats = NDArray[np.float64]
 WORTH_COMPILING = 1 << 23  # rows times statistics times components: a pass of some milliseconds
@@ -201,21 +201,8 @@ class Mixture(Model):
         return self.family.score_listed(plan.family, tile, listed) + plan.log_weights[listed]
 
     def tiles(self, block: Block, patterns: Patterns | None) -> Iterator[Tile]:
-        """The rows of a block, a few hundred at a time; where cells are missing, of one pattern at a time."""
-        n_rows, n_columns = block.rows.shape
-        size = tile_rows(self.family.n_statistics(n_columns) + self.n_components)
-        scratch: dict[str, Any] = {}
-        for observed, numbers in [(None, None)] if patterns is None else patterns:
-            count = n_rows if numbers is None else len(numbers)
-            for first in range(0, count, size):
-                last = min(first + size, count)
-                places = slice(first, last) if numbers is None else numbers[first:last]
-                tile = Tile(np.empty(0), np.empty(0), None, places, observed, scratch)
-                tile.x = tile.room("x", n_columns, last - first)
-                tile.logits = tile.room("logits", self.n_components, last - first)
-                tile.x[...] = self._framed(block.rows[places]).T
-                tile.weights = None if block.weights is None else np.ascontiguousarray(block.weights[places])
-                yield tile
+        """The rows of a block in the frame, a few hundred at a time."""
+        return tiles_of(self.family, self.n_components, self.shift, block, patterns)
 
     # -- M step --------------------------------------------------------------------------------------------------------
 

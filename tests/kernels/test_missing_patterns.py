@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from unveil.models.patterns import Patterns, find_patterns, has_missing
+from unveil.kernels.missing_patterns import Patterns, find_patterns, has_missing
 
 
 def table(seed: int, n_rows: int, n_columns: int, share: float) -> np.ndarray:

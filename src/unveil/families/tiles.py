@@ -1,0 +1,39 @@
+"""The rows of a block in tiles that a family scores: a few hundred rows at a time, (columns, rows), in the frame.
+
+Where cells are missing, a tile holds rows of one pattern.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.core.protocols import Block
+from unveil.families.base import Family, Tile
+from unveil.kernels.missing_patterns import Patterns
+from unveil.kernels.tiles import tile_rows
+
+Floats = NDArray[np.float64]
+
+
+def tiles_of(
+    family: Family, n_components: int, shift: Floats, block: Block, patterns: Patterns | None
+) -> Iterator[Tile]:
+    """Tiles of a block, one after the other in the same memory; `shift` is taken off every row."""
+    n_rows, n_columns = block.rows.shape
+    size = tile_rows(family.n_statistics(n_columns) + n_components)
+    scratch: dict[str, Any] = {}
+    for observed, numbers in [(None, None)] if patterns is None else patterns:
+        count = n_rows if numbers is None else len(numbers)
+        for first in range(0, count, size):
+            last = min(first + size, count)
+            places = slice(first, last) if numbers is None else numbers[first:last]
+            tile = Tile(np.empty(0), np.empty(0), None, places, observed, scratch)
+            tile.x = tile.room("x", n_columns, last - first)
+            tile.logits = tile.room("logits", n_components, last - first)
+            tile.x[...] = (block.rows[places] - shift).T
+            tile.weights = None if block.weights is None else np.ascontiguousarray(block.weights[places])
+            yield tile
