@@ -15,15 +15,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.core.fit import Parts, fit
+from unveil.core.loop import Parts, fit
 from unveil.core.partition import partition_rows
 from unveil.core.protocols import Expectation, Schedule
 from unveil.core.result import State
 from unveil.engines import Threads
 from unveil.expectations import Annealed, Exact, Hard, Sampled, Sparse
-from unveil.families.covariance import Full
+from unveil.families.covariance.structure import Full
 from unveil.families.gaussian import Gaussian, GaussianParams
-from unveil.models.mixture import Mixture, MixtureParams
+from unveil.mixtures.model.model import Mixture, MixtureParams
 from unveil.plot.plane import ellipse
 from unveil.plot.style import FONT, INK, PALETTE
 from unveil.schedules import LBFGS, Ascent, Batch, Gradient, Incremental, Squarem, Stepwise

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.core.fit import ExpectationStep, Parts, fit
+from unveil.core.loop import ExpectationStep, Parts, fit
 from unveil.core.protocols import Block, Expectation, Model, Schedule
 from unveil.core.result import Fit, State
 from unveil.core.statistics import Statistics, tree_sum

@@ -8,7 +8,6 @@ from __future__ import annotations
 import importlib
 import re
 import runpy
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 from xml.etree import ElementTree
@@ -16,14 +15,14 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from unveil.estimators.geometry import MISSING
-from unveil.estimators.kmeans import ALGORITHMS, KMeans
-from unveil.estimators.kmeans_starts import STARTS
-from unveil.models import choice
-from unveil.models.empty import POLICIES
-from unveil.selection.clusterings import CLUSTERINGS
+from tests.places import ROOT
+from unveil.clusters.assignment import choice
+from unveil.clusters.kmeans.empty import POLICIES
+from unveil.clusters.kmeans.geometry import MISSING
+from unveil.clusters.kmeans.kmeans import ALGORITHMS, KMeans
+from unveil.clusters.kmeans.starts import STARTS
+from unveil.selection.criteria.clusterings import CLUSTERINGS
 
-ROOT = Path(__file__).parents[1]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
 SCRIPTS = sorted((ROOT / "examples").glob("*.py"))
 CLUSTERING = (ROOT / "docs" / "clustering.md").read_text(encoding="utf-8")
@@ -73,7 +72,7 @@ def test_files_that_the_architecture_names_exist():
 
 
 def test_the_table_of_algorithms_is_that_of_the_code():
-    """Copy the table from `unveil.models.choice` to the page where this fails."""
+    """Copy the table from `unveil.clusters.assignment.choice` to the page where this fails."""
     _, table, limit = str(choice.__doc__).strip().split("\n\n")
     assert table in CLUSTERING
     assert limit in CLUSTERING

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import warnings
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,15 +16,15 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from tests.places import EXAMPLES, TESTS
 from unveil import GaussianMixture
 from unveil.certificate.certificate import FitWarning
 
 Floats = NDArray[np.float64]
 Record = dict[str, Any]
-HERE = Path(__file__).parent
-FOLDERS = HERE / "data", HERE.parent / "examples" / "data"
+FOLDERS = TESTS / "data", EXAMPLES
 MODELS = ["EII", "VII", "EEI", "VEI", "EVI", "VVI", "EEE", "VEE", "EVE", "VVE", "EEV", "VEV", "EVV", "VVV"]
-RECORDS: list[Record] = json.loads((HERE / "data" / "mclust.json").read_text())
+RECORDS: list[Record] = json.loads((TESTS / "data" / "mclust.json").read_text())
 CLIMBS = [record for record in RECORDS if record["kind"] == "climb"]
 BEST = {record["data"]: record for record in RECORDS if record["kind"] == "best"}
 AGREE = 1e-6  # relative

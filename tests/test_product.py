@@ -25,15 +25,15 @@ from sklearn.metrics import adjusted_rand_score
 import unveil
 from tests import laws
 from unveil import KMeans
+from unveil.clusters.assignment.kd_tree import Filtered
+from unveil.clusters.assignment.rules import Elkan, Hamerly, Plain, Pruned
+from unveil.clusters.kmeans.model import KMeans as KMeansModel
 from unveil.core import partition
 from unveil.engines import Dask, Threads
-from unveil.estimators.registry import EXPECTATIONS as EXPECTATION_WORDS
-from unveil.estimators.registry import SCHEDULES as SCHEDULE_WORDS
-from unveil.estimators.registry import STRUCTURES
+from unveil.estimation.registry import EXPECTATIONS as EXPECTATION_WORDS
+from unveil.estimation.registry import SCHEDULES as SCHEDULE_WORDS
+from unveil.estimation.registry import STRUCTURES
 from unveil.expectations import Annealed, Exact, Hard, Sampled, Sparse
-from unveil.models.assignment import Elkan, Hamerly, Plain, Pruned
-from unveil.models.filtering import Filtered
-from unveil.models.kmeans import KMeans as KMeansModel
 from unveil.schedules import LBFGS, Ascent, Batch, Gradient, Incremental, Squarem, Stepwise
 
 Floats = NDArray[np.float64]

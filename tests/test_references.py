@@ -11,12 +11,11 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from tests import oracle
+from tests.oracles import mixtures as oracle
+from tests.places import EXAMPLES, TESTS
 from unveil import PCA, BernoulliMixture, GaussianMixture, KMeans
 
 Floats = NDArray[np.float64]
-HERE = Path(__file__).parent
-EXAMPLES = HERE.parent / "examples" / "data"
 
 
 def read(path: Path, *columns: int) -> Floats:
@@ -24,8 +23,8 @@ def read(path: Path, *columns: int) -> Floats:
 
 
 FAITHFUL, IRIS = read(EXAMPLES / "faithful.csv"), read(EXAMPLES / "iris.csv")
-NCLUS, RUSPINI = read(HERE / "data" / "Nclus.csv"), read(HERE / "data" / "ruspini.csv")
-BALANCE = read(HERE / "data" / "balance.csv", 7, 8, 9, 10)
+NCLUS, RUSPINI = read(TESTS / "data" / "Nclus.csv"), read(TESTS / "data" / "ruspini.csv")
+BALANCE = read(TESTS / "data" / "balance.csv", 7, 8, 9, 10)
 
 
 def converged(X: Floats, k: int, covariance_type: str, **settings: Any) -> GaussianMixture:

@@ -14,10 +14,10 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from unveil.estimators.registry import EXPECTATIONS, SCHEDULES, lookup
-from unveil.families.covariance import Full
+from unveil.estimation.registry import EXPECTATIONS, SCHEDULES, lookup
+from unveil.families.covariance.structure import Full
 from unveil.families.gaussian import Gaussian
-from unveil.models.mixture import Mixture
+from unveil.mixtures.model.model import Mixture
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE = (DOCS / "theory.md").read_text(encoding="utf-8")

@@ -26,10 +26,10 @@ from unveil import (
     PrincipalCurve,
     ProbabilisticPCA,
 )
+from unveil.clusters.seeding.plusplus import PlusPlus
 from unveil.engines import Threads
 from unveil.grammar import read_grammar
-from unveil.kernels.blas import single_threaded_blas
-from unveil.seeding.plusplus import PlusPlus
+from unveil.numerics.blas import single_threaded_blas
 
 
 def mixture(arrays: Arrays) -> Run:

@@ -1,13 +1,12 @@
-from pathlib import Path
-
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 from typer.testing import CliRunner
 
+from tests.places import EXAMPLES
 from unveil.cli.app import app
 
-DATA = Path(__file__).parents[2] / "examples" / "data"
+DATA = EXAMPLES
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from sklearn.base import clone
 
 import unveil
 from unveil.cli import progress
-from unveil.estimators.registry import STRUCTURES
+from unveil.estimation.registry import STRUCTURES
 
 
 @pytest.mark.parametrize("shape", list(STRUCTURES))

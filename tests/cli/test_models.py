@@ -2,8 +2,8 @@ import pytest
 
 import unveil
 from unveil.cli.models import KINDS, STARTS, ModelName, chosen, parameters
-from unveil.estimators import starts
-from unveil.estimators.registry import ESTIMATORS
+from unveil.estimation.registry import ESTIMATORS
+from unveil.mixtures.starts import starts
 
 
 def test_every_option_of_a_kind_is_a_parameter():

@@ -15,7 +15,7 @@ from unveil.expectations import Annealed, Exact
 from unveil.expectations import annealed as module
 from unveil.expectations.annealed import Tempered
 from unveil.families.bernoulli import Bernoulli, BernoulliParams
-from unveil.models.mixture import Mixture, MixtureParams
+from unveil.mixtures.model.model import Mixture, MixtureParams
 
 Floats = NDArray[np.float64]
 

@@ -14,7 +14,7 @@ from unveil import GaussianMixture
 from unveil.expectations import Sampled
 from unveil.expectations.sampled import MOST
 from unveil.families.bernoulli import Bernoulli, BernoulliParams
-from unveil.models.mixture import Mixture, MixtureParams
+from unveil.mixtures.model.model import Mixture, MixtureParams
 
 Floats = NDArray[np.float64]
 

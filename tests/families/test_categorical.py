@@ -18,7 +18,7 @@ from unveil.expectations import Exact, Hard
 from unveil.families.base import Tile
 from unveil.families.categorical import FLOOR, Categorical, CategoricalParams
 from unveil.families.priors import Dirichlet
-from unveil.models.mixture import Mixture, MixtureParams
+from unveil.mixtures.model.model import Mixture, MixtureParams
 
 Floats = NDArray[np.float64]
 LEVELS = (3, 2, 4)

@@ -14,14 +14,14 @@ from tests.families import test_product as mixed
 from unveil.families.base import ExponentialFamily, Tile
 from unveil.families.bernoulli import Bernoulli, BernoulliParams
 from unveil.families.check import check_family
-from unveil.families.covariance import Diagonal, Full, Tied
-from unveil.families.directions import DirectionParams, VonMisesFisher
+from unveil.families.covariance.structure import Diagonal, Full, Tied
 from unveil.families.exponential import Exponential, ExponentialParams
 from unveil.families.gaussian import Gaussian, GaussianParams
 from unveil.families.independent import Terms
 from unveil.families.poisson import Poisson, PoissonParams
 from unveil.families.priors import Beta, Gamma
 from unveil.families.student import Student, StudentParams
+from unveil.families.von_mises_fisher import DirectionParams, VonMisesFisher
 
 Floats = NDArray[np.float64]
 RANDOM = np.random.default_rng(0)

@@ -20,12 +20,12 @@ from unveil.families.bernoulli import Bernoulli, BernoulliParams
 from unveil.families.categorical import Categorical, CategoricalParams
 from unveil.families.check import check_family
 from unveil.families.compound import Compound, CompoundParams
-from unveil.families.covariance import Diagonal, Full, Tied
+from unveil.families.covariance.structure import Diagonal, Full, Tied
 from unveil.families.gaussian import Gaussian, GaussianParams
 from unveil.families.poisson import Poisson, PoissonParams
 from unveil.families.product import Product, ProductParams
 from unveil.families.student import Student, StudentParams
-from unveil.models.mixture import Mixture, MixtureParams
+from unveil.mixtures.model.model import Mixture, MixtureParams
 from unveil.schedules import LBFGS, Batch, Gradient, Incremental, Squarem
 
 Floats = NDArray[np.float64]

@@ -10,12 +10,12 @@ import pytest
 from numpy.typing import NDArray
 
 from tests import laws
-from tests.families.structured import MODELS, obeying, packed, structure_of
+from tests.oracles.covariances import MODELS, obeying, packed, structure_of
 from unveil.families.base import Family, Tile
 from unveil.families.bernoulli import Bernoulli, BernoulliParams
 from unveil.families.categorical import Categorical, CategoricalParams
 from unveil.families.coordinates import Coordinates, uncharted
-from unveil.families.covariance import Full, Structure
+from unveil.families.covariance.structure import Full, Structure
 from unveil.families.exponential import Exponential, ExponentialParams
 from unveil.families.gaussian import Gaussian, GaussianParams
 from unveil.families.poisson import Poisson, PoissonParams

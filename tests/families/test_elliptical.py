@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.families.structured import MODELS, moments_of, obeying, structure_of
-from tests.families.structured import packed as expected_shape
+from tests.oracles.covariances import MODELS, moments_of, obeying, structure_of
+from tests.oracles.covariances import packed as expected_shape
 from unveil.families.elliptical import Elliptical, Seen, packed, spread
 
 K, D = 3, 2

@@ -16,7 +16,7 @@ from unveil.core import partition
 from unveil.expectations import Exact, Hard
 from unveil.families.exponential import FLOOR, Exponential, ExponentialParams
 from unveil.families.priors import Gamma
-from unveil.models.mixture import Mixture, MixtureParams
+from unveil.mixtures.model.model import Mixture, MixtureParams
 
 Floats = NDArray[np.float64]
 RATES = np.array([[0.2, 3.0], [4.0, 0.5]])

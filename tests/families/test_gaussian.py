@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import multivariate_normal
 
-from unveil.families.covariance import Diagonal, Full, Spherical, Structure, Tied
+from unveil.families.covariance.structure import Diagonal, Full, Spherical, Structure, Tied
 from unveil.families.gaussian import NARROW, Gaussian, GaussianParams
 
 Floats = NDArray[np.float64]

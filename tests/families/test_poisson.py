@@ -13,12 +13,12 @@ from scipy.stats import gamma, poisson
 
 from tests import laws
 from unveil.core import partition
-from unveil.core.fit import BoundChange
+from unveil.core.loop import BoundChange
 from unveil.expectations import Exact, Hard
 from unveil.families.base import Tile
 from unveil.families.poisson import FLOOR, Poisson, PoissonParams
 from unveil.families.priors import Gamma
-from unveil.models.mixture import Mixture, MixtureParams
+from unveil.mixtures.model.model import Mixture, MixtureParams
 from unveil.schedules import Batch
 from unveil.schedules.squarem import Squarem
 

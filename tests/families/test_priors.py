@@ -11,7 +11,7 @@ from scipy.stats import beta, dirichlet, gamma, invwishart, multivariate_normal
 
 from unveil.families.bernoulli import Bernoulli
 from unveil.families.categorical import Categorical
-from unveil.families.covariance import Full
+from unveil.families.covariance.structure import Full
 from unveil.families.exponential import Exponential
 from unveil.families.gaussian import Gaussian
 from unveil.families.poisson import Poisson

@@ -19,11 +19,11 @@ from unveil.expectations import Exact, Hard
 from unveil.families.base import Tile
 from unveil.families.bernoulli import Bernoulli, BernoulliParams
 from unveil.families.categorical import Categorical, CategoricalParams
-from unveil.families.covariance import Full
+from unveil.families.covariance.structure import Full
 from unveil.families.gaussian import Gaussian, GaussianParams
 from unveil.families.poisson import Poisson, PoissonParams
 from unveil.families.product import Product, ProductParams
-from unveil.models.mixture import Mixture, MixtureParams
+from unveil.mixtures.model.model import Mixture, MixtureParams
 from unveil.schedules import Stepwise
 
 Floats = NDArray[np.float64]

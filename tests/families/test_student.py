@@ -15,15 +15,15 @@ from scipy.stats import gamma, kstest, multivariate_normal, multivariate_t, t
 from sklearn.datasets import load_iris
 
 from tests import laws
-from tests.families.structured import MODELS, obeying, packed, structure_of
+from tests.oracles.covariances import MODELS, obeying, packed, structure_of
 from unveil.core import partition
 from unveil.core.protocols import Block
 from unveil.expectations import Exact, Hard, Sparse
 from unveil.families.base import Tile
-from unveil.families.covariance import Diagonal, Full, Spherical, Structure, Tied
+from unveil.families.covariance.structure import Diagonal, Full, Spherical, Structure, Tied
 from unveil.families.gaussian import Gaussian, GaussianParams
 from unveil.families.student import FIRST_DOF, LEAST_DOF, MOST_DOF, Student, StudentParams, best_dof
-from unveil.models.mixture import Mixture, MixtureParams
+from unveil.mixtures.model.model import Mixture, MixtureParams
 from unveil.schedules import Incremental, Squarem
 
 Floats = NDArray[np.float64]

@@ -7,7 +7,7 @@ import pytest
 
 import unveil
 from unveil import plot
-from unveil.estimators.registry import STRUCTURES
+from unveil.estimation.registry import STRUCTURES
 
 EVIL = '<a href="javascript:alert(1)">x</a>%{x}$y$'
 

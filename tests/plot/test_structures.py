@@ -1,6 +1,6 @@
 import pytest
 
-from unveil.estimators.registry import STRUCTURES
+from unveil.estimation.registry import STRUCTURES
 from unveil.plot.structures import GLOSSES, NAMES, SHAPES, legend, said
 
 SYNONYMS = {"full": "VVV", "tied": "EEE", "diag": "VVI", "spherical": "VII"}

@@ -2,12 +2,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from unveil.estimation.degenerate import degeneracy
 from unveil.report import analysis as module
 from unveil.report.analysis import Settings, analyse
 from unveil.report.sections import certificate
 from unveil.report.table import open_table
 from unveil.report.write import write_report
-from unveil.selection.degenerate import degeneracy
 from unveil.sources.errors import DataError
 
 

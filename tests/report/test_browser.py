@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.places import EXAMPLES
 from unveil.report.write import write_report
 
 _spec = importlib.util.spec_from_file_location("hostile", Path(__file__).with_name("hostile.py"))
 hostile = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(hostile)
 
-DATA = Path(__file__).parents[2] / "examples" / "data"
+DATA = EXAMPLES
 FLAGS = [
     "--headless",
     "--no-sandbox",

@@ -1,15 +1,15 @@
 import re
 from html.parser import HTMLParser
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import unveil
+from tests.places import EXAMPLES
 from unveil.report import write_report
 
-DATA = Path(__file__).parents[2] / "examples" / "data"
+DATA = EXAMPLES
 SECTIONS = ["columns", "plane", "choice", "mixture", "groups", "convergence", "certificate", "reproduce"]
 
 

@@ -8,15 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tests import laws
-from unveil.core.fit import BoundChange, Parts, fit
+from unveil.core.loop import BoundChange, Parts, fit
 from unveil.core.result import Fit
 from unveil.engines import Threads
 from unveil.expectations import Exact
 from unveil.families.base import Family
 from unveil.families.bernoulli import Bernoulli, BernoulliParams
-from unveil.families.covariance import Full
+from unveil.families.covariance.structure import Full
 from unveil.families.gaussian import Gaussian
-from unveil.models.mixture import Mixture, MixtureParams
+from unveil.mixtures.model.model import Mixture, MixtureParams
 from unveil.sources import ArraySource
 
 Floats = NDArray[np.float64]

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from tests import laws
-from tests.families.structured import MODELS, structure_of
+from tests.oracles.covariances import MODELS, structure_of
 from tests.schedules.overlapping import answers, case_of, clouds, never_falls, reached, settled
+from unveil.clusters.kmeans.model import KMeans
 from unveil.expectations import Annealed, Exact, Hard, Sampled, Sparse
 from unveil.families.gaussian import Gaussian
 from unveil.families.priors import NormalInverseWishart
 from unveil.families.student import Student
-from unveil.models.kmeans import KMeans
 from unveil.schedules import LBFGS, Ascent, Batch, Squarem
 
 SCHEDULES = {"ascent": Ascent(), "lbfgs": LBFGS()}

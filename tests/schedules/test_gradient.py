@@ -12,13 +12,13 @@ from hypothesis import given
 
 from tests import laws
 from tests.schedules.overlapping import answers, case_of, clouds, never_falls, reached, settled
+from unveil.clusters.kmeans.model import KMeans
 from unveil.core.protocols import Block, Expectation, Memo, Model, Params
 from unveil.core.statistics import Statistics
 from unveil.expectations import Annealed, Exact, Hard, Sampled, Sparse
 from unveil.families.base import Family
 from unveil.families.gaussian import Gaussian
 from unveil.families.priors import NormalInverseWishart
-from unveil.models.kmeans import KMeans
 from unveil.schedules import Batch, Gradient
 from unveil.schedules.gradient import search
 

@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from unveil.core.fit import BoundChange, Parts, fit
+from unveil.core.loop import BoundChange, Parts, fit
 from unveil.core.protocols import Block, Params
 from unveil.core.result import Fit
 from unveil.core.statistics import Statistics
 from unveil.engines import Threads
-from unveil.estimators.policies import Refuse, Reseed
 from unveil.expectations import Exact, Hard, Sampled
-from unveil.families.covariance import Full
+from unveil.families.covariance.structure import Full
 from unveil.families.gaussian import Gaussian, GaussianParams
-from unveil.models.mixture import Mixture, MixtureParams
+from unveil.mixtures.empty import Refuse, Reseed
+from unveil.mixtures.model.model import Mixture, MixtureParams
 from unveil.schedules import Batch, Incremental, Squarem, Stepwise
 from unveil.schedules.reseeding import MOST, Reseeding
 from unveil.sources import ArraySource

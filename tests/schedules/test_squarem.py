@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from tests import laws
-from tests.families.structured import MODELS, structure_of
+from tests.oracles.covariances import MODELS, structure_of
 from tests.schedules.overlapping import answers, case_of, clouds, never_falls, reached, settled
+from unveil.clusters.kmeans.model import KMeans
 from unveil.core import partition
 from unveil.core.protocols import Work
 from unveil.expectations import Annealed, Exact, Hard, Sampled, Sparse
 from unveil.families.gaussian import Gaussian
-from unveil.models.kmeans import KMeans
 from unveil.schedules import Batch, Gradient, Incremental, Squarem, Stepwise
 from unveil.sources import ArraySource
 

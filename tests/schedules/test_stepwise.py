@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given
 
 from tests import laws
+from unveil.clusters.kmeans.model import KMeans
 from unveil.core import partition
-from unveil.core.fit import BoundChange
+from unveil.core.loop import BoundChange
 from unveil.core.protocols import Piece, Work
 from unveil.core.statistics import Statistics
 from unveil.expectations import Exact, Hard
-from unveil.families.covariance import Full
+from unveil.families.covariance.structure import Full
 from unveil.families.gaussian import Gaussian, GaussianParams
-from unveil.models.kmeans import KMeans
-from unveil.models.mixture import Mixture, MixtureParams
+from unveil.mixtures.model.model import Mixture, MixtureParams
 from unveil.schedules import Stepwise
 from unveil.schedules.stepwise import Running
 from unveil.sources import ArraySource

@@ -6,8 +6,8 @@ from sklearn.cluster import KMeans as Reference
 
 from unveil import KMeans
 from unveil.selection import path as module
+from unveil.selection.criteria.study import Study
 from unveil.selection.path import Path
-from unveil.selection.study import Study
 
 
 def costs(estimator, X, sizes, weights=None):

@@ -4,7 +4,7 @@ import pytest
 
 import unveil
 from unveil import GaussianMixture, KMeans, select
-from unveil.estimators.registry import STRUCTURES
+from unveil.estimation.registry import STRUCTURES
 
 
 def blobs(n=40):

@@ -20,7 +20,7 @@ from unveil.cli.models import (
     parameters,
 )
 from unveil.cli.options import Columns, Data, Json, Seed, Threads, Weight, names_in, protect, use_threads
-from unveil.estimators.registry import EXPECTATIONS, SCHEDULES
+from unveil.estimation.registry import EXPECTATIONS, SCHEDULES
 
 
 def fit(

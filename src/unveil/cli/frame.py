@@ -16,12 +16,12 @@ import pyarrow.ipc
 import pyarrow.parquet
 from numpy.typing import NDArray
 
-from unveil.sources.arrow import Parquet, column_of
-from unveil.sources.csv import MISSING, Csv
 from unveil.sources.errors import DataError, blame
-from unveil.sources.formats import NUMERIC, format_of
-from unveil.sources.paths import find_files
-from unveil.sources.scan import scan
+from unveil.sources.files.arrow import Parquet, column_of
+from unveil.sources.files.csv import MISSING, Csv
+from unveil.sources.files.formats import NUMERIC, format_of
+from unveil.sources.files.paths import find_files
+from unveil.sources.files.scan import scan
 from unveil.sources.weighted import checked_weights
 
 Cells = NDArray[Any]

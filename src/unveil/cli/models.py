@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from enum import Enum
 from typing import Any, NamedTuple
 
-from unveil.estimators.registry import EXPECTATIONS, FAMILIES, SCHEDULES, STRUCTURES
+from unveil.estimation.registry import EXPECTATIONS, FAMILIES, SCHEDULES, STRUCTURES
 
 
 class Kind(NamedTuple):
@@ -85,8 +85,8 @@ KINDS = {
         text=True,
     ),
 }
-# those of `unveil.estimators.starts`, which takes long to import
-CHAIN_STARTS = ("mixture", "runs", "progress")  # of `unveil.estimators.hmm_starts`, besides
+# those of `unveil.mixtures.starts.starts`, which takes long to import
+CHAIN_STARTS = ("mixture", "runs", "progress")  # of `unveil.chains.starts`, besides
 STARTS = ("auto", "kmeans", "k-means++", "whitened", "hierarchical", "furthest", "random_from_data", "random")
 CHOICES: Mapping[str, Iterable[str]] = {
     "covariance": STRUCTURES,

@@ -111,7 +111,7 @@ def _batches(table: Any, missing: bool) -> Iterator[Any]:
     if hasattr(table, "batches"):
         yield from table.batches(TOGETHER * partition_rows(table.n_columns))
         return
-    from unveil.estimators.table import refuse_nonfinite
+    from unveil.estimation.input import refuse_nonfinite
     from unveil.sources import ArraySource
 
     blocks = table.read()

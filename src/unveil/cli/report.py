@@ -9,7 +9,7 @@ import typer
 from unveil.cli.errors import printable
 from unveil.cli.models import chosen as word_of
 from unveil.cli.options import Columns, Data, Seed, Threads, Weight, names_in, protect, use_threads
-from unveil.estimators.registry import STRUCTURES
+from unveil.estimation.registry import STRUCTURES
 
 
 def report(
@@ -33,7 +33,7 @@ def report(
     """Write one self-contained HTML page on DATA: its columns, principal plane, mixture, groups and certificate."""
     from unveil.cli.progress import progress
     from unveil.report import write_report
-    from unveil.sources.paths import find_files
+    from unveil.sources.files.paths import find_files
 
     use_threads(threads)
     protect(output, find_files(data))

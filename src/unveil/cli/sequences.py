@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from unveil.cli.frame import Frame, read_frame
 from unveil.sources.errors import DataError
-from unveil.sources.labelled import column_labels, without_column
+from unveil.sources.files.labelled import column_labels, without_column
 
 
 class Sequenced(NamedTuple):

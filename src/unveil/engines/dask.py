@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 from unveil.core.partition import count_of, rows_of, width_of
 from unveil.core.protocols import Block, Memo, Source, Step
 from unveil.core.statistics import Statistics, TreeSum, subtrees
-from unveil.kernels.blas import single_threaded_blas
+from unveil.numerics.blas import single_threaded_blas
 
 LONGEST, CELLS = 32, 1 << 22  # a run is at most 32 partitions or 32 megabytes: large against the overhead of a task
 PLENTY = 32  # runs are shorter where there would be fewer than this, so that a small table still occupies a cluster

@@ -18,11 +18,11 @@ from itertools import chain, islice
 from time import thread_time
 from typing import Any
 
+from unveil.core.idle_threads import lending
 from unveil.core.partition import count_of
 from unveil.core.protocols import Block, Source, Step
-from unveil.core.sharing import lending
 from unveil.core.statistics import Statistics, TreeSum, subtrees
-from unveil.kernels.blas import single_threaded_blas
+from unveil.numerics.blas import single_threaded_blas
 
 AHEAD = 2  # blocks in flight per worker: enough to keep it busy, few enough to bound the memory of a stream
 QUICK = 2.5e-4  # seconds of a block below which threads wait longer for the interpreter's lock than they work

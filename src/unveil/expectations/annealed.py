@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.core.protocols import Bound, Expectation
-from unveil.kernels.softmax import soft_assign
+from unveil.numerics.softmax import soft_assign
 
 SHAKE = 0.3  # standard deviation of what is added to the scores of an infinitely warm q
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.core.protocols import Bound, Expectation
-from unveil.kernels.softmax import soft_assign
+from unveil.numerics.softmax import soft_assign
 
 
 @dataclass(frozen=True)

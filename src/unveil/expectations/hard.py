@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.core.protocols import Bound, Expectation
-from unveil.kernels.softmax import hard_assign
+from unveil.numerics.softmax import hard_assign
 
 
 @dataclass(frozen=True)

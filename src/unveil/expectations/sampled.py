@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.core.protocols import Bound, Expectation
-from unveil.kernels.softmax import soft_assign
+from unveil.numerics.softmax import soft_assign
 
 MOST = 1 << 16  # draws per row, at which the noise is below what a fit is asked for
 

@@ -1,7 +1,7 @@
 """The sparse expectation: q moves only within short lists of likely values, refreshed every few passes.
 
 Neal & Hinton, "A view of the EM algorithm that justifies incremental, sparse, and other variants", 1998. The lists and
-what is frozen off them live with each block; see `unveil.models.active`.
+what is frozen off them live with each block; see `unveil.mixtures.model.sparse_em`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.core.protocols import Bound, Expectation
-from unveil.kernels.softmax import soft_assign
+from unveil.numerics.softmax import soft_assign
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.kernels.em import Sums
-from unveil.kernels.pairs import score_pairs
+from unveil.families.kernels.em import Sums
+from unveil.families.kernels.pairs import score_pairs
 
 Floats = NDArray[np.float64]
 
@@ -131,7 +131,7 @@ class Family(ABC):
     ) -> tuple[Floats, float] | None:
         """Moments and log-likelihood of a whole block with missing cells under the posterior, in one compiled piece.
 
-        `rows` (rows, columns) are in the frame and `patterns` those of `unveil.kernels.missing_patterns`. None where
+        `rows` (rows, columns) are in the frame and `patterns` those of `unveil.numerics.missing_patterns`. None where
         there is no such piece: then tiles of one pattern each do the same.
         """
         return None

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from unveil.families.base import Family, Floats
 from unveil.families.independent import Independent, Terms
+from unveil.families.kernels.bits import Codes, encode, expect_bits
+from unveil.families.kernels.em import LINEAR, Sums
 from unveil.families.priors import Beta
-from unveil.kernels.bits import Codes, encode, expect_bits
-from unveil.kernels.em import LINEAR, Sums
 
 FLOOR = 1e-12
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from unveil.families.base import Family, Floats, Tile
 from unveil.families.independent import Independent, IndependentPlan, Terms
 from unveil.families.priors import Dirichlet
-from unveil.kernels._jit import kernel
+from unveil.numerics.jit import kernel
 
 FLOOR = 1e-12
 NEVER = -1e300  # log 0 within products: with minus infinity, a level that is not there would count as not a number

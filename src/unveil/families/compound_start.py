@@ -42,7 +42,7 @@ def split(
     --------
     >>> import numpy as np
     >>> from unveil.families.compound_start import split
-    >>> from unveil.families.covariance import Spherical
+    >>> from unveil.families.covariance.structure import Spherical
     >>> from unveil.families.gaussian import Gaussian
     >>> family, rows = Gaussian(Spherical()), np.repeat([[0.0], [5.0]], 50, axis=0)
     >>> moments = np.array([[100.0, rows.sum(), (rows**2).sum()]])

@@ -19,10 +19,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.families.covariance import Columns, Products, Spheres, Structure, Tied
-from unveil.families.orbits import orbit_of
+from unveil.families.covariance.orbits import orbit_of
+from unveil.families.covariance.structure import Columns, Products, Spheres, Structure, Tied
+from unveil.families.covariance.symmetric import invert_positive, unpack
 from unveil.families.priors import NormalInverseWishart
-from unveil.families.symmetric import invert_positive, unpack
 
 Floats = NDArray[np.float64]
 FLOOR = 1e-15  # least variance, as a share of the spread of the column

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from unveil.families.base import Family, Floats
 from unveil.families.independent import Independent, Terms
+from unveil.families.kernels.em import LINEAR, Sums
 from unveil.families.priors import Gamma
-from unveil.kernels.em import LINEAR, Sums
 
 FLOOR = 1e-8  # smallest mean waiting time, as a share of the mean of the column
 

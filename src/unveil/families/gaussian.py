@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.families.base import ExponentialFamily, Family, Floats, Tile
-from unveil.families.covariance import Full, Structure
-from unveil.families.observed import Observed, about, observe
+from unveil.families.covariance.structure import Full, Structure
+from unveil.families.kernels.em import Sums
+from unveil.families.marginal import Observed, about, observe
 from unveil.families.priors import NormalInverseWishart
-from unveil.kernels.em import Sums
 
 NARROW = 1e6  # squared distance of the origin, in standard deviations, past which a component has its own frame:
 #               the natural form loses as many digits as this number has, and sixteen less six are enough
@@ -113,7 +113,7 @@ class Gaussian(ExponentialFamily):
     def expect_missing(
         self, plan: GaussianPlan, log_weights: Floats, rows: Floats, weights: Floats | None, patterns: Any
     ) -> tuple[Floats, float]:
-        """Moments and log-likelihood of a block with missing cells: see `unveil.kernels.missing`."""
+        """Moments and log-likelihood of a block with missing cells: see `unveil.families.kernels.missing`."""
         whole = self._observed(plan, np.arange(rows.shape[1]), rows.shape[1])
         sums, log_likelihood = whole.expect(log_weights, rows, weights, patterns)
         return about(sums, plan.params.means - plan.params.origins, self.sums.second), log_likelihood

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.families.base import ExponentialFamily, Family, Floats, Tile
-from unveil.kernels.softmax import soft_assign
+from unveil.numerics.softmax import soft_assign
 
 
 class Terms(NamedTuple):
@@ -91,7 +91,7 @@ class Independent(ExponentialFamily):
         self, plan: IndependentPlan, log_weights: Floats, rows: Floats, weights: Floats | None, patterns: Any
     ) -> tuple[Floats, float]:
         """All patterns at once, by masks: random holes make nearly one pattern per row."""
-        from unveil.families.holes import Masked
+        from unveil.families.missing_cells import Masked
 
         logits = np.repeat(log_weights[:, None], len(rows), axis=1)
         masked = Masked(self, plan, np.ascontiguousarray(rows.T))

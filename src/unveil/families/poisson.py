@@ -17,8 +17,8 @@ from scipy.special import gammaln
 
 from unveil.families.base import Family, Floats
 from unveil.families.independent import Independent, Terms
+from unveil.families.kernels.em import LINEAR, Sums
 from unveil.families.priors import Gamma
-from unveil.kernels.em import LINEAR, Sums
 
 FLOOR = 1e-12  # smallest rate, as a share of the mean of the column
 

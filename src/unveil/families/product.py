@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.families.base import Family, Floats, Tile
-from unveil.families.holes import holed
-from unveil.kernels.softmax import soft_assign
+from unveil.families.missing_cells import holed
+from unveil.numerics.softmax import soft_assign
 
 
 @dataclass(frozen=True)

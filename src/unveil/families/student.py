@@ -25,9 +25,9 @@ from numpy.typing import NDArray
 from scipy.special import digamma, gammaln, polygamma
 
 from unveil.families.base import Family, Floats, Tile
-from unveil.families.covariance import Full, Structure
+from unveil.families.covariance.structure import Full, Structure
 from unveil.families.gaussian import Gaussian, GaussianParams, GaussianPlan
-from unveil.families.observed import observe
+from unveil.families.marginal import observe
 
 LEAST_DOF = 0.5  # half of Cauchy's: with tails yet heavier, a few rows that are alike would be worth any others
 MOST_DOF = 1e4  # a Gaussian in all but name: log-densities differ by about d^2 / (4 dof) at the edge of the bulk

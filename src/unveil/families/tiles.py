@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from unveil.core.protocols import Block
 from unveil.families.base import Family, Tile
-from unveil.kernels.missing_patterns import Patterns
-from unveil.kernels.tiles import tile_rows
+from unveil.numerics.missing_patterns import Patterns
+from unveil.numerics.tiles import tile_rows
 
 Floats = NDArray[np.float64]
 

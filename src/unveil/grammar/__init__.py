@@ -1,13 +1,13 @@
 """Probabilistic context-free grammars: rules, trees, their notations, the normal form and its closure."""
 
-from unveil.grammar.best import BestClosure, best_chain, best_closure, best_nothing
-from unveil.grammar.brackets import Bracketed, read_bracketed, read_trees
-from unveil.grammar.closure import Closed, close, rule_counts
-from unveil.grammar.draws import Draws
-from unveil.grammar.normal import NormalForm, Weights, normal_form
-from unveil.grammar.notation import read_grammar, write_grammar
-from unveil.grammar.rules import Grammar, Nonterminal, Rule
-from unveil.grammar.trees import Span, Tree
+from unveil.grammar.language.best import BestClosure, best_chain, best_closure, best_nothing
+from unveil.grammar.language.brackets import Bracketed, read_bracketed, read_trees
+from unveil.grammar.language.closure import Closed, close, rule_counts
+from unveil.grammar.language.draws import Draws
+from unveil.grammar.language.normal_form import NormalForm, Weights, normal_form
+from unveil.grammar.language.notation import read_grammar, write_grammar
+from unveil.grammar.language.rules import Grammar, Nonterminal, Rule
+from unveil.grammar.language.trees import Span, Tree
 
 __all__ = [
     "BestClosure",

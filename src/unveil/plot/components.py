@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.estimators.registry import STRUCTURES, lookup
+from unveil.estimation.registry import STRUCTURES, lookup
 
 
 def component_covariance(estimator: Any, component: int) -> NDArray[np.float64]:

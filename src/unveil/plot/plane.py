@@ -51,7 +51,7 @@ class Plane:
     @classmethod
     def of(cls, X: ArrayLike, names: Sequence[str] | None = None, sample_weight: ArrayLike | None = None) -> Plane:
         """The principal plane of a table; columns are standardised where their spreads are uneven."""
-        from unveil.estimators.pca import PCA
+        from unveil.projections.pca.pca import PCA
 
         rows, given = np.asarray(X, dtype=np.float64), names if names is not None else getattr(X, "columns", None)
         if rows.ndim != 2 or rows.shape[1] < 2 or len(rows) < 2:

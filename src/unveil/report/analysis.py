@@ -120,7 +120,7 @@ def _sample(view: View, seed: int) -> tuple[NDArray[np.float64], NDArray[np.floa
 
 def _plane(data: Source, useful: Usable, names: tuple[str, ...], settings: Settings) -> tuple[Any, Plane | None]:
     """PCA of all rows, on one scale where spreads are uneven; nothing for a single column."""
-    from unveil.estimators.pca import PCA
+    from unveil.projections.pca.pca import PCA
 
     if data.n_columns < 2:
         return None, None
@@ -134,7 +134,7 @@ def _compare(
     rows: NDArray[np.float64], weights: NDArray[np.float64] | None, narrowest: float, settings: Settings
 ) -> Selection:
     """Mixtures of every size and structure that the rows can carry."""
-    from unveil.estimators.gaussian_mixture import GaussianMixture
+    from unveil.mixtures.gaussian import GaussianMixture
 
     most = max(1, min(settings.max_components, len(np.unique(rows, axis=0)) // ROWS_EACH))
     structures = settings.covariance_types or (STRUCTURES if rows.shape[1] > 1 else LINE_STRUCTURES)

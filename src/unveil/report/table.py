@@ -12,8 +12,8 @@ import numpy as np
 from unveil.core.protocols import Source
 from unveil.sources.array import ArraySource
 from unveil.sources.errors import DataError
+from unveil.sources.files.scan import Scan, scan
 from unveil.sources.frame import from_frame, is_frame
-from unveil.sources.scan import Scan, scan
 
 
 class Table(NamedTuple):

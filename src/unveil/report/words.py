@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from unveil.estimators.registry import STRUCTURES, lookup
+from unveil.estimation.registry import STRUCTURES, lookup
 from unveil.plot.labels import plain
 from unveil.plot.structures import SHAPES, said
 from unveil.report.analysis import Analysis

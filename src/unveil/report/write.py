@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, final
 
 import unveil
-from unveil.estimators.registry import STRUCTURES
+from unveil.estimation.registry import STRUCTURES
 from unveil.plot.labels import plain
 from unveil.report import reproduce, sections, words
 from unveil.report.analysis import Analysis, Callback, Settings, analyse

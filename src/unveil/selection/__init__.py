@@ -8,11 +8,11 @@ from typing import Any
 _HOMES = {
     "select": "unveil.selection.search",
     "Selection": "unveil.selection.outcome",
-    "CRITERIA": "unveil.selection.criteria",
-    "CLUSTERINGS": "unveil.selection.clusterings",
-    "Criterion": "unveil.selection.criteria",
-    "Choice": "unveil.selection.opinions",
-    "Opinion": "unveil.selection.opinions",
+    "CRITERIA": "unveil.selection.criteria.criteria",
+    "CLUSTERINGS": "unveil.selection.criteria.clusterings",
+    "Criterion": "unveil.selection.criteria.criteria",
+    "Choice": "unveil.selection.criteria.opinions",
+    "Opinion": "unveil.selection.criteria.opinions",
 }
 
 __all__ = [*_HOMES]

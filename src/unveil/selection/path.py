@@ -1,9 +1,9 @@
 """Fits of one more cluster at a time, each from where the last one ended as well as afresh.
 
 The warm start is the last centres and new ones beside them, moved to their places on the rows that the criteria look at
-(see `unveil.selection.small`). The better of the two fits counts, so that the cost hardly depends on luck. Lloyd's
-iteration only ever lowers the cost, hence it never rises from K to K + 1: where a start that was moved on a sample
-should end higher for once, one that was not moved cannot.
+(see `unveil.selection.criteria.small`). The better of the two fits counts, so that the cost hardly depends on luck.
+Lloyd's iteration only ever lowers the cost, hence it never rises from K to K + 1: where a start that was moved on a
+sample should end higher for once, one that was not moved cannot.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from unveil.kernels.blas import single_threaded_blas
-from unveil.selection.dissimilarity import is_kmeans
-from unveil.selection.fitting import fitted
-from unveil.selection.rows import Floats
-from unveil.selection.small import Small, grown, next_centre, squares
-from unveil.selection.study import Study
+from unveil.numerics.blas import single_threaded_blas
+from unveil.selection.criteria.dissimilarity import is_kmeans
+from unveil.selection.criteria.fitting import fitted
+from unveil.selection.criteria.rows import Floats
+from unveil.selection.criteria.small import Small, grown, next_centre, squares
+from unveil.selection.criteria.study import Study
 
 
 class Path:

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unveil.selection.criteria import Fitted
-from unveil.selection.degenerate import degeneracy, steps_of
-from unveil.selection.held_out import is_chain, sequences_of
+from unveil.estimation.degenerate import degeneracy, steps_of
+from unveil.selection.criteria.criteria import Fitted
+from unveil.selection.criteria.held_out import is_chain, sequences_of
 from unveil.selection.outcome import Selection
 from unveil.selection.strategies import Strategy, strategy_for
 

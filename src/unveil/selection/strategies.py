@@ -9,14 +9,14 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.selection.clusterings import BIC, CLUSTERINGS, INERTIA, SILHOUETTE, VOTES, opinion_of
-from unveil.selection.criteria import CRITERIA, Criterion, pick_criterion
-from unveil.selection.fitting import fitted
-from unveil.selection.held_out import HELD_OUT
-from unveil.selection.opinions import SIZE, Choice
+from unveil.selection.criteria.clusterings import BIC, CLUSTERINGS, INERTIA, SILHOUETTE, VOTES, opinion_of
+from unveil.selection.criteria.criteria import CRITERIA, Criterion, pick_criterion
+from unveil.selection.criteria.fitting import fitted
+from unveil.selection.criteria.held_out import HELD_OUT
+from unveil.selection.criteria.opinions import SIZE, Choice
+from unveil.selection.criteria.study import Study
 from unveil.selection.outcome import merit
 from unveil.selection.path import Path
-from unveil.selection.study import Study
 from unveil.selection.weighing import best_known, follow, weigh
 
 Grid = Mapping[str, tuple[Any, ...]]

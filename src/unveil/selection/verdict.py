@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from unveil.selection.criteria import CLEAR, Criterion
+from unveil.selection.criteria.criteria import CLEAR, Criterion
 
 Naming = Callable[[Mapping[str, Any]], str]
 

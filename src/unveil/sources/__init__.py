@@ -13,7 +13,7 @@ _HOMES = {
     "sample_rows": "unveil.sources.rows",
     "is_frame": "unveil.sources.frame",
     "from_frame": "unveil.sources.frame",
-    "Scan": "unveil.sources.scan",
+    "Scan": "unveil.sources.files.scan",
     "DaskSource": "unveil.sources.dask",
     "is_dask": "unveil.sources.dask",
     "Sequences": "unveil.sources.sequences",

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.core.protocols import Block
-from unveil.kernels.compressed import Compressed
+from unveil.numerics.sparse_rows import Compressed
 from unveil.sources.mapped import Mapped
 
 

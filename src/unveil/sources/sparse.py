@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from unveil.core.partition import partition_bounds, partition_count
 from unveil.core.protocols import Block
-from unveil.kernels.compressed import Compressed
+from unveil.numerics.sparse_rows import Compressed
 from unveil.sources.cut import chosen_partitions
 from unveil.sources.weighted import checked_weights
 

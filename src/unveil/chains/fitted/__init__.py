@@ -1,0 +1,1 @@
+"""What a fitted chain does: decode, smooth, filter, forecast, draw, fill in."""

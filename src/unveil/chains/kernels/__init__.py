@@ -1,0 +1,1 @@
+"""Recursions over sequences of scores: arrays in, arrays out."""

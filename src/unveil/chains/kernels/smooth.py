@@ -1,0 +1,203 @@
+"""Forward-backward through all hidden Markov chains of a block: log-likelihoods, posteriors and expected counts.
+
+Every chain runs in scaled products (`unveil.chains.kernels.forward_backward`). The few in which a product may have lost
+something that matters, which a bound tells, are done again in log space (`unveil.chains.kernels.in_logs`). Which,
+depends on the numbers alone.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.chains.kernels.forward_backward import (
+    HARMLESS,
+    LN2,
+    Chain,
+    Matrices,
+    Rows,
+    backward,
+    emit,
+    first_row,
+    flat,
+    forward,
+    last_row,
+    loss,
+)
+from unveil.chains.kernels.in_logs import log_filter, log_smooth, steps_of
+from unveil.numerics.jit import inlined, kernel
+
+Floats = NDArray[np.float64]
+Counts = tuple[Floats, Floats, Floats]
+NO_CODES = np.empty(0, dtype=np.int64)
+
+
+def smooth(scores: Floats, lengths: Any, start: Floats, transition: Floats, weights: Floats, out: Floats) -> Counts:
+    """Log-likelihoods, expected starts and expected transitions of all sequences; posteriors go into `out`.
+
+    Parameters
+    ----------
+    scores : (rows, K) log p(x_t | state), minus infinity allowed
+    lengths : lengths of the sequences that fill the rows, each at least 1
+    start, transition : (K,), (K, K) probabilities; they need not sum to 1
+    weights : one per sequence; an empty array stands for ones
+    out : (rows, K), may be `scores`: posterior probabilities times the weight of the sequence
+
+    A sequence that no path can give has log-likelihood minus infinity, and zeros for all else. Log-likelihoods are
+    not weighted; the rest is.
+    """
+    return _smooth(Chain(start, transition), scores, NO_CODES, lengths, weights, out)
+
+
+def smooth_coded(
+    codes: Any, levels: Floats, lengths: Any, start: Floats, transition: Floats, weights: Floats, out: Floats
+) -> Counts:
+    """As `smooth`, for steps that show one of few levels: `levels` (levels, K) holds log p(level | state).
+
+    `codes` (rows,) are integers from 0 to levels - 1; a negative one is a missing step.
+    """
+    return _smooth(Chain(start, transition), *with_missing(levels, codes), lengths, weights, out)
+
+
+def with_missing(levels: Floats, codes: Any) -> tuple[Floats, Any]:
+    """Levels with one more, of a missing step, and codes that name it where they were negative."""
+    scores = np.ascontiguousarray(np.vstack([levels, np.zeros(levels.shape[1])]))
+    return scores, np.where(codes < 0, len(levels), codes).astype(np.int64, copy=False)
+
+
+def _smooth(chain: Chain, scores: Floats, codes: Any, lengths: Any, weights: Floats, out: Floats) -> Counts:
+    lengths = np.array(lengths, dtype=np.intp)
+    weights = np.array(weights, dtype=np.float64) if len(weights) else np.ones(len(lengths))
+    log_likelihoods, again = np.empty(len(lengths)), np.zeros(len(lengths), dtype=np.bool_)
+    starts, products = np.zeros(chain.n_states), np.zeros(chain.width**2)
+    rows = room(chain, scores, codes, int(lengths.max(initial=0)))
+    bounds = np.concatenate([[0], np.cumsum(lengths)])
+    _sweep(
+        rows,
+        bounds,
+        weights,
+        chain.matrices,
+        False,
+        flat("out", out),
+        log_likelihoods,
+        again,
+        starts,
+        products,
+    )
+    square = products.reshape(chain.width, chain.width)[: chain.n_states, : chain.n_states]
+    transitions = chain.transition * square
+    for number in np.flatnonzero(again):
+        steps = slice(bounds[number], bounds[number + 1])
+        here = scores[codes[steps]] if len(codes) else scores[steps]
+        log_likelihoods[number] = smooth_in_logs(chain, here, weights[number], out[steps], starts, transitions)
+    return log_likelihoods, starts, transitions
+
+
+def room(chain: Chain, scores: Floats, codes: Any, length: int) -> Rows:
+    """Room for a chain of `length` steps; where there are codes, the emissions of all levels are worked out."""
+    size, width = length + 1, chain.width
+    coded = len(codes) > 0
+    emissions = np.empty((len(scores) if coded else size) * width)
+    shares, inverses = np.empty(size * width), np.empty(size)
+    rows = Rows(
+        flat("scores", scores),
+        codes,
+        np.empty(len(scores) if coded else 0),
+        emissions,
+        shares,
+        inverses,
+        chain.n_states,
+        width,
+    )
+    if coded:
+        _emit_levels(rows)
+    return rows
+
+
+def smooth_in_logs(
+    chain: Chain, scores: Floats, weight: float, out: Floats, starts: Floats, transitions: Floats
+) -> float:
+    """One chain in log space: posteriors into `out`, counts added; its log-likelihood."""
+    filtered, scales = np.empty(scores.shape), np.empty(len(scores))
+    steps = steps_of(chain.transition)
+    log_likelihood = log_filter(scores, chain.log_start, steps, filtered, scales)
+    if log_likelihood == -np.inf:
+        out[:] = 0.0
+    else:
+        log_smooth(scores, steps, filtered, scales, float(weight), out, transitions)
+        starts += out[0]
+    return float(log_likelihood)
+
+
+@kernel
+def _emit_levels(rows: Rows) -> None:
+    """Emissions of all levels."""
+    for level in range(len(rows.peaks)):
+        rows.peaks[level] = emit(rows, level, level)
+
+
+@inlined
+def filter_one(rows: Rows, first: int, length: int, matrices: Matrices, filtering: bool) -> float:
+    """Shares of one chain and its log-likelihood, less that of `last_row`; NaN if it must be done in log space.
+
+    Pasted in, since a kernel of its own would take a second more to compile at the first fit.
+    """
+    one: Any = np.intp(1)  # not a literal, for which all that takes it would be compiled once more
+    if not len(rows.codes):
+        emit(rows, first, one)
+    opening, lost = first_row(rows, rows.codes[first] if len(rows.codes) else first, matrices.log_start)
+    if opening == -np.inf:
+        return -np.inf
+    peaks, powers, lost_later = forward(rows, first, one, length, matrices.forward)
+    if peaks == -np.inf:
+        return np.nan
+    if not matrices.sure and (lost or lost_later or matrices.tiny):
+        bound = loss(rows, first, length, matrices, filtering)
+        if not bound <= HARMLESS:
+            return np.nan
+    return opening + (peaks + powers * LN2)
+
+
+@kernel
+def _sweep(
+    rows: Rows,
+    bounds: Any,
+    weights: Floats,
+    matrices: Matrices,
+    filtering: bool,
+    out: Floats,
+    log_likelihoods: Floats,
+    again: Any,
+    starts: Floats,
+    products: Floats,
+) -> None:
+    """All chains of a block; `again` says which are left to log space."""
+    k, ahead = rows.k, np.empty(rows.width)
+    one: Any = np.intp(1)
+    for number in range(len(bounds) - 1):
+        first, length = bounds[number], bounds[number + 1] - bounds[number]
+        found = filter_one(rows, first, length, matrices, filtering)
+        log_likelihoods[number] = found
+        again[number] = not found > -np.inf
+        if found > -np.inf:
+            log_likelihoods[number] += last_row(rows, first, length, weights[number], ahead, out)
+            backward(rows, first, one, length, weights[number], matrices.backward, ahead, out, products)
+            for j in range(k):
+                starts[j] += out[first * k + j]
+
+
+@kernel
+def _add_by_code(codes: Any, posteriors: Floats, out: Floats) -> None:
+    k = posteriors.shape[1]
+    for row in range(len(codes)):
+        code = codes[row]
+        if code >= 0:
+            for j in range(k):
+                out[code, j] += posteriors[row, j]
+
+
+def add_by_code(codes: Any, posteriors: Floats, out: Floats) -> None:
+    """Add the rows of `posteriors` (rows, K) to the rows of `out` (levels, K) that `codes` names; -1: to none."""
+    _add_by_code(codes, posteriors, out)

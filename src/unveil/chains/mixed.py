@@ -1,0 +1,147 @@
+"""Hidden Markov model of columns of different kinds, each by its own family, or of any family of your own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.chains.description import Tables
+from unveil.chains.estimator import HMMEstimator
+from unveil.estimation.column_families import MIXED, Mixed
+from unveil.estimation.gaussian_prior import held_by
+from unveil.families.base import Family
+from unveil.families.product import Product
+
+Floats = NDArray[np.float64]
+
+
+class MixedHMM(Mixed, HMMEstimator):
+    """Hidden Markov model of columns of different kinds, independent given the state, fitted by EM (Baum-Welch).
+
+    Missing steps and cells are taken where all families do.
+
+    Parameters
+    ----------
+    n_components : int, default=1
+        Number of states.
+    families : "auto", mapping, family or list, default="auto"
+        What each column is, as in :class:`unveil.MixedMixture`: words ("number", "count", "yes/no", "category",
+        "waiting time") or families, such as ``Student()``, or ``Compound(Poisson(), 2)``, a mixture in each state. A
+        family of your own may stand for all columns.
+    covariance_type : str, default="full"
+        Structure of the covariances of the numbers, as in :class:`unveil.GaussianMixture`.
+    reg_covar : float, default=1e-6
+        Added to the diagonal of their covariances.
+    handle_unknown : {"missing", "error"}, default="missing"
+        What becomes of a category that was not there at fit time: a missing cell, or an error.
+    transitions, fixed, tied
+        As in :class:`unveil.GaussianHMM`; parameters are "startprob" and "transmat". Those of the emissions are all
+        free: their columns are of many kinds, which have no names in common.
+    startprob_init, transmat_init, startprob_prior, transmat_prior : optional
+        As in :class:`unveil.GaussianHMM`.
+    tol, max_iter, n_init, init_params, algorithm, random_state, warm_start, verbose, verbose_interval, engine, \
+schedule, expectation
+        As in :class:`unveil.GaussianHMM`.
+
+    Attributes
+    ----------
+    startprob_, transmat_, occupancy_
+        As in :class:`unveil.GaussianHMM`.
+    kinds_, categories_, components_, means_
+        As in :class:`unveil.MixedMixture`, by state.
+    converged_, n_iter_, lower_bound_, lower_bounds_, history_, certificate_, random_seed_
+        As in :class:`unveil.GaussianHMM`.
+
+    Examples
+    --------
+    >>> from unveil import MixedHMM
+    >>> calm, busy = [[1.0, "a"], [1.2, "a"], [0.8, "a"], [1.1, "a"]], [[9.0, "b"], [9.3, "b"], [8.9, "b"]]
+    >>> model = MixedHMM(2, random_state=0).fit(calm + busy + calm + busy + calm)
+    >>> model.kinds_, model.predict([[1.0, None], [None, "b"]]).tolist()
+    (['number', 'category'], [0, 1])
+    """
+
+    _parameter_constraints = HMMEstimator._parameter_constraints | MIXED
+    _shown = ("params_", "frame_")
+
+    def __init__(
+        self,
+        n_components: int = 1,
+        *,
+        families: Any = "auto",
+        covariance_type: str = "full",
+        reg_covar: float = 1e-6,
+        handle_unknown: str = "missing",
+        transitions: Any = "any",
+        fixed: Any = None,
+        tied: Any = None,
+        startprob_init: Any = None,
+        transmat_init: Any = None,
+        startprob_prior: Any = None,
+        transmat_prior: Any = None,
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+        n_init: int = 3,
+        init_params: str = "auto",
+        algorithm: str = "viterbi",
+        random_state: Any = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+        verbose_interval: int = 10,
+        engine: Any = "auto",
+        schedule: Any = "batch",
+        expectation: Any = "exact",
+    ) -> None:
+        self.n_components = n_components
+        self.families = families
+        self.covariance_type = covariance_type
+        self.reg_covar = reg_covar
+        self.handle_unknown = handle_unknown
+        self.transitions = transitions
+        self.fixed = fixed
+        self.tied = tied
+        self.startprob_init = startprob_init
+        self.transmat_init = transmat_init
+        self.startprob_prior = startprob_prior
+        self.transmat_prior = transmat_prior
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.init_params = init_params
+        self.algorithm = algorithm
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.verbose_interval = verbose_interval
+        self.engine = engine
+        self.schedule = schedule
+        self.expectation = expectation
+
+    def _bare_family(self, shift: Floats | None = None) -> Product:
+        return self._product()
+
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        return {}
+
+    def _held(self, family: Family, fixed: Tables, tied: Tables) -> Family:
+        return family  # nothing of its emissions can be named
+
+    def _given(self, shift: Floats) -> Tables:
+        return {"families": None}  # a start of them cannot be given
+
+    def _placed(self, emissions: Any, given: Tables) -> Any:
+        return emissions
+
+    def _show(self, emissions: Any, shift: Floats) -> None:
+        self._show_groups(emissions, shift)
+
+    def _recall(self, shift: Floats) -> Any:
+        return self._recall_groups(shift)
+
+    def _suits(self, emissions: Any) -> bool:
+        return self._groups_suit(emissions)
+
+    def _excuse(self) -> str | None:
+        return super()._excuse() or held_by(self.reg_covar, self._product(), self.params_)

@@ -1,0 +1,1 @@
+"""The mathematics of a chain: E steps, M steps, constraints, coordinates."""

@@ -1,0 +1,332 @@
+"""The steps of a block against the states of a chain: scores before the chain has run, and sums after it.
+
+A mixture is done with a tile of rows before it looks at the next. A chain is not: the posterior of a step depends on
+all the others of its sequence. So a block is scored as a whole, and what is needed to add up its statistics later is
+kept as an object. There are four routes, which a block chooses by what it looks like:
+
+- a few distinct rows (categories, small counts): those alone are scored and added up, steps are codes of them;
+- a kind of statistics that has compiled functions, no cell missing: `unveil.chains.kernels.emissions`;
+- independent columns with missing cells, or groups of columns: by masks, or by the few patterns of a group;
+- tiles of one pattern of missing cells each, for every family.
+
+A step of which all is missing scores 0 in every state and adds nothing. Long blocks are cut into chunks of so many
+rows, which threads with nothing else to do may share.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.chains.kernels.emissions import Emitter, emitter_of, gather_rows, score_rows
+from unveil.chains.kernels.smooth import add_by_code
+from unveil.core.idle_threads import share
+from unveil.core.protocols import Block
+from unveil.core.statistics import tree_sum
+from unveil.families.base import ExponentialFamily, Family, Tile
+from unveil.families.independent import Independent
+from unveil.families.missing_cells import Holed, holed
+from unveil.families.product import Product
+from unveil.families.tiles import tiles_of
+from unveil.families.wrapped import Wrapped
+from unveil.numerics.missing_patterns import Patterns, find_patterns, has_missing
+
+Floats = NDArray[np.float64]
+CHUNK = 1 << 14  # rows that are scored and added up at a time
+KEPT = 1 << 20  # numbers that tiles may keep from scoring to adding up: eight megabytes
+GLANCE = 256  # rows by which a block is judged to have few distinct ones
+REPEATS = 8  # times that a row must come up, on average, to be worth a code
+LEVELS = 4096  # most distinct rows
+COUNTED = 1 << 14  # whole numbers below this are told apart by counting
+
+
+@dataclass(frozen=True)
+class Emissions:
+    """How rows are scored: a `family` of states, less a `shift`, by compiled pieces or not."""
+
+    family: Family
+    n_states: int
+    shift: Floats
+    compiled: bool
+
+    def remember(self, block: Block) -> tuple[Chunk, ...]:
+        """What of a block stays the same from pass to pass."""
+        if self.compiled and len(block.rows) > CHUNK:
+            whole = _distinct(block.rows)
+            if whole is not None:  # codes of all rows, which take little room
+                return (self._chunk(block, slice(0, len(block.rows)), whole),)
+        cuts = range(0, max(len(block.rows), 1), CHUNK)
+        return tuple(self._chunk(block, slice(first, min(first + CHUNK, len(block.rows)))) for first in cuts)
+
+    def score(self, plan: Any, block: Block, chunks: tuple[Chunk, ...]) -> tuple[Floats, Scored]:
+        """log p(x | state) - log h(x) times the weight of the step, (rows, states), and what adds up statistics."""
+        out = np.empty((len(block.rows), self.n_states))
+        keep = out.shape[0] * (self.family.n_statistics(block.rows.shape[1]) + self.n_states) <= KEPT
+
+        def one(chunk: Chunk) -> Scored:
+            return self._scored(plan, chunk, block.rows[chunk.place], out[chunk.place], keep)
+
+        parts = [one(chunks[0])] if len(chunks) == 1 else share(one, chunks)
+        scored = parts[0] if len(parts) == 1 else Joined([chunk.place for chunk in chunks], parts)
+        if block.weights is None:
+            return out, scored
+        np.multiply(out, block.weights[:, None], out=out, where=block.weights[:, None] > 0)
+        out[block.weights == 0] = 0.0  # a step that does not count is a missing one, however unlikely it is
+        return out, Weighted(block.weights, scored)
+
+    def tiles(self, block: Block, patterns: Patterns | None) -> Iterator[Tile]:
+        """The rows of a block, a few hundred at a time: their order aside, they are those of a mixture."""
+        return tiles_of(self.family, self.n_states, self.shift, block, patterns)
+
+    def log_base(self, rows: NDArray[Any]) -> Floats | None:
+        """log h(x) of each row; None when h is 1, which no rows tell too."""
+        if self.family.log_base(np.empty((rows.shape[1], 0))) is None:
+            return None
+        return self.family.log_base(np.ascontiguousarray((rows - self.shift).T))
+
+    def _chunk(self, block: Block, place: slice, coded: Any = None) -> Chunk:
+        rows = block.rows[place]
+        missing = has_missing(rows)
+        coded = _distinct(rows) if self.compiled and coded is None else coded
+        codes, distinct = (None, None) if coded is None else coded
+        patterns = _patterns(rows if distinct is None else distinct) if missing else None
+        if patterns is not None and not (self.family.takes_missing or patterns.present.all()):
+            raise ValueError(
+                f"X must not have rows of which only some cells are missing: {type(self.family).__name__} emissions "
+                f"take rows that are there or missing as a whole, got {_partly(rows)} that are neither"
+            )
+        return Chunk(place, patterns, codes, distinct)
+
+    def _scored(self, plan: Any, chunk: Chunk, rows: NDArray[Any], out: Floats, keep: bool) -> Scored:
+        """Scores of the rows of a chunk."""
+        if chunk.codes is None:
+            return self._route(plan, chunk.patterns, rows, out, keep)
+        coded = self.levels(plan, chunk)
+        np.take(np.vstack([coded.table, np.zeros(self.n_states)]), chunk.codes, axis=0, out=out)  # -1: the last
+        return coded
+
+    def levels(self, plan: Any, chunk: Chunk) -> Coded:
+        """Scores of the distinct rows of a chunk."""
+        assert chunk.codes is not None
+        assert chunk.levels is not None
+        table = np.empty((len(chunk.levels), self.n_states))
+        return Coded(chunk.codes, table, self._route(plan, chunk.patterns, chunk.levels, table, True, compiled=False))
+
+    def _route(
+        self, plan: Any, patterns: Patterns | None, rows: NDArray[Any], out: Floats, keep: bool, compiled: bool = True
+    ) -> Scored:
+        """The fastest way that there is for rows like these."""
+        emitter = self._emitter(plan) if patterns is None and compiled and self.compiled else None
+        if emitter is not None:
+            score_rows(rows, self.shift, plan.natural, emitter, out)
+            return Compiled(emitter, rows, self.shift, plan.natural)
+        if patterns is not None and isinstance(self.family, Independent | Product):
+            return Holes(self, plan, rows, patterns, out, keep)
+        return Tiles(self, plan, Block(0, 0, rows), patterns, out, keep)
+
+    def _emitter(self, plan: Any) -> Emitter | None:
+        return emitter_of(self.family.fused(plan)) if isinstance(self.family, ExponentialFamily) else None
+
+
+class Chunk(NamedTuple):
+    """What some rows of a block remember between passes; nothing of it depends on the parameters."""
+
+    place: slice
+    patterns: Patterns | None  # of missing cells, of the rows or of the distinct ones; rows that miss all are in none
+    codes: NDArray[np.int32] | None  # which of the distinct rows each is; -1 for one that is missing
+    levels: Floats | None  # the distinct rows
+
+
+class Scored(ABC):
+    """Rows that were scored, and wait for their posteriors."""
+
+    @abstractmethod
+    def gather(self, posteriors: Floats) -> Floats:
+        """Sums of statistics (states, statistics) under `posteriors` (rows, states)."""
+
+
+class Compiled(Scored):
+    """Rows of a kind of statistics with compiled functions."""
+
+    def __init__(self, emitter: Emitter, rows: NDArray[Any], shift: Floats, natural: Floats) -> None:
+        self.emitter, self.rows, self.shift, self.natural = emitter, rows, shift, natural
+
+    def gather(self, posteriors: Floats) -> Floats:
+        """In one piece."""
+        return gather_rows(self.rows, self.shift, self.natural, self.emitter, posteriors)
+
+
+class Holes(Scored):
+    """Independent columns, or groups of them, with missing cells: see `unveil.families.missing_cells`."""
+
+    def __init__(
+        self, emissions: Emissions, plan: Any, rows: NDArray[Any], patterns: Patterns, out: Floats, keep: bool
+    ) -> None:
+        self.emissions, self.plan, self.rows, self.seen = emissions, plan, rows, np.sort(patterns.order)
+        groups, logits = self._groups(), np.zeros(out.shape[::-1])
+        for group in groups:
+            group.score(logits)
+        out[...] = logits.T
+        out[np.setdiff1d(np.arange(len(out)), self.seen)] = 0.0
+        self.kept = groups if keep else None
+
+    def gather(self, posteriors: Floats) -> Floats:
+        """The groups' moments side by side; rows that miss everything add nothing."""
+        groups, shares = self.kept, np.zeros(posteriors.shape[::-1])
+        if groups is None:
+            groups = self._groups()
+            for group in groups:
+                group.score(np.zeros(shares.shape))
+        shares[:, self.seen] = posteriors[self.seen].T
+        return np.concatenate([group.gather(shares) for group in groups], axis=1)
+
+    def _groups(self) -> list[Holed]:
+        family, states = self.emissions.family, self.emissions.n_states
+        x = np.ascontiguousarray((self.rows - self.emissions.shift).T)
+        if not isinstance(family, Product):
+            return [holed(family, self.plan, x, states)]
+        parts = zip(family.parts, self.plan, strict=True)
+        return [holed(part, own, x[list(columns)], states) for (part, columns), own in parts]
+
+
+class Tiles(Scored):
+    """Rows of any family, in tiles; they are scored again for their sums where they are too many to keep."""
+
+    def __init__(
+        self, emissions: Emissions, plan: Any, block: Block, patterns: Patterns | None, out: Floats, keep: bool
+    ) -> None:
+        self.emissions, self.plan, self.block, self.patterns = emissions, plan, block, patterns
+        self.kept: list[Tile] = []
+        out[...] = 0.0
+        for tile in emissions.tiles(block, patterns):
+            if keep:
+                tile = _own(tile)
+                self.kept.append(tile)
+            emissions.family.score(plan, tile)
+            out[tile.places] = tile.logits.T
+
+    def gather(self, posteriors: Floats) -> Floats:
+        """Tile by tile."""
+        emissions, plan = self.emissions, self.plan
+        moments = np.zeros((emissions.n_states, emissions.family.n_statistics(self.block.rows.shape[1])))
+        for tile in self.kept or emissions.tiles(self.block, self.patterns):
+            if not self.kept:
+                emissions.family.score(plan, tile)
+            tile.logits[...] = posteriors[tile.places].T
+            moments += emissions.family.gather(plan, tile)
+        return moments
+
+
+class Coded(Scored):
+    """Rows that are codes of a few distinct ones, of which a table (levels, states) holds the scores."""
+
+    def __init__(self, codes: NDArray[np.int32], table: Floats, levels: Scored) -> None:
+        self.codes, self.table, self.levels = codes, table, levels
+
+    def gather(self, posteriors: Floats) -> Floats:
+        """First by distinct row."""
+        sums = np.zeros(self.table.shape)
+        add_by_code(self.codes, posteriors, sums)
+        return self.levels.gather(sums)
+
+
+class Weighted(Scored):
+    """Steps that count more or less than once."""
+
+    def __init__(self, weights: Floats, steps: Scored) -> None:
+        self.weights, self.steps = weights, steps
+
+    def gather(self, posteriors: Floats) -> Floats:
+        """Posteriors times weights."""
+        return self.steps.gather(posteriors * self.weights[:, None])
+
+
+class Joined(Scored):
+    """Chunks of a long block."""
+
+    def __init__(self, places: list[slice], parts: list[Scored]) -> None:
+        self.places, self.parts = places, parts
+
+    def gather(self, posteriors: Floats) -> Floats:
+        """Each on a thread that has nothing else to do, if there is one; added up in an order of their own."""
+        found = share(lambda pair: pair[1].gather(posteriors[pair[0]]), list(zip(self.places, self.parts, strict=True)))
+        total: Floats = tree_sum(found)
+        return total
+
+
+def within(family: Family) -> Family:
+    """The family whose E step it is: constraints on parameters change nothing but the M step."""
+    while isinstance(family, Wrapped):
+        family = family.family
+    return family
+
+
+def _own(tile: Tile) -> Tile:
+    """A tile that later ones leave alone."""
+    return Tile(tile.x.copy(), tile.logits.copy(), tile.weights, tile.places, tile.observed, {})
+
+
+def _patterns(rows: NDArray[Any]) -> Patterns:
+    """Patterns of missing cells, but for the rows that miss everything."""
+    found = find_patterns(rows)
+    some = found.present.any(axis=1)
+    if some.all():
+        return found
+    sizes = np.diff(found.bounds)
+    bounds = np.concatenate([[0], np.cumsum(sizes[some])])
+    return Patterns(found.order[np.repeat(some, sizes)], bounds, found.present[some])
+
+
+def _partly(rows: NDArray[Any]) -> int:
+    """How many rows have some of their cells."""
+    missing = np.isnan(rows)
+    return int(np.count_nonzero(missing.any(axis=1) & ~missing.all(axis=1)))
+
+
+def _distinct(rows: NDArray[Any]) -> tuple[NDArray[np.int32], Floats] | None:
+    """Codes of the rows, and the distinct ones; None where they are too many."""
+    if _count(rows[:GLANCE]) * 2 > max(len(rows[:GLANCE]), 1) or len(rows) < GLANCE:
+        return None
+    count, codes = _places(rows[:, 0])
+    for column in rows.T[1:]:
+        several, places = _places(column)
+        if several > LEVELS or REPEATS * count > len(rows):
+            return None
+        count, codes = _places(codes * several + places)
+    return None if REPEATS * count > len(rows) else _numbered(rows, codes)
+
+
+def _places(column: NDArray[Any]) -> tuple[int, NDArray[np.int64]]:
+    """How many values there are, and the place of each among them: by counting small whole numbers, or by sorting."""
+    highest = np.fmax.reduce(column, initial=-1.0)
+    if np.fmin.reduce(column, initial=0.0) >= 0 and highest < COUNTED:
+        whole = np.where(np.isnan(column), highest + 1.0, column).astype(np.int64)
+        if np.all((whole == column) | np.isnan(column)):
+            there = np.bincount(whole) > 0
+            return int(there.sum()), (np.cumsum(there) - 1)[whole]
+    values, places = np.unique(column, return_inverse=True)
+    return len(values), places.ravel()
+
+
+def _numbered(rows: NDArray[Any], codes: NDArray[np.int64]) -> tuple[NDArray[np.int32], Floats] | None:
+    """Distinct rows in the order of their codes; one that is all missing has none."""
+    firsts = np.empty(int(codes.max(initial=-1)) + 1, dtype=np.intp)
+    if len(firsts) > LEVELS:
+        return None
+    firsts[codes[::-1]] = np.arange(len(codes))[::-1]  # of several, the last that is written: the first row
+    levels = np.asarray(rows[firsts], dtype=np.float64)
+    there = ~np.all(np.isnan(levels), axis=1)
+    if not there.any():
+        return None
+    numbers = np.where(there, np.cumsum(there) - 1, -1)
+    return numbers[codes].astype(np.int32), np.ascontiguousarray(levels[there])
+
+
+def _count(rows: NDArray[Any]) -> int:
+    """How many values the column with the most of them has."""
+    return max((len(np.unique(column)) for column in rows.T), default=0)

@@ -1,0 +1,1 @@
+"""Groups around centres: K-means and its kin."""

@@ -1,0 +1,1 @@
+"""Which centre is nearest: one exact rule, many ways to it, and sums by cluster."""

@@ -1,0 +1,44 @@
+"""Which way to find nearest centres suits a table: a rule of its shape alone, so that every route chooses the same.
+
+| columns | clusters | way |
+|---|---|---|
+| any | hardly any work: cells times clusters up to 2**19 | direct, in NumPy |
+| up to 4 | any | K-D tree filtering |
+| up to 32 | columns times clusters up to 4096 | Hamerly's bounds over the vector kernel |
+| more | at least 16 | Yinyang bounds for groups of centres, over BLAS |
+| more | fewer | the plain sweep |
+
+What is remembered for each row must fit in 512 MB, else the sweep is plain and remembers nothing but labels.
+"""
+
+from __future__ import annotations
+
+from unveil.clusters.assignment.in_numpy import is_small
+from unveil.clusters.assignment.kd_tree import Filtered
+from unveil.clusters.assignment.plan import NARROW
+from unveil.clusters.assignment.rules import Assignment, Direct, Hamerly, Plain, Pruned
+
+BUDGET = 1 << 29  # bytes that may be remembered
+FLAT = 4  # columns up to which boxes rule out most centres
+WORK = 1 << 12  # columns times clusters up to which sweeping a row is cheaper than finer bounds
+ROWS = 256  # for each cluster that the tree is grown from: sixteen cells
+FEW = 16  # clusters below which every row is looked at anyway
+
+
+def choose(n_rows: int, n_columns: int, n_clusters: int) -> Assignment:
+    """The policy for a table.
+
+    >>> from unveil.clusters.assignment.choice import choose
+    >>> choose(200_000, 64, 500), choose(200_000, 2, 100), choose(10**9, 2, 100), choose(150, 4, 3)
+    (Pruned(groups=8), Filtered(cells=None, most=16384), Plain(thrifty=True), Direct())
+    """
+    if is_small(n_rows * n_columns, n_clusters):
+        return Direct()
+    for policy, suits, cell, row in (
+        (Filtered(most=min(max(ROWS * n_clusters, 1 << 10), 1 << 14)), n_columns <= FLAT, 8, 64),
+        (Hamerly(), n_columns <= NARROW and n_columns * n_clusters <= WORK, 4, 12),
+        (Pruned(), n_clusters >= FEW, 0, 4 * (Pruned().groups + 2)),
+    ):
+        if suits:
+            return policy if n_rows * (cell * n_columns + row) <= BUDGET else Plain(thrifty=True)
+    return Plain(thrifty=4 * n_rows * n_columns > BUDGET)

@@ -1,0 +1,1 @@
+"""Kernel K-means: centres that are known by their rows alone."""

@@ -1,0 +1,1 @@
+"""K-means: the face, its geometries, models and starts."""

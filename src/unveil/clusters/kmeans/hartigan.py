@@ -1,0 +1,273 @@
+"""Beyond Lloyd's fixed points: K-means clusterings that no change of a single row improves.
+
+Lloyd's passes end where every row is at its nearest centre. Hartigan's moves
+(`unveil.clusters.kmeans.hartigan_kernels`) also count how the two centres shift with the row, so they go on from there:
+their local optima are among Lloyd's, and fewer (Telgarsky & Vattani 2010). A row moves as a whole: weight 2 costs what
+two copies cost, but two copies may part.
+
+Moves go by rows in order, so a sweep is serial and its answer a function of the table alone. After every sweep
+centres are taken anew from the labels, and a sweep that turns out not to have lowered the cost is taken back: this
+ends, whatever rounding does.
+
+Where no move helps, a centre may still be in the wrong place altogether. `swap` takes one to a place
+where rows are far from theirs, and keeps what is better after polishing (Fränti 2018, random swap).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.clusters.assignment.in_numpy import distances, is_small
+from unveil.clusters.assignment.rules import Plain, readable, sweep
+from unveil.clusters.kmeans.hartigan_kernels import LEAST, ULPS, Clusters, sweep_moves
+
+Floats = NDArray[np.float64]
+Labels = NDArray[np.int32]
+Sweep = Callable[[Floats, Floats, Labels, Clusters], int]  # rows, weights, labels, clusters; how many moved
+RUN = 32  # rows looked at together after a move: the next move makes the rest of the look void
+
+
+class Polished(NamedTuple):
+    """What polishing gives."""
+
+    centres: Floats  # (k, d), means of their rows; an empty cluster keeps its centre
+    labels: Labels  # (n,)
+    moves: int  # rows that moved, all sweeps together
+    sweeps: int  # sweeps over the rows, the last of which moved nothing unless they were used up
+
+
+def polish(rows: NDArray[Any], weights: Floats | None, centres: Floats, *, max_sweeps: int = 50) -> Polished:
+    """Assign rows to their nearest centres, take means, and move single rows while that lowers the cost.
+
+    Parameters
+    ----------
+    rows : array of shape (n, d)
+        In the frame.
+    weights : array of shape (n,) or None
+        Rows of weight zero move nothing; they get the label of the nearest centre in the end.
+    centres : array of shape (k, d)
+        In the frame.
+    max_sweeps : int, default=50
+        Largest number of sweeps over the rows.
+
+    Returns
+    -------
+    Polished
+
+    Examples
+    --------
+    Every row is at its nearest centre, yet 4 is better off with 7: the cost falls from 8 to 4.5.
+
+    >>> import numpy as np
+    >>> from unveil.clusters.kmeans.hartigan import cost, polish
+    >>> rows = np.array([[0.0], [4.0], [7.0]])
+    >>> polished = polish(rows, None, np.array([[2.0], [7.0]]))
+    >>> polished.labels.tolist(), polished.centres.ravel().tolist(), cost(rows, None, polished)
+    ([0, 1, 1], [0.0, 5.5], 4.5)
+    """
+    x, shares = readable(np.asarray(rows, np.float64)), _shares(rows, weights)
+    return _polish(x, shares, np.asarray(centres, np.float64), max_sweeps, _sweeper(rows.size * len(centres)))
+
+
+def swap(
+    rows: NDArray[Any],
+    weights: Floats | None,
+    centres: Floats,
+    random: np.random.Generator,
+    *,
+    trials: int = 20,
+    max_sweeps: int = 50,
+) -> Polished:
+    """Polish, then try `trials` times to put a centre elsewhere: never worse than `polish`.
+
+    The centre that goes is in turn the one whose cluster joins another at the least cost (Ward 1963) and any: the
+    first is often right, the second is never stuck. Where it goes is drawn among the rows, in proportion to weight
+    times squared distance to their centre.
+
+    Parameters
+    ----------
+    rows, weights, centres, max_sweeps
+        As for `polish`.
+    random : numpy.random.Generator
+        Where places are drawn from.
+    trials : int, default=20
+        How often to try.
+
+    Returns
+    -------
+    Polished
+        The best that was seen, with the moves and sweeps of all trials.
+
+    Examples
+    --------
+    Two centres share the rows near 0, and no row would leave its own.
+
+    >>> import numpy as np
+    >>> from unveil.clusters.kmeans.hartigan import polish, swap
+    >>> rows = np.array([[0.0], [1.0], [100.0], [101.0], [200.0], [201.0]])
+    >>> start = np.array([[0.0], [1.0], [150.0]])
+    >>> polish(rows, None, start).centres.ravel().tolist()
+    [0.0, 1.0, 150.5]
+    >>> sorted(swap(rows, None, start, np.random.default_rng(0)).centres.ravel().tolist())
+    [0.5, 100.5, 200.5]
+    """
+    x, shares, k = readable(np.asarray(rows, np.float64)), _shares(rows, weights), len(centres)
+    sweep = _sweeper(rows.size * k * max(trials, 1))
+    best = _polish(x, shares, np.asarray(centres, np.float64), max_sweeps, sweep)
+    for trial in range(trials if k > 1 else 0):
+        squares = shares * _own_squares(x, best.centres, best.labels)
+        spent = float(np.sum(squares))
+        if not 0 < spent < np.inf:
+            break
+        moved, spare = best.centres.copy(), (_least_missed(best, shares), int(random.integers(k)))[trial % 2]
+        moved[spare] = x[_draw(squares, random)]
+        tried = _polish(x, shares, moved, max_sweeps, sweep)
+        chosen = tried if cost(x, shares, tried) < spent else best
+        best = chosen._replace(moves=best.moves + tried.moves, sweeps=best.sweeps + tried.sweeps)
+    return best
+
+
+@np.errstate(over="ignore", invalid="ignore")  # squares past the largest number: no gain is seen, nothing moves
+def _polish(x: Floats, shares: Floats, centres: Floats, max_sweeps: int, sweep: Sweep) -> Polished:
+    """What `polish` does."""
+    labels = _nearest(x, centres)
+    clusters = _tally(x, shares, labels, centres)
+    best, spent = _kept(labels, clusters, 0, 0), _spent(x, shares, clusters.centres, labels)
+    for sweeps in range(1, max_sweeps + 1):
+        moves = sweep(x, shares, labels, clusters)
+        best = best._replace(sweeps=sweeps)
+        if moves == 0:
+            break
+        clusters = _tally(x, shares, labels, clusters.centres)
+        now = _spent(x, shares, clusters.centres, labels)
+        if not now < spent:  # rounding alone moved rows: as it was
+            break
+        best, spent = _kept(labels, clusters, best.moves + moves, sweeps), now
+    return best._replace(labels=_weightless_nearest(x, shares, best))
+
+
+def cost(rows: NDArray[Any], weights: Floats | None, polished: Polished) -> float:
+    """Weighted sum of squared distances of the rows to their own centres."""
+    x, shares = np.asarray(rows, np.float64), _shares(rows, weights)
+    return _spent(x, shares, polished.centres, polished.labels)
+
+
+def _kept(labels: Labels, clusters: Clusters, moves: int, sweeps: int) -> Polished:
+    """Copies of what the next sweep changes in place."""
+    return Polished(clusters.centres.copy(), labels.copy(), moves, sweeps)
+
+
+def _spent(rows: Floats, shares: Floats, centres: Floats, labels: Labels) -> float:
+    """The cost."""
+    return float(np.sum(shares * _own_squares(rows, centres, labels)))
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def _own_squares(rows: Floats, centres: Floats, labels: Labels) -> Floats:
+    """Squared distance of each row to its own centre, column after column: no second table is made."""
+    total = np.zeros(len(rows))
+    for column, coordinates in zip(rows.T, centres.T, strict=True):
+        gaps = column - coordinates[labels]
+        total += gaps * gaps
+    return total
+
+
+def _shares(rows: NDArray[Any], weights: Floats | None) -> Floats:
+    """Weights, one each where none are given, as the kernels take them."""
+    return readable(np.ones(len(rows)) if weights is None else np.asarray(weights, np.float64))
+
+
+def _nearest(rows: Floats, centres: Floats) -> Labels:
+    """Nearest centre of each row, the first of equals."""
+    origin = np.zeros(rows.shape[1])
+    if is_small(rows.size, len(centres)):
+        return np.argmin(distances(rows, origin, centres), axis=1).astype(np.int32)
+    return sweep(rows, Plain().plan(np.ascontiguousarray(centres), origin))
+
+
+def _weightless_nearest(rows: Floats, shares: Floats, polished: Polished) -> Labels:
+    """Labels, those of rows without weight by the final centres."""
+    labels, idle = polished.labels, np.flatnonzero(~(shares > 0))
+    if len(idle):
+        labels[idle] = _nearest(readable(rows[idle]), polished.centres)
+    return labels
+
+
+def _tally(rows: Floats, shares: Floats, labels: Labels, centres: Floats) -> Clusters:
+    """The clusters that `labels` make; those without weight keep their centres."""
+    counts = np.bincount(labels, shares, len(centres)).astype(np.float64, copy=False)
+    members = np.bincount(labels[shares > 0], minlength=len(centres)).astype(np.int64, copy=False)
+    means, filled = np.array(centres, np.float64), counts > 0
+    for column, coordinates in zip(rows.T, means.T, strict=True):
+        for origin in (np.zeros(len(centres)), coordinates):  # the second time rids the means of what sums have lost
+            gaps = np.bincount(labels, shares * (column - origin[labels]), len(centres))
+            coordinates[filled] = origin[filled] + gaps[filled] / counts[filled]
+    return Clusters(means, np.ascontiguousarray(means.T), counts, members)
+
+
+def _sweeper(work: int) -> Sweep:
+    """How to sweep: in NumPy where compiling would take longer than all the work. Both give the same bits."""
+    return sweep_small if is_small(work, 1) else sweep_moves
+
+
+def sweep_small(rows: Floats, shares: Floats, labels: Labels, clusters: Clusters) -> int:
+    """What `hartigan_kernels.sweep_moves` does, in NumPy: looks at ever longer runs of rows until one moves."""
+    start, size, moves = 0, RUN, 0
+    while start < len(rows):
+        run = slice(start, start + size)
+        movers, best = _movers(rows[run], shares[run], labels[run], clusters)
+        if len(movers) == 0:
+            start, size = start + size, 2 * size
+            continue
+        first = start + int(movers[0])
+        _move(rows[first], float(shares[first]), int(labels[first]), int(best[movers[0]]), clusters)
+        labels[first] = best[movers[0]]
+        start, size, moves = first + 1, RUN, moves + 1
+    return moves
+
+
+def _movers(rows: Floats, shares: Floats, own: Labels, clusters: Clusters) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Which of the rows gain by a move, were each the next to move, and the cluster that each would enter."""
+    counts, every = clusters.counts, np.arange(len(rows))
+    squares = distances(rows, np.zeros(rows.shape[1]), clusters.centres)
+    rest = counts[own] - shares
+    free = (shares > 0) & (clusters.members[own] > 1) & (rest > 0)
+    leave = counts[own] / np.where(free, rest, 1.0) * squares[every, own]
+    enter = counts / (counts + np.where(free, shares, 1.0)[:, None]) * squares
+    enter[every, own] = np.inf
+    best = np.argmin(enter, axis=1)
+    norms = distances(rows, np.zeros(rows.shape[1]), np.zeros((1, rows.shape[1])))[:, 0]
+    gains = (leave - enter[every, best] > LEAST * leave) & (squares[every, own] > ULPS * norms)
+    return np.flatnonzero(free & gains), best
+
+
+def _move(row: Floats, weight: float, own: int, best: int, clusters: Clusters) -> None:
+    """Take a row from one cluster to another; both centres stay means."""
+    for cluster, change in ((own, -weight), (best, weight)):
+        clusters.counts[cluster] += change
+        clusters.members[cluster] += 1 if change > 0 else -1
+        clusters.centres[cluster] += change / clusters.counts[cluster] * (row - clusters.centres[cluster])
+        clusters.turned[:, cluster] = clusters.centres[cluster]
+
+
+def _least_missed(polished: Polished, shares: Floats) -> int:
+    """The cluster that joins another at the least cost, n_a n_b / (n_a + n_b) ‖c_a - c_b‖²; of the two, the lighter."""
+    centres, counts = polished.centres, np.bincount(polished.labels, shares, len(polished.centres))
+    total = counts[:, None] + counts
+    price = counts[:, None] * counts / np.where(total > 0, total, 1.0)
+    price *= distances(centres, np.zeros(centres.shape[1]), centres)
+    np.fill_diagonal(price, np.inf)
+    pair = list(np.unravel_index(np.argmin(price), price.shape))
+    return int(pair[int(np.argmin(counts[pair]))])
+
+
+def _draw(chances: Floats, random: np.random.Generator) -> int:
+    """A row, in proportion to its chance; never one that has none."""
+    totals = np.cumsum(chances)
+    return int(
+        np.searchsorted(totals, random.random() * totals[-1], side="right").clip(max=np.flatnonzero(chances)[-1])
+    )

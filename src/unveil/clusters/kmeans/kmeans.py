@@ -1,0 +1,312 @@
+"""K-means: scikit-learn's `KMeans` with streams, engines, pruning, policies for empty clusters and a certificate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+
+from unveil.clusters.assignment.choice import choose
+from unveil.clusters.assignment.kd_tree import Filtered
+from unveil.clusters.assignment.rules import Assignment, Elkan, Hamerly, Plain, Pruned
+from unveil.clusters.kmeans import model
+from unveil.clusters.kmeans.empty import POLICIES, remaining
+from unveil.clusters.kmeans.geometry import METRICS, MISSING, Geometry, geometry_of
+from unveil.clusters.kmeans.prediction import Assigned, Centred
+from unveil.clusters.kmeans.restarts import Climb, Table, is_small_enough
+from unveil.clusters.kmeans.starts import STARTS, Ground, starts, times_of
+from unveil.core.loop import Parts, best_of
+from unveil.core.protocols import Source
+from unveil.core.result import Fit
+from unveil.estimation.base import Iterative, engine_for, seed_of
+from unveil.estimation.partial_fit import Stream, feed, resumable
+from unveil.estimation.persistence import Savable
+from unveil.estimation.registry import EXPECTATIONS, SCHEDULES, resolve
+from unveil.expectations import Hard
+from unveil.numerics.blas import single_threaded_blas
+from unveil.schedules.batch import Batch
+
+Floats = NDArray[np.float64]
+ALGORITHMS: dict[str, Callable[[], Assignment]] = {
+    "plain": Plain,
+    "lloyd": Plain,
+    "hamerly": Hamerly,
+    "yinyang": Pruned,
+    "pruned": Pruned,
+    "elkan": Elkan,
+    "kd-tree": Filtered,
+}
+
+
+class KMeans(Savable, Iterative, Centred, BaseEstimator):
+    """K-means clustering.
+
+    Every parameter and attribute of scikit-learn's class of the same name is here with the same meaning. What is
+    listed is new, or says more.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of clusters, at most the number of rows.
+    init : word, array of shape (n_clusters, n_features) or callable, default="k-means++"
+        Where to start. "k-means++" draws rows far from each other, the best of several candidates at each step;
+        "plain-k-means++" looks at one candidate; "furthest-first" takes the row furthest from those it has, after a
+        first one at random; "random" draws different rows; "k-means||" finds far rows by passes over all the data, for
+        streams and clusters. All but the last draw from a sample of 65,536 rows (or 64 for each cluster, if that is
+        more) where there are more; so is what a callable is shown.
+    n_init : "auto" or int, default="auto"
+        Starts, of which the best is kept: 10 for "random" and callables, else 1 with "auto". Several starts by a word
+        are polished: where passes end, rows are moved one by one as long as that lowers the cost, which is then as a
+        rule the lowest there is. So it is with the batch schedule and the Euclidean metric for dense tables of at most
+        16,777,216 cells times clusters. A single start is Lloyd's, as in scikit-learn.
+    max_iter, verbose, random_state
+        As in scikit-learn.
+    tol : float, default=1e-4
+        Stop when the sum of squared shifts of the centres is at most this share of the mean variance of the columns.
+        With 0, when no row changes its cluster, which always ends the fit.
+    copy_x : bool, default=True
+        Accepted for the sake of scikit-learn's signature: `X` is never written to, and not copied either.
+    algorithm : word, default="auto"
+        How nearest centres are found. All words give the same clusters, to the last bit; "auto" chooses by the shape of
+        the table (`unveil.clusters.assignment.choice`). "plain" looks at every centre for every row: for few clusters
+        in many columns, or where memory is short. "hamerly" leaves out rows that one bound vouches for: for few columns
+        and clusters. "yinyang" has a bound for each group of centres: for many columns and clusters. "elkan" has one
+        for every centre: for many columns and not too many clusters, if memory allows. "kd-tree" rules out centres for
+        whole boxes of rows: for up to about four columns. "lloyd" is another word for "plain", "pruned" for "yinyang".
+        Sparse rows and those with missing cells have one way, whatever the word.
+    empty_clusters : {"keep", "relocate", "drop", "error"}, default="keep"
+        What becomes of a cluster that loses all its rows. It stays where it is, and rows may come back; or it moves to
+        the row furthest from its own centre, as in scikit-learn; or it stays, and is left out of the result if it is
+        empty in the end, so that fewer than `n_clusters` come out; or it is an error. `partial_fit` does not relocate
+        or drop. The certificate counts what was done.
+    metric : {"euclidean", "cosine"}, default="euclidean"
+        What is near. With "cosine" only directions count (spherical K-means): rows are scaled to length one, centres
+        too, and the cost is the sum of one minus the cosine.
+    missing : {"error", "partial"}, default="error"
+        What NaN means: an error, or a cell that is missing. Distances are then those of the cells that are there,
+        scaled up to all columns, and centres are means of them.
+    engine : {"auto", "threads", "dask"} or engine, default="auto"
+        Where the work runs; it changes nothing but the time.
+    schedule : {"batch", "stepwise"} or schedule, default="batch"
+        When the centres move: after every pass, or after every mini-batch.
+    expectation : {"hard"}, default="hard"
+        K-means assigns each row to one cluster; for soft assignment take ``GaussianMixture``.
+
+    Attributes
+    ----------
+    cluster_centers_ : array of shape (n_clusters, n_features)
+        In order of falling size, or as given by an array or callable `init`. Always float64.
+    labels_, inertia_ : array of shape (n_samples,), float
+        Cluster of each row, and the cost, both at `cluster_centers_`; a row between two centres goes to the first.
+    n_iter_, n_features_in_, feature_names_in_
+        As in scikit-learn.
+    converged_ : bool
+        Whether assignments (or, to within `tol`, centres) stopped changing.
+    history_, certificate_
+        The cost pass by pass (as the free energy, which is its negative), and what the fit was checked for.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from unveil import KMeans
+    >>> X = np.array([[1.0, 2], [1, 4], [1, 0], [10, 2], [10, 4], [10, 0]])
+    >>> model = KMeans(2, random_state=0).fit(X)
+    >>> model.inertia_
+    16.0
+    >>> model.predict([[0, 0], [12, 3]]).tolist() in ([0, 1], [1, 0])
+    True
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012  scikit-learn's own convention
+        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        "init": [StrOptions(set(STARTS)), callable, "array-like"],
+        "n_init": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "verbose": ["verbose"],
+        "random_state": ["random_state"],
+        "copy_x": ["boolean"],
+        "algorithm": [StrOptions({"auto", *ALGORITHMS})],
+        "empty_clusters": [StrOptions(set(POLICIES))],
+        "metric": [StrOptions(set(METRICS))],
+        "missing": [StrOptions(set(MISSING))],
+        "engine": [StrOptions({"auto", "threads", "dask"}), HasMethods("map_reduce")],
+        "schedule": [StrOptions(set(SCHEDULES)), HasMethods("sweep")],
+        "expectation": [StrOptions({"hard"}), HasMethods("responsibilities")],
+    }
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        init: Any = "k-means++",
+        n_init: Any = "auto",
+        max_iter: int = 300,
+        tol: float = 1e-4,
+        verbose: int = 0,
+        random_state: Any = None,
+        copy_x: bool = True,
+        algorithm: str = "auto",
+        empty_clusters: str = "keep",
+        metric: str = "euclidean",
+        missing: str = "error",
+        engine: Any = "auto",
+        schedule: Any = "batch",
+        expectation: Any = "hard",
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.verbose = verbose
+        self.random_state = random_state
+        self.copy_x = copy_x
+        self.algorithm = algorithm
+        self.empty_clusters = empty_clusters
+        self.metric = metric
+        self.missing = missing
+        self.engine = engine
+        self.schedule = schedule
+        self.expectation = expectation
+
+    # -- fitting -------------------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KMeans:
+        """Find the clusters.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, frame, scan or Dask array of shape (n_samples, n_features)
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            How often each row counts.
+        """
+        self._check()
+        with single_threaded_blas():
+            source = self._source(X, sample_weight, reset=True)
+            ground = self._ground(source)
+            tol = self.tol * ground.variance if self.tol > 0 else 0.0  # which spares a pass
+            parts = self._parts(ground.shift, source, self.n_clusters, tol)
+            schedule = POLICIES[self.empty_clusters].around(parts.schedule, parts.engine)
+            climb = Climb(replace(parts, schedule=schedule), self._table(ground, parts))
+            begin = (ground.geometry.begin(one, ground.shift) for one in starts(self.init, self.n_init, ground))
+            outcome = climb.best(best_of(partial(climb, start) for start in begin))
+            self._settle(outcome, ground.shift, source)
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KMeans:
+        """Learn from one more batch of a stream, by stepwise updates of the centres.
+
+        The first batch chooses the start and so needs at least `n_clusters` rows.
+        """
+        self._check()
+        fresh = not hasattr(self, "_stream")
+        with single_threaded_blas():
+            source = self._source(X, sample_weight, reset=fresh)
+            stream = self._begin(source) if fresh else self._stream
+            parts = self._parts(stream.shift, source, len(stream.params.centres), 0.0)
+            self._place(feed(stream, parts))
+            self._tell(self._stream.outcome, self._assign(source), None)
+        return self
+
+    def _begin(self, source: Source) -> Stream:
+        """A stream whose first batch is `source`."""
+        ground = self._ground(source)
+        start = ground.geometry.begin(next(starts(self.init, 1, ground)), ground.shift)
+        return Stream(ground.shift, start, np.arange(self.n_clusters))
+
+    def _settle(self, outcome: Fit, shift: Floats, source: Source) -> None:
+        """Put the clusters in order, leave out what the policy for empty ones does not keep, and tell."""
+        self._place(resumable(outcome, shift, self._order(outcome)))
+        found = self._assign(source)
+        kept = POLICIES[self.empty_clusters].kept(found.counts)
+        if not kept.all():
+            outcome = remaining(outcome, kept[np.argsort(self._stream.order)])
+            self._place(resumable(outcome, shift, self._order(outcome)))
+            found = self._assign(source)
+        ends = {"dropped": np.count_nonzero(~kept), "left_empty": np.count_nonzero(found.counts <= 0)}
+        events = {**outcome.history.events, **{name: int(count) for name, count in ends.items() if count}}
+        self._tell(replace(outcome, history=replace(outcome.history, events=events)), found, found.counts)
+
+    def _order(self, outcome: Fit) -> NDArray[np.intp]:
+        """Clusters by falling size, or as the user gave them."""
+        n_clusters = len(outcome.params.centres)
+        if not isinstance(self.init, str) or not outcome.history:
+            return np.arange(n_clusters)
+        return np.argsort(-outcome.statistics["counts"], kind="stable")
+
+    def _place(self, stream: Stream) -> None:
+        self._stream = stream
+        self.cluster_centers_ = (stream.params.centres + stream.shift)[stream.order]
+
+    def _tell(self, outcome: Fit, found: Assigned, counts: Floats | None) -> None:
+        self.labels_, self.inertia_ = found.labels, found.inertia
+        self._report(outcome, counts)
+
+    # -- the parts -----------------------------------------------------------------------------------------------------
+
+    def _check(self) -> None:
+        self._validate_params()
+        if not isinstance(resolve("expectation", self.expectation, EXPECTATIONS, "responsibilities"), Hard):
+            reason = "K-means assigns every row to one cluster"
+            raise ValueError(f"expectation must be 'hard', got {self.expectation!r}: {reason}; GaussianMixture is soft")
+
+    def _source(self, X: Any, sample_weight: Any = None, *, reset: bool) -> Source:
+        return self._geometry(X).source(self, X, sample_weight, reset=reset)
+
+    def _ground(self, source: Source) -> Ground:
+        """What starts are drawn from, with a new seed."""
+        if source.n_rows < self.n_clusters:
+            raise ValueError(f"n_samples={source.n_rows} should be >= n_clusters={self.n_clusters}.")
+        self.random_seed_ = seed_of(self.random_state)
+        engine = engine_for(self.engine, source)
+        return Ground(self._geometry(source), source, engine, self.random_seed_, self.n_clusters)
+
+    def _table(self, ground: Ground, parts: Parts) -> Table | None:
+        """The rows to polish, if restarts are to be."""
+        if not isinstance(self.init, str) or times_of(self.init, self.n_init) == 1:
+            return None
+        suits = ground.geometry.polished and isinstance(parts.schedule, Batch)
+        if not suits or not is_small_enough(ground.source, self.n_clusters):
+            return None
+        return Table.of(ground.source, ground.shift)
+
+    def _parts(self, shift: Floats, source: Source, n_clusters: int, tol: float) -> Parts:
+        if self.algorithm == "auto":
+            assignment = choose(source.n_rows, source.n_columns, n_clusters)
+        else:
+            assignment = ALGORITHMS[self.algorithm]()
+        geometry = self._geometry(source)
+        assignment = geometry.ready(assignment, source, shift)
+        return Parts(
+            geometry.model(n_clusters, shift, assignment, POLICIES[self.empty_clusters]),
+            source,
+            Hard(),
+            resolve("schedule", self.schedule, SCHEDULES, "sweep"),
+            engine_for(self.engine, source),
+            model.AssignmentsFixed(tol),
+            self.max_iter,
+            self.random_seed_,
+            self._callbacks_for(source),
+        )
+
+    def _geometry(self, X: Any) -> Geometry:
+        return geometry_of(X, self.metric, self.missing)
+
+    @property
+    def _takes_missing(self) -> bool:  # type: ignore[override]
+        return self.missing in MISSING and MISSING[self.missing].missing
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self._takes_missing
+        return tags

@@ -1,0 +1,126 @@
+"""Restarts that go on where Lloyd's passes end: rows are moved one by one, and the best clustering is shaken.
+
+Lloyd stops at clusterings that moving a single row would improve, since it does not count how the two centres shift
+with the row. `unveil.clusters.kmeans.hartigan` makes those moves, which can only lower the cost. Where groups overlap
+there are still many optima within a few millionths of each other. So the best one is shaken: a few sweeps on most of
+the rows, drawn at random, lead out of it, sweeps on all rows lead back in, and the lowest is kept (the noising method,
+Charon and Hudry 1993).
+
+Both are serial and need all rows at hand, so only small tables are polished: small by their shape alone, never by where
+they are kept, and so every route gives the same bits.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import NamedTuple, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.clusters.kmeans.hartigan import Polished, cost, polish
+from unveil.clusters.kmeans.model import Centres
+from unveil.core.loop import Parts, fit
+from unveil.core.protocols import Source
+from unveil.core.result import Fit, Record, Status
+
+Floats = NDArray[np.float64]
+LIMIT = 1 << 24  # cells times clusters: a sweep of moves takes some hundredths of a second
+SHARE = 0.8  # of the rows that a shake goes by
+SWEEPS = 3  # of a shake
+
+
+class Table(NamedTuple):
+    """All rows, in the frame, and their weights."""
+
+    rows: Floats
+    weights: Floats
+
+    @classmethod
+    def of(cls, source: Source, shift: Floats) -> Table:
+        """The rows of a source, at hand."""
+        blocks = list(source.read())
+        weights = [np.ones(len(block.rows)) if block.weights is None else block.weights for block in blocks]
+        return cls(np.concatenate([block.rows - shift for block in blocks]), np.concatenate(weights))
+
+    def polished(self, centres: Floats) -> Polished:
+        """Rows moved one by one until no move helps."""
+        return polish(self.rows, self.weights, centres)
+
+    def shaken(self, centres: Floats, times: int, random: np.random.Generator) -> Polished:
+        """The lowest of `times` optima near that of `centres`, and of this one."""
+        best = self.polished(centres)
+        spent = cost(self.rows, self.weights, best)
+        for _ in range(times):
+            some = self.weights * (random.random(len(self.rows)) < SHARE)
+            tried = self.polished(polish(self.rows, some, best.centres, max_sweeps=SWEEPS).centres)
+            now = cost(self.rows, self.weights, tried)
+            if now < spent:
+                best, spent = tried._replace(moves=best.moves + tried.moves), now
+        return best
+
+
+def is_small_enough(source: Source, n_clusters: int) -> bool:
+    """Whether a table is polished.
+
+    >>> import numpy as np
+    >>> from unveil.sources import ArraySource
+    >>> is_small_enough(ArraySource(np.zeros((5000, 2))), 15), is_small_enough(ArraySource(np.zeros((200_000, 2))), 50)
+    (True, False)
+    """
+    return source.n_rows * source.n_columns * n_clusters <= LIMIT
+
+
+@final
+@dataclass(frozen=True)
+class Climb:
+    """A fit; with a table, one that is polished and goes on to the end."""
+
+    parts: Parts
+    table: Table | None = None
+
+    def __call__(self, start: Centres) -> Fit:
+        """From some centres as far as it goes, in `max_iter` passes."""
+        outcome = fit(self.parts, start)
+        return outcome if self.table is None else self._onward(outcome, 0)
+
+    def best(self, outcome: Fit) -> Fit:
+        """The best of several, shaken as often as there were starts."""
+        if self.table is None:
+            return outcome
+        try:
+            return self._onward(outcome, len(outcome.history.restarts))
+        except KeyboardInterrupt:
+            return replace(outcome, history=replace(outcome.history, status=Status.INTERRUPTED))
+
+    def _onward(self, outcome: Fit, shakes: int) -> Fit:
+        """The fit after moves and the passes that follow them, if there are passes left."""
+        left = self.parts.max_iter - len(outcome.history)
+        if self.table is None or outcome.status is not Status.CONVERGED or left < 2:
+            return outcome
+        random = np.random.default_rng((self.parts.seed, shakes))
+        polished = self.table.shaken(outcome.params.centres, shakes, random)
+        if np.array_equal(polished.centres, outcome.params.centres):
+            return outcome
+        after = fit(replace(self.parts, max_iter=left), Centres(polished.centres))
+        return joined(outcome, after, polished.moves) if after.objective >= outcome.objective else outcome
+
+
+def joined(before: Fit, after: Fit, moves: int) -> Fit:
+    """Two fits, the second of which went on where the first one was after so many moves of single rows."""
+    first, second = before.history, after.history
+    began = first[-1].seconds
+    later: list[Record] = [record._replace(seconds=began + record.seconds) for record in second]
+    events = Counter(first.events) + Counter(second.events) + Counter(polished=moves)
+    restarts = list(first.restarts)
+    if restarts:
+        restarts[int(np.argmax(restarts))] = after.objective
+    history = replace(
+        second,
+        records=(*first.records, *later),
+        events=dict(events),
+        restarts=tuple(restarts),
+        passes=first.passes + second.passes,
+    )
+    return replace(after, history=history)

@@ -1,0 +1,1 @@
+"""K-medoids: centres among the rows, under any dissimilarity."""

@@ -1,0 +1,152 @@
+"""How far rows are from each other: metrics as objects, and the matrix of all pairs.
+
+A metric takes two tables and gives the dissimilarity of each row of the one to each of the other, in the precision of
+the rows. Euclidean and Manhattan distances are our own kernels; all others are scikit-learn's. What a metric learns
+from the data (variances, covariance) it learns once, so that new rows are measured by the same yardstick.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.clusters.medoids import pairwise as kernels
+
+Array = NDArray[Any]
+BLOCK = 256  # rows of the matrix that are made at once
+TILE = 256  # columns of a tile: the sums of a row of it stay in the nearest cache
+EXPAND = 64  # from so many columns on, a matrix product and a few corrections beat plain differences
+ROUNDING = 1e-9  # a negative dissimilarity of this share of the largest is rounding
+
+
+class Metric(Protocol):
+    """Dissimilarities of each row of one table to each of another."""
+
+    def __call__(self, rows: Array, others: Array) -> Array:
+        """(len(rows), len(others)), in the precision of the rows."""
+
+
+@dataclass(frozen=True)
+class Euclidean:
+    """Square root of the sum of squared differences.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from unveil.clusters.medoids.dissimilarity import Euclidean
+    >>> Euclidean()(np.array([[0.0, 0.0], [3.0, 0.0]]), np.array([[3.0, 4.0]])).ravel().tolist()
+    [5.0, 4.0]
+    """
+
+    def __call__(self, rows: Array, others: Array) -> Array:
+        """Distances."""
+        if rows.shape[1] < EXPAND:
+            return _tiled(kernels.euclidean, rows, others)
+        shift = others.mean(axis=0, dtype=np.float64)
+        x, y = rows - shift, others - shift
+        out = np.empty((len(x), len(y)), rows.dtype)
+        kernels.expanded(x, y, np.einsum("ij,ij->i", x, x), np.einsum("ij,ij->i", y, y), x @ y.T, out)
+        return out
+
+
+@dataclass(frozen=True)
+class Manhattan:
+    """Sum of absolute differences."""
+
+    def __call__(self, rows: Array, others: Array) -> Array:
+        """Distances."""
+        return _tiled(kernels.manhattan, rows, others)
+
+
+@dataclass(frozen=True)
+class Pairwise:
+    """A metric of scikit-learn's ``pairwise_distances``, or a function of two rows."""
+
+    metric: str | Callable[..., Any]
+    params: Mapping[str, Any] = field(default_factory=dict)
+
+    def __call__(self, rows: Array, others: Array) -> Array:
+        """Dissimilarities, checked."""
+        from sklearn.metrics import pairwise_distances
+        from sklearn.metrics.pairwise import PAIRWISE_BOOLEAN_FUNCTIONS
+
+        kind = np.dtype(bool) if self.metric in PAIRWISE_BOOLEAN_FUNCTIONS else rows.dtype
+        pair = (table.astype(kind, copy=False) for table in (rows, others))
+        taken = {} if "nan" not in str(self.metric) else {"ensure_all_finite": "allow-nan"}
+        found = np.asarray(pairwise_distances(*pair, metric=self.metric, **taken, **self.params), dtype=np.float64)
+        return checked(found, f"metric {_named(self.metric)}").astype(rows.dtype, copy=False)
+
+
+DIRECT: dict[str, Metric] = {
+    "euclidean": Euclidean(),
+    "l2": Euclidean(),
+    "manhattan": Manhattan(),
+    "cityblock": Manhattan(),
+    "l1": Manhattan(),
+}
+LEARNED: dict[str, tuple[str, Callable[[Array], Array]]] = {
+    "seuclidean": ("V", lambda rows: np.var(rows, axis=0, ddof=1, dtype=np.float64)),
+    "mahalanobis": ("VI", lambda rows: np.linalg.inv(np.atleast_2d(np.cov(rows.T, dtype=np.float64))).T),
+}
+"""Parameters of metrics that come from the data where they are not given, as scikit-learn has it."""
+
+
+def learned(metric: Any, params: Mapping[str, Any] | None, rows: Callable[[], Array]) -> dict[str, Any]:
+    """`params`, completed by what the metric takes from the data, which is asked for only then."""
+    params = dict(params or {})
+    name, learn = LEARNED.get(metric, (None, None)) if isinstance(metric, str) else (None, None)
+    if name is not None and learn is not None and name not in params:
+        params[name] = learn(rows())
+    return params
+
+
+def metric_of(metric: Any, params: Mapping[str, Any]) -> Metric:
+    """The object that a name of scikit-learn's or a function stands for."""
+    direct = DIRECT.get(metric) if isinstance(metric, str) and not params else None
+    return Pairwise(metric, params) if direct is None else direct
+
+
+def checked(values: Array, name: str) -> Array:
+    """`values`, if all are finite and none is negative but by rounding."""
+    lowest, highest = float(values.min(initial=0.0)), float(values.max(initial=0.0))
+    if not (np.isfinite(lowest) and np.isfinite(highest)):
+        raise ValueError(f"{name} must have finite dissimilarities, got {values[~np.isfinite(values)][0]}")
+    if lowest < -ROUNDING * highest:
+        raise ValueError(f"{name} must have dissimilarities that are not negative, got {lowest:g}")
+    return np.maximum(values, 0.0) if lowest < 0 else values
+
+
+def matrix_tasks(metric: Metric, rows: Array, out: Array) -> Iterator[Callable[[], None]]:
+    """Pieces of work that fill `out` with all pairs of `rows`, in any order or at once.
+
+    Half of the pairs are measured and mirrored, so the matrix is symmetric to the bit.
+    """
+    return (partial(_fill, metric, rows, out, first) for first in range(0, len(rows), BLOCK))
+
+
+def _fill(metric: Metric, rows: Array, out: Array, first: int) -> None:
+    """A block of rows from the diagonal on, and the columns that mirror it."""
+    last = min(first + BLOCK, len(rows))
+    block = metric(rows[first:last], rows[first:])
+    corner = np.triu(block[:, : last - first])
+    out[first:last, first:] = block
+    out[last:, first:last] = block[:, last - first :].T
+    out[first:last, first:last] = np.where(np.tri(len(corner), dtype=bool), corner.T, corner)
+
+
+def _tiled(kernel: Callable[..., None], rows: Array, others: Array) -> Array:
+    """A kernel on tiles of the columns, in float64, rounded to the precision of the rows."""
+    wide, out = np.ascontiguousarray(rows, dtype=np.float64), np.empty((len(rows), len(others)), rows.dtype)
+    for first in range(0, len(others), TILE):
+        turned = np.ascontiguousarray(others[first : first + TILE].T, dtype=np.float64)
+        kernel(wide, turned, out[:, first : first + TILE])
+    return out
+
+
+def _named(metric: Any) -> str:
+    return repr(metric) if isinstance(metric, str) else getattr(metric, "__name__", type(metric).__name__)

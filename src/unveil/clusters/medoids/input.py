@@ -1,0 +1,223 @@
+"""Dissimilarities between rows that users hand in: by a metric from any source, or from a matrix they made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.clusters.medoids.dissimilarity import Metric, checked, matrix_tasks
+from unveil.core.protocols import Block, Engine, Source
+from unveil.engines.threads import Threads
+from unveil.estimation.input import finite_rows
+from unveil.sources.array import ArraySource
+from unveil.sources.rows import take
+from unveil.sources.weighted import Weighted
+
+Floats = NDArray[np.float64]
+Medoids = NDArray[np.int64]
+PRECOMPUTED = 'X of metric="precomputed"'
+SQUARE = 1024  # rows and columns that are compared with their mirror image at once
+
+
+@dataclass(frozen=True)
+class Toward:
+    """Dissimilarity of each row of a block to each centre, as engines take it."""
+
+    metric: Metric
+    centres: Any
+    missing: bool = False  # may cells be NaN?
+
+    def __call__(self, block: Block) -> NDArray[Any]:
+        """(rows, centres), in the precision of the rows."""
+        return self.metric(finite_rows(block, missing=self.missing), self.centres)
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The "metric" of rows that hold dissimilarities already: those of some columns."""
+
+    columns: Medoids
+
+    def __call__(self, rows: NDArray[Any], others: Any) -> NDArray[Any]:
+        """The dissimilarities to these."""
+        return checked(rows[:, self.columns], PRECOMPUTED)
+
+
+@dataclass(frozen=True)
+class Nearest:
+    """Nearest centre of each row of a block, the first of equals, and the total dissimilarity."""
+
+    toward: Toward
+
+    def __call__(self, block: Block) -> tuple[NDArray[np.int32], float]:
+        """Labels and loss."""
+        return nearest_of(self.toward(block), block.weights)
+
+
+@dataclass(frozen=True)
+class Within:
+    """Dissimilarities of the rows of a block to some rows of their own cluster."""
+
+    metric: Metric
+    columns: Sequence[Any]  # for each cluster, what the metric takes as its second argument
+    labels: NDArray[np.int32]
+
+    def __call__(self, block: Block) -> list[tuple[int, Medoids, NDArray[Any]]]:
+        """Clusters that have rows here and columns, these rows, and their dissimilarities in float64."""
+        labels, found = self.labels[block.start : block.start + len(block.rows)], []
+        for place in np.unique(labels).tolist():
+            here = np.flatnonzero(labels == place)
+            if len(self.columns[place]):
+                distances = self.metric(block.rows[here], self.columns[place])
+                found.append((place, here + block.start, distances.astype(np.float64)))
+        return found
+
+
+def nearest_of(distances: NDArray[Any], weights: Floats | None) -> tuple[NDArray[np.int32], float]:
+    """Place of the least dissimilarity of each row, the first of equals, and the weighted sum of them."""
+    labels = np.argmin(distances, axis=1)
+    near = np.take_along_axis(distances, labels[:, None], axis=1)[:, 0].astype(np.float64)
+    return labels.astype(np.int32), float(near.sum() if weights is None else weights @ near)
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """Pairs of rows of a source, by a metric."""
+
+    source: Source
+    metric: Metric
+    engine: Engine
+    missing: bool = False
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.source.n_rows
+
+    @cached_property
+    def weights(self) -> Floats:
+        """How often each row counts."""
+        return weights_of(self.source)
+
+    def among(self, rows: Medoids) -> NDArray[Any]:
+        """Matrix of these rows."""
+        return self._matrix(take(self.source, rows))
+
+    def all(self) -> NDArray[Any]:
+        """Matrix of all rows."""
+        return self._matrix(rows_of(self.source))
+
+    def _matrix(self, rows: NDArray[Any]) -> NDArray[Any]:
+        rows = finite_rows(Block(0, 0, rows), self.source.names, self.missing)
+        out = np.empty((len(rows), len(rows)), rows.dtype)
+        for _ in concurrently(self.engine, matrix_tasks(self.metric, rows, out)):
+            continue
+        return out
+
+    def nearest(self, medoids: Medoids) -> tuple[NDArray[np.int32], float]:
+        """The nearest medoid of every row, and the total dissimilarity."""
+        return nearest_in(self.source, self.engine, Toward(self.metric, take(self.source, medoids), self.missing))
+
+    def within(
+        self, labels: NDArray[np.int32], columns: Sequence[Medoids]
+    ) -> Iterator[tuple[int, Medoids, NDArray[Any]]]:
+        """Dissimilarities of rows to some rows of their cluster."""
+        others = np.split(take(self.source, np.concatenate(columns)), np.cumsum([len(rows) for rows in columns])[:-1])
+        for found in self.engine.map(Within(self.metric, others, labels), self.source):
+            yield from found
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """Pairs of a square matrix: entry (i, j) is the dissimilarity of row i to row j as its medoid."""
+
+    source: Source
+
+    @cached_property
+    def matrix(self) -> NDArray[Any]:
+        """All of it, checked."""
+        shape = (self.source.n_rows, self.source.n_columns)
+        if shape[0] != shape[1]:
+            raise ValueError(f"{PRECOMPUTED} must be a square matrix of dissimilarities, got shape {shape}")
+        return checked(rows_of(self.source), PRECOMPUTED)
+
+    @cached_property
+    def weights(self) -> Floats:
+        """How often each row counts."""
+        return weights_of(self.source)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.matrix)
+
+    def among(self, rows: Medoids) -> NDArray[Any]:
+        """The matrix of some rows, turned."""
+        return np.ascontiguousarray(self.matrix[np.ix_(rows, rows)].T)
+
+    def all(self) -> NDArray[Any]:
+        """The matrix, turned; the very same one if it is symmetric."""
+        return self.matrix if self.matrix.flags.c_contiguous and is_symmetric(self.matrix) else self._turned()
+
+    def _turned(self) -> NDArray[Any]:
+        return np.ascontiguousarray(self.matrix.T)
+
+    def nearest(self, medoids: Medoids) -> tuple[NDArray[np.int32], float]:
+        """The nearest medoid of every row, and the total dissimilarity."""
+        return nearest_of(self.matrix[:, medoids], self.weights)
+
+    def within(
+        self, labels: NDArray[np.int32], columns: Sequence[Medoids]
+    ) -> Iterator[tuple[int, Medoids, NDArray[Any]]]:
+        """Dissimilarities of rows to some rows of their cluster."""
+        for place, others in enumerate(columns):
+            rows = np.flatnonzero(labels == place)
+            yield place, rows, self.matrix[np.ix_(rows, others)].astype(np.float64)
+
+
+def rows_of(source: Source) -> NDArray[Any]:
+    """All rows of a source; without a copy if they are in memory."""
+    bare = source.source if isinstance(source, Weighted) else source
+    return bare.rows if isinstance(bare, ArraySource) else np.concatenate([block.rows for block in source.read()])
+
+
+def weights_of(source: Source) -> Floats:
+    """How often each row of a source counts."""
+    weights = [np.ones(len(block.rows)) if block.weights is None else block.weights for block in source.read()]
+    return np.concatenate(weights)
+
+
+def nearest_in(source: Source, engine: Engine, toward: Toward) -> tuple[NDArray[np.int32], float]:
+    """The nearest centre of every row of a source, and the total dissimilarity, summed block by block in order."""
+    labels, loss = [], 0.0
+    for here, part in engine.map(Nearest(toward), source):
+        labels.append(here)
+        loss += part
+    return np.concatenate(labels), loss
+
+
+def is_symmetric(matrix: NDArray[Any]) -> bool:
+    """Whether a matrix is its own mirror image, looked at square by square so that caches help."""
+    starts = range(0, len(matrix), SQUARE)
+    return all(
+        np.array_equal(matrix[i : i + SQUARE, j : j + SQUARE], matrix[j : j + SQUARE, i : i + SQUARE].T)
+        for i in starts
+        for j in starts
+        if i <= j
+    )
+
+
+def concurrently(engine: Engine, tasks: Iterable[Callable[[], Any]]) -> Iterator[Any]:
+    """What the tasks return, in order, on as many threads as the engine has; those of this process if it has none."""
+    workers, tasks = engine.count if isinstance(engine, Threads) else Threads().count, list(tasks)
+    if workers == 1 or len(tasks) < 2:
+        yield from (task() for task in tasks)
+        return
+    with ThreadPoolExecutor(min(workers, len(tasks)), thread_name_prefix="unveil") as pool:
+        yield from pool.map(lambda task: task(), tasks)

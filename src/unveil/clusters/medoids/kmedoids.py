@@ -1,0 +1,325 @@
+"""K-medoids: clusters around rows of the table, under any dissimilarity."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.metrics.pairwise import _VALID_METRICS
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from unveil.certificate import Certificate, Finding, FitWarning
+from unveil.clusters.medoids.clara import Clara
+from unveil.clusters.medoids.dissimilarity import learned, metric_of
+from unveil.clusters.medoids.input import Columns, Given, Measured, Medoids, Toward, concurrently, nearest_in
+from unveil.clusters.medoids.search import Search, counted, kicks_for
+from unveil.clusters.medoids.starts import Build, Greedy, PlusPlus, RandomRows, Start
+from unveil.core.loop import best_of
+from unveil.core.protocols import Engine, Source
+from unveil.core.result import Fit, State
+from unveil.estimation.base import Iterative, engine_for, seed_of
+from unveil.estimation.input import as_source, sample_of
+from unveil.estimation.persistence import Savable
+from unveil.numerics.blas import single_threaded_blas
+from unveil.sources.rows import sample_rows, take
+from unveil.storage.atomic import PathLike
+
+STARTS: dict[str, Start] = {
+    "greedy": Greedy(),
+    "lab": Greedy(),
+    "build": Build(),
+    "k-medoids++": PlusPlus(),
+    "random": RandomRows(),
+}
+LIMIT = 1 << 30  # bytes of the matrix of all pairs that method="auto" makes, at most
+SMALL = 2048  # rows up to which n_init="auto" means many starts
+SAMPLES = 5  # of method="clara", as Kaufman and Rousseeuw have it
+
+
+class KMedoids(Savable, Iterative, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+    """K-medoids clustering by FasterPAM.
+
+    K rows, the medoids, stand for all; the total dissimilarity of the rows to their nearest medoid is least. Any
+    dissimilarity will do, so there need not be means, nor even columns.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+    metric : str or callable, default="euclidean"
+        A metric of scikit-learn's ``pairwise_distances``, a symmetric function of two rows, or "precomputed": X is then
+        a square matrix, whose entry (i, j) is the dissimilarity of row i to row j as its medoid. It need not be
+        symmetric, but finite and not negative.
+    metric_params : dict or None, default=None
+        Arguments of the metric. Variances ("seuclidean") and covariance ("mahalanobis") come from X if not given.
+    init : {"greedy", "lab", "build", "k-medoids++", "random"} or array of shape (n_clusters,), default="greedy"
+        First medoids: the best of a few rows at each step ("lab" is another word for it), the best of all rows, rows
+        drawn far from each other, any rows, or the row numbers given. "greedy" costs next to nothing and leads to the
+        best optima more often than "random" does; "build" takes longer than the search itself.
+    n_init : "auto" or int, default="auto"
+        Number of starts, of which the best is kept; samples of ``method="clara"``. Where there are several, each goes
+        on from perturbations of the optimum it found, up to 100 times as long as the table is small. "auto" is 10 up to
+        2048 rows, 3 beyond, 5 samples; given medoids are one start.
+    max_iter : int, default=300
+        Rounds over all rows that one descent may take.
+    method : {"auto", "fasterpam", "clara"}, default="auto"
+        "fasterpam" makes the matrix of all pairs, "clara" searches on samples and never holds more than a sample's.
+        "auto" takes the former up to a gigabyte (11,585 rows of float64, 16,384 of float32) or if X is a matrix of
+        dissimilarities anyway.
+    verbose : int, default=0
+    random_state : int, RandomState or None, default=None
+    engine : {"auto", "threads", "dask"} or engine, default="auto"
+        Where the work runs; it changes nothing but the time.
+
+    Attributes
+    ----------
+    medoid_indices_ : array of shape (n_clusters,)
+        Row numbers of the medoids, in order of falling cluster size, or as given by `init`.
+    cluster_centers_ : array of shape (n_clusters, n_features) or None
+        The medoids; None if X was a matrix of dissimilarities.
+    labels_ : array of shape (n_samples,)
+        Nearest medoid of each row, the first of equals.
+    inertia_ : float
+        Total dissimilarity of the rows to their medoids, weights included.
+    metric_params_ : dict
+        Arguments of the metric, with what it took from X.
+    n_iter_, converged_, history_, certificate_
+        Rounds on the way to the best (samples of "clara"), whether no swap lowers the loss any more, the loss round by
+        round (as the free energy, which is its negative), and what the fit was checked for.
+
+    References
+    ----------
+    Schubert and Rousseeuw, "Fast and eager k-medoids clustering: O(k) runtime improvement of the PAM, CLARA, and
+    CLARANS algorithms", 2021. Kaufman and Rousseeuw, "Finding groups in data", 1990.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from unveil import KMedoids
+    >>> X = np.array([[1.0, 2], [1, 4], [1, 0], [10, 2], [10, 4], [10, 0]])
+    >>> model = KMedoids(2, metric="manhattan", random_state=0).fit(X)
+    >>> sorted(model.medoid_indices_.tolist()), model.inertia_
+    ([0, 3], 8.0)
+    >>> model.predict(X[model.medoid_indices_]).tolist()
+    [0, 1]
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012  scikit-learn's own convention
+        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        "metric": [StrOptions({"precomputed", *_VALID_METRICS}), callable],
+        "metric_params": [dict, None],
+        "init": [StrOptions(set(STARTS)), "array-like"],
+        "n_init": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "method": [StrOptions({"auto", "fasterpam", "clara"})],
+        "verbose": ["verbose"],
+        "random_state": ["random_state"],
+        "engine": [StrOptions({"auto", "threads", "dask"}), HasMethods("map_reduce")],
+    }
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        metric: Any = "euclidean",
+        metric_params: dict[str, Any] | None = None,
+        init: Any = "greedy",
+        n_init: Any = "auto",
+        max_iter: int = 300,
+        method: str = "auto",
+        verbose: int = 0,
+        random_state: Any = None,
+        engine: Any = "auto",
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.metric = metric
+        self.metric_params = metric_params
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.method = method
+        self.verbose = verbose
+        self.random_state = random_state
+        self.engine = engine
+
+    # -- fitting -------------------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KMedoids:
+        """Find the medoids.
+
+        Parameters
+        ----------
+        X : array, frame, scan or Dask array of shape (n_samples, n_features), or (n_samples, n_samples)
+            The rows, or their dissimilarities if ``metric="precomputed"``.
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            How often each row counts.
+        """
+        self._validate_params()
+        with single_threaded_blas():
+            source = as_source(self, X, sample_weight, reset=True, missing=self._missing)
+            if source.n_rows < self.n_clusters:
+                raise ValueError(f"n_samples={source.n_rows} should be >= n_clusters={self.n_clusters}.")
+            self.random_seed_ = seed_of(self.random_state)
+            engine = engine_for(self.engine, source)
+            pairs = self._pairs(source, engine)
+            search = self._sampled if self._in_samples(source) else self._whole
+            self._adopt(pairs, search(pairs, source, engine))
+            self.cluster_centers_ = None if self._precomputed else take(source, self.medoid_indices_)
+        return self
+
+    @property
+    def _precomputed(self) -> bool:
+        return isinstance(self.metric, str) and self.metric == "precomputed"
+
+    @property
+    def _missing(self) -> bool:
+        return isinstance(self.metric, str) and self.metric == "nan_euclidean"
+
+    def _pairs(self, source: Source, engine: Engine) -> Given | Measured:
+        """Dissimilarities between the rows."""
+        self.metric_params_: dict[str, Any] = {}
+        if self._precomputed:
+            return Given(source)
+        self.metric_params_ = learned(
+            self.metric, self.metric_params, lambda: sample_of(source, self.random_seed_, self.n_clusters)[0]
+        )
+        return Measured(source, metric_of(self.metric, self.metric_params_), engine, self._missing)
+
+    def _in_samples(self, source: Source) -> bool:
+        """Whether to search on samples."""
+        fits = source.n_rows**2 * source.dtype.itemsize <= LIMIT or self._precomputed
+        return self.method == "clara" or (self.method == "auto" and not fits)
+
+    def _whole(self, pairs: Given | Measured, source: Source, engine: Engine) -> Fit:
+        """The best of all starts, by the matrix of all pairs."""
+        given, rows = self._given_medoids(source.n_rows), np.arange(source.n_rows)
+        able = rows if given is not None else counted(rows, pairs.weights, self.n_clusters)
+        toward = pairs.all() if len(able) == len(rows) else pairs.among(able)
+        search = Search(toward, pairs.weights[able], self.max_iter)
+        if given is not None:
+            return best_of(self._told(source, iter([search.descend(given)])))
+        count = self._n_starts(10 if source.n_rows <= SMALL else 3)
+        seeds = np.random.SeedSequence(self.random_seed_).generate_state(count).tolist()
+        start, kicks = STARTS[self.init], kicks_for(len(able), count)
+        tasks = [partial(search.restart, start, self.n_clusters, seed, kicks) for seed in seeds]
+        best = best_of(self._told(source, concurrently(engine, tasks)))
+        return replace(best, params=able[best.params])
+
+    def _sampled(self, pairs: Given | Measured, source: Source, engine: Engine) -> Fit:
+        """The best of all samples."""
+        given = self._given_medoids(source.n_rows)
+        clara = Clara(pairs, sample_rows, STARTS["greedy" if given is not None else self.init], self.max_iter)
+        samples = clara.samples(self.n_clusters, self._n_starts(SAMPLES), self.random_seed_, given)
+        *_, best = self._told(source, samples)
+        *_, best = (best, *self._told(source, clara.refined(best(), self.random_seed_)))
+        return best()
+
+    def _n_starts(self, auto: int) -> int:
+        return auto if isinstance(self.n_init, str) else int(self.n_init)
+
+    def _given_medoids(self, n_rows: int) -> Medoids | None:
+        """The row numbers that `init` gives, if it does."""
+        if isinstance(self.init, str):
+            return None
+        given = np.asarray(self.init)
+        if given.shape != (self.n_clusters,) or given.dtype.kind not in "iu":
+            got = f"{given.dtype} of shape {given.shape}"
+            raise ValueError(f"init must be a word or {self.n_clusters} row numbers, one a cluster, got {got}")
+        if given.min() < 0 or given.max() >= n_rows or len(np.unique(given)) < len(given):
+            shown = np.array2string(given, threshold=10)
+            raise ValueError(f"init must be different row numbers from 0 to {n_rows - 1}, got {shown}")
+        return given.astype(np.int64)
+
+    def _told(self, source: Source, fits: Iterator[Fit]) -> Iterator[Any]:
+        """The fits, as `best_of` takes them, each of which the callbacks are shown."""
+        callbacks = self._callbacks_for(source)
+        for number, found in enumerate(fits, 1):
+            for callback in callbacks:
+                callback(State(number, found.params, found.statistics, found.history[-1]))
+            yield lambda found=found: found
+
+    def _adopt(self, pairs: Given | Measured, outcome: Fit) -> None:
+        """Set the fitted attributes."""
+        medoids: Medoids = outcome.params
+        labels, loss = pairs.nearest(medoids)
+        counts = np.bincount(labels, pairs.weights, self.n_clusters)
+        if isinstance(self.init, str):
+            order = np.argsort(-counts, kind="stable")
+            medoids, counts = medoids[order], counts[order]
+            labels, loss = pairs.nearest(medoids)  # anew, since the order decides between equals
+        self.medoid_indices_, self.labels_, self.inertia_ = medoids, labels, loss
+        self._report(outcome, counts)
+        self._certify_distinct(len(np.unique(labels)))
+
+    def _certify_distinct(self, occupied: int) -> None:
+        """Tell of medoids that coincide, which are not left where there are enough rows that differ."""
+        if occupied == self.n_clusters:
+            return
+        message = (
+            f"fewer than n_clusters={self.n_clusters} rows of positive weight differ: {occupied} clusters have rows"
+        )
+        finding = Finding("distinct", "warning", message, float(occupied))
+        self.certificate_ = Certificate((*self.certificate_.findings, finding))
+        warnings.warn(f"{type(self).__name__}: {message}", FitWarning, stacklevel=4)
+
+    # -- use -----------------------------------------------------------------------------------------------------------
+
+    def _toward(self, X: Any, sample_weight: Any = None) -> tuple[Source, Engine, Any]:
+        """New rows, the engine, and what gives the dissimilarities of a block of them to the medoids."""
+        check_is_fitted(self)
+        source = as_source(self, X, sample_weight, reset=False, missing=self._missing)
+        metric = Columns(self.medoid_indices_) if self._precomputed else metric_of(self.metric, self.metric_params_)
+        return source, engine_for(self.engine, source), Toward(metric, self.cluster_centers_, self._missing)
+
+    def predict(self, X: Any) -> NDArray[np.int32]:
+        """The nearest medoid of each row.
+
+        If ``metric="precomputed"``, X holds the dissimilarities of new rows to all the rows of the fit, one a column.
+        """
+        with single_threaded_blas():
+            return nearest_in(*self._toward(X))[0]
+
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> NDArray[np.int32]:
+        """Fit, then the cluster of each row."""
+        return self.fit(X, sample_weight=sample_weight).labels_
+
+    def transform(self, X: Any) -> NDArray[Any]:
+        """Dissimilarity of each row to each medoid."""
+        with single_threaded_blas():
+            source, engine, toward = self._toward(X)
+            return np.concatenate(list(engine.map(toward, source)))
+
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> NDArray[Any]:
+        """Fit, then the dissimilarity of each row to each medoid."""
+        return self.fit(X, sample_weight=sample_weight).transform(X)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Minus the total dissimilarity of the rows to their medoids, so that more is better."""
+        with single_threaded_blas():
+            return -nearest_in(*self._toward(X, sample_weight))[1]
+
+    def save(self, path: PathLike) -> None:
+        """Write the fitted estimator to a file that `unveil.load` reads; not with a function as its metric."""
+        if callable(self.metric):
+            name = getattr(self.metric, "__name__", type(self.metric).__name__)
+            raise TypeError(f"metric is the function {name}, which a model file cannot hold; pickle may do")
+        super().save(path)
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.medoid_indices_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self._precomputed
+        tags.input_tags.allow_nan = self._missing
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

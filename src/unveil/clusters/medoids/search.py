@@ -1,0 +1,143 @@
+"""K-medoids: K rows that stand for all, so that the total dissimilarity of the rows to their nearest one is least.
+
+    loss = Σ w d(x, m(x))        (m(x): the nearest medoid)
+
+There is no M step in closed form; the search swaps. *FasterPAM* (Schubert and Rousseeuw, "Fast and eager k-medoids
+clustering: O(k) runtime improvement of the PAM, CLARA, and CLARANS algorithms", 2021) looks at the rows in turn and
+swaps one in as soon as it lowers the loss, for the medoid whose leaving costs least. It ends when all rows in a row
+were of no use: no single swap lowers the loss any more.
+
+Such an optimum need not be the best. A *restart* therefore goes on from it: some medoids are replaced by random rows,
+the search descends again, and what it finds is kept if it is better (iterated local search; Lourenço, Martin and
+Stützle 2003). On small tables that costs next to nothing, and finds what plain restarts miss.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, field, replace
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.clusters.medoids import kernels
+from unveil.clusters.medoids.starts import Floats, Medoids, Start, best_medoid
+from unveil.core.result import Fit, History, Record, Status
+from unveil.core.statistics import Statistics
+
+logger = logging.getLogger("unveil")
+
+KICKS = 100  # perturbations after a restart, at most
+KICK_PAIRS = 1 << 23  # pairs of rows that the perturbations of a restart look at in a round: hundredths of a second
+KICKED = 3  # medoids that a perturbation replaces, at most
+
+
+@dataclass(frozen=True, eq=False)
+class Search:
+    """The search for medoids by a matrix of dissimilarities.
+
+    Parameters
+    ----------
+    toward : array of shape (n, n), float32 or float64, C-ordered
+        Row c holds the dissimilarities of all rows to row c. A symmetric matrix is its own.
+    weights : array of shape (n,)
+        How often each row counts.
+    max_iter : int
+        Rounds over all candidates that one descent may take.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from unveil.clusters.medoids.search import Search
+    >>> x = np.array([0.0, 1.0, 2.0, 10.0, 11.0, 12.5])
+    >>> found = Search(abs(x[:, None] - x), np.ones(6)).descend(np.array([0, 1]))
+    >>> sorted(found.params.tolist()), found.objective
+    ([1, 4], -4.5)
+    """
+
+    toward: NDArray[Any]
+    weights: Floats
+    max_iter: int = 300
+    began: float = field(default_factory=perf_counter)
+
+    def restart(self, start: Start, n_clusters: int, seed: int, kicks: int = 0) -> Fit:
+        """Descend from a start of its own, then from so many perturbations of the best that was found."""
+        random = np.random.default_rng(seed)
+        found = self.descend(start(self.toward, self.weights, n_clusters, random))
+        useful = 1 < n_clusters < len(self.weights) and found.status is Status.CONVERGED
+        return self.iterate(found, kicks, random) if useful and kicks else found
+
+    def iterate(self, found: Fit, kicks: int, random: np.random.Generator) -> Fit:
+        """Perturb the best medoids so far, descend and keep what is better, so many times."""
+        medoids, shape = found.params.copy(), (kicks, min(KICKED, len(found.params) - 1))
+        places = random.integers(len(medoids), size=shape)
+        rows = random.integers(len(self.weights), size=shape)
+        fewer = np.arange(shape[1]) >= random.integers(1, shape[1] + 1, size=(kicks, 1))
+        rows[fewer] = rows[:, :1].repeat(shape[1], axis=1)[fewer]  # a row that is there already changes nothing
+        losses = np.full(kicks + 1, -found.objective)
+        kernels.iterate(self.toward, self.weights, medoids, self._ranks(medoids), places, rows, losses)
+        better = losses[1:][np.diff(losses) < 0]
+        records = (*found.history.records, *map(self._record, better.tolist()))
+        return replace(found, params=medoids, history=replace(found.history, records=records, passes=len(records)))
+
+    def descend(self, medoids: Medoids) -> Fit:
+        """Swap until no swap lowers the loss. Ctrl-C ends it after a round, and keeps what was reached."""
+        if len(medoids) == 1:
+            return self._single()
+        medoids, taken = medoids.astype(np.int64), np.zeros(len(self.weights), dtype=np.bool_)
+        taken[medoids] = True
+        ranks, removal = self._ranks(medoids), np.empty(len(medoids))
+        loss, idle = kernels.removals(ranks, self.weights, removal), 0
+        records: list[Record] = []
+        try:
+            while idle < len(self.weights) and len(records) < self.max_iter:
+                state = (self.weights, medoids, taken, ranks, removal, loss, idle)
+                loss, idle, _ = kernels.sweep(self.toward, *state)
+                records.append(self._record(loss))
+        except KeyboardInterrupt:
+            logger.warning("interrupted after %d rounds; keeping the best so far", len(records))
+            return _fit(medoids, records or [self._record(loss)], Status.INTERRUPTED)
+        status = Status.CONVERGED if idle >= len(self.weights) else Status.MAX_ITER
+        return _fit(medoids, records, status)
+
+    def _single(self) -> Fit:
+        """The best medoid of all rows: a look at each settles it."""
+        medoid = best_medoid(self.toward, self.weights)
+        loss = float(self.weights @ self.toward[medoid].astype(np.float64))
+        return _fit(np.array([medoid]), [self._record(loss)], Status.CONVERGED)
+
+    def _ranks(self, medoids: Medoids) -> kernels.Ranks:
+        n, kind = len(self.weights), self.toward.dtype
+        ranks = kernels.Ranks(np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, kind), np.empty(n, kind))
+        kernels.rank(self.toward, medoids, ranks)
+        return ranks
+
+    def _record(self, loss: float) -> Record:
+        return record_of(loss, float(self.weights.sum()), perf_counter() - self.began)
+
+
+def record_of(loss: float, weight: float, seconds: float) -> Record:
+    """A loss as what the loop of all models climbs: its negative."""
+    return Record(-loss, -loss, -loss, weight, seconds)
+
+
+def counted(rows: Medoids, weights: Floats, n_clusters: int) -> Medoids:
+    """Those of `rows` that can be medoids: the ones with weight, since a row without is no row; all if too few are."""
+    able = rows[weights[rows] > 0]
+    return able if len(able) >= n_clusters else rows
+
+
+def kicks_for(n_rows: int, n_starts: int) -> int:
+    """Perturbations after each of several restarts: many for a small table, none where one costs too much.
+
+    >>> kicks_for(150, 20), kicks_for(2000, 20), kicks_for(10_000, 20), kicks_for(150, 1)
+    (100, 2, 0, 0)
+    """
+    return min(KICKS, KICK_PAIRS // n_rows**2) if n_starts > 1 else 0
+
+
+def _fit(medoids: Medoids, records: list[Record], status: Status) -> Fit:
+    history = History(tuple(records), {}, status, passes=len(records))
+    return Fit(medoids, Statistics(weight=records[-1].weight), history)

@@ -1,0 +1,1 @@
+"""Rows to start from: random, k-means++, furthest-first, k-means||."""

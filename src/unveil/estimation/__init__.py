@@ -1,0 +1,1 @@
+"""What all faces share: input, columns, words for parts, fits, files."""

@@ -1,0 +1,103 @@
+"""What all estimators share: parts by name, a seed, callbacks, and telling the user how the fit went."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+
+from unveil.certificate import FitWarning, examine
+from unveil.core.loop import Callback
+from unveil.core.protocols import Engine, Source
+from unveil.core.result import Fit, State, Status
+from unveil.estimation.input import FiniteGuard
+from unveil.estimation.partial_fit import Stream
+from unveil.estimation.registry import ENGINES, resolve
+from unveil.sources.dask import DaskSource
+from unveil.sources.mapped import Mapped
+from unveil.sources.sequences import Sequences
+
+logger = logging.getLogger("unveil")
+
+
+def engine_for(engine: Any, source: Source) -> Engine:
+    """The engine that `engine` names; "auto" is threads, or Dask for data that lives on a cluster."""
+    if isinstance(engine, str) and engine == "auto":
+        engine = "dask" if on_cluster(source) else "threads"
+    if isinstance(engine, str) and engine not in ENGINES:
+        words = ", ".join(map(repr, ("auto", *ENGINES)))
+        raise ValueError(f"engine must be one of {words} or an object, got {engine!r}")
+    resolved: Engine = resolve("engine", engine, ENGINES, "map_reduce")
+    return resolved
+
+
+def on_cluster(source: Any) -> bool:
+    """Whether the rows, under whatever is laid over them, are a Dask collection of a cluster that is there."""
+    while isinstance(source, Mapped | Sequences):
+        source = source.source
+    if not isinstance(source, DaskSource):
+        return False
+    from distributed import default_client
+
+    try:
+        default_client()
+    except ValueError:
+        return False
+    return True
+
+
+def seed_of(random_state: Any) -> int:
+    """A seed drawn from what scikit-learn calls a random state."""
+    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+
+
+class Announcer:
+    """A callback that logs every `interval`-th pass."""
+
+    def __init__(self, name: str, interval: int) -> None:
+        self.name, self.interval = name, interval
+
+    def __call__(self, state: State) -> None:
+        """Log one line."""
+        if state.iteration % self.interval == 0:
+            per_row = state.record.free_energy / float(state.statistics["weight"])
+            logger.info("%s: pass %d, free energy per row %.8g", self.name, state.iteration, per_row)
+
+
+class Iterative:
+    """Mixin of the estimators that climb a free energy."""
+
+    verbose: int
+    random_state: Any
+    _takes_missing: bool = False  # may cells be NaN?
+    _stream: Stream  # where `partial_fit` goes on; set by every fit
+
+    def _callbacks_for(self, source: Source, interval: int = 1) -> tuple[Callback, ...]:
+        """The guard against NaN, the log if asked for, and what a progress bar has hung on the instance."""
+        callbacks: tuple[Callback, ...] = (FiniteGuard(source, self._takes_missing), *getattr(self, "_callbacks", ()))
+        if not self.verbose:
+            return callbacks
+        if logger.getEffectiveLevel() > logging.INFO:
+            logger.setLevel(logging.INFO)
+        if not logging.getLogger().handlers and not logger.handlers:
+            logger.addHandler(logging.StreamHandler())
+        return (*callbacks, Announcer(type(self).__name__, interval))
+
+    def _excuse(self) -> str | None:
+        """Why the free energy of this fit may fall, if there is a reason."""
+        return None
+
+    def _report(self, outcome: Fit, counts: Any, figures: Mapping[str, float] | None = None) -> None:
+        """Set what every iterative estimator has, and warn where the fit is not fine."""
+        self.history_ = outcome.history
+        self.converged_ = outcome.status is Status.CONVERGED
+        self.n_iter_ = len(outcome.history)
+        self.certificate_ = examine(outcome.history, counts, self._excuse(), figures)
+        for message in self.certificate_.warnings:
+            kind = ConvergenceWarning if message.startswith(("not converged", "interrupted")) else FitWarning
+            warnings.warn(f"{type(self).__name__}: {message}", kind, stacklevel=4)

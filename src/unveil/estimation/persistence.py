@@ -1,0 +1,186 @@
+"""Estimators to model files and back.
+
+A file names its class, its parts and nothing else that could be imported: names are looked up in closed tables, so a
+file can ask for an estimator of unveil and for no other object in the world. Parameters that are tied to a process (a
+client of a cluster, a generator, a function) are stored as their default, and that is said.
+"""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from datetime import UTC, datetime
+from typing import Any, ClassVar
+
+from unveil.storage.atomic import PathLike
+from unveil.storage.file import ModelFileError, read, write
+from unveil.storage.parts import Parts
+from unveil.storage.values import Arrays
+
+logger = logging.getLogger("unveil")
+
+RECORDS = Parts(
+    {
+        "History": "unveil.core.result:History",
+        "Certificate": "unveil.certificate:Certificate",
+        "Stream": "unveil.estimation.partial_fit:Stream",
+        "Running": "unveil.schedules.stepwise:Running",
+        "Statistics": "unveil.core.statistics:Statistics",
+        "Centres": "unveil.clusters.kmeans.model:Centres",
+        "FactorParams": "unveil.projections.factors.model:FactorParams",
+        "MixtureParams": "unveil.mixtures.model.model:MixtureParams",
+        "MarkovParams": "unveil.chains.model.model:MarkovParams",
+        "CompoundParams": "unveil.families.compound:CompoundParams",
+        "GaussianParams": "unveil.families.gaussian:GaussianParams",
+        "BernoulliParams": "unveil.families.bernoulli:BernoulliParams",
+        "PoissonParams": "unveil.families.poisson:PoissonParams",
+        "ExponentialParams": "unveil.families.exponential:ExponentialParams",
+        "CategoricalParams": "unveil.families.categorical:CategoricalParams",
+        "StudentParams": "unveil.families.student:StudentParams",
+        "ProductParams": "unveil.families.product:ProductParams",
+        "Grammar": "unveil.grammar.language.rules:Grammar",
+        "Nonterminal": "unveil.grammar.language.rules:Nonterminal",
+        "Rule": "unveil.grammar.language.rules:Rule",
+        "GrammarParams": "unveil.grammar.pcfg.model:GrammarParams",
+        "NormalInverseWishart": "unveil.families.priors:NormalInverseWishart",
+    }
+)
+"""Classes that fitted attributes may be of, besides numbers, words and arrays."""
+
+MISTAKES = (ValueError, TypeError, KeyError, AttributeError, IndexError, RecursionError, OverflowError)
+
+
+class Savable:
+    """Mixin of the estimators that can be saved."""
+
+    _resumed_from: ClassVar[tuple[str, ...]] = ("_stream",)
+    """Private attributes that are saved too, where they are there, since ``partial_fit`` goes on from them."""
+
+    def save(self, path: PathLike) -> None:
+        """Write the fitted estimator to a file that `unveil.load` reads.
+
+        Parameters
+        ----------
+        path : path
+            The file; it appears whole or not at all, in place of one that may be there.
+        """
+        from sklearn.utils.validation import check_is_fitted
+
+        check_is_fitted(self)
+        if _known_class(type(self).__name__) is not type(self):
+            raise TypeError(f"only unveil's own estimators can be saved, got {type(self).__qualname__}; pickle may do")
+        arrays: Arrays = {}
+        header = _described(self)
+        header["parameters"], header["not_kept"] = _stored_parameters(self, arrays)
+        fitted = {name: value for name, value in vars(self).items() if _is_kept(type(self), name)}
+        header["attributes"] = {name: RECORDS.encode(value, name, arrays) for name, value in fitted.items()}
+        write(path, header, arrays)
+        for name, value in header["not_kept"].items():
+            logger.warning("%s: %s=%s was not kept; a loaded model has the default", path, name, value)
+
+
+def load(path: PathLike) -> Any:
+    """The estimator in a model file. No code in the file is run: it holds numbers and words only.
+
+    Parameters
+    ----------
+    path : path
+        A file written by ``estimator.save(path)`` or ``unveil fit``.
+
+    Returns
+    -------
+    estimator
+        Fitted, with the parameters it was saved with; it predicts the same bits.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile, unveil
+    >>> model = unveil.KMeans(2, random_state=0).fit([[0.0], [1.0], [9.0], [10.0]])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "model.unveil")
+    ...     model.save(path)
+    ...     sorted(unveil.load(path).cluster_centers_.ravel().tolist())
+    [0.5, 9.5]
+    """
+    header, arrays = read(path)
+    try:
+        return _rebuilt(header, arrays)
+    except MISTAKES as error:
+        raise ModelFileError(f"{path}: the model file is malformed: {_said(error)}") from error
+
+
+def _described(estimator: Any) -> dict[str, Any]:
+    """What a header says for people and tools; loading uses the class alone."""
+    given, drawn = getattr(estimator, "random_state", None), getattr(estimator, "random_seed_", None)
+    seed = given if isinstance(given, int) else drawn
+    return {
+        "class": type(estimator).__name__,
+        "feature_names": [str(name) for name in getattr(estimator, "feature_names_in_", ())] or None,
+        "seed": seed if isinstance(seed, int) else None,
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def _rebuilt(header: dict[str, Any], arrays: Arrays) -> Any:
+    """The estimator that a header and its arrays describe."""
+    from sklearn.utils.validation import check_is_fitted
+
+    from unveil.estimation.registry import PARTS
+
+    cls = _known_class(header.get("class"))
+    parameters, attributes = _section(header, "parameters"), _section(header, "attributes")
+    unknown = sorted(parameters.keys() - inspect.signature(cls).parameters.keys())
+    if unknown:
+        raise ValueError(f"{cls.__name__} has no parameter {unknown[0]!r}")
+    estimator = cls(**{name: Parts(PARTS).decode(value, arrays) for name, value in parameters.items()})
+    for name, stored in attributes.items():
+        if not _is_kept(cls, name):
+            raise ValueError(f"{name!r} cannot be an attribute of a fitted {cls.__name__}")
+        setattr(estimator, name, RECORDS.decode(stored, arrays))
+    check_is_fitted(estimator)
+    return estimator
+
+
+def _known_class(name: Any) -> Any:
+    """The estimator that the registry knows by `name`."""
+    from unveil.estimation import registry
+
+    if not isinstance(name, str) or name not in registry.ESTIMATORS:
+        raise ValueError(f"class {name!r:.60} is not known; unveil has {', '.join(registry.ESTIMATORS)}")
+    return registry.lookup(registry.ESTIMATORS[name])
+
+
+def _section(header: dict[str, Any], name: str) -> dict[str, Any]:
+    """A part of the header that maps names to values."""
+    section = header.get(name)
+    if not isinstance(section, dict):
+        raise ValueError(f"its header has no {name}")
+    return section
+
+
+def _stored_parameters(estimator: Any, arrays: Arrays) -> tuple[dict[str, Any], dict[str, str]]:
+    """Parameters as they are stored, and those that could not be, with how they looked."""
+    from unveil.estimation.registry import PARTS
+
+    parts, stored, not_kept = Parts(PARTS), {}, {}
+    signature = inspect.signature(type(estimator)).parameters
+    for name, value in estimator.get_params(deep=False).items():
+        try:
+            stored[name] = parts.encode(value, f"parameter {name}", arrays)
+        except TypeError:
+            stored[name] = parts.encode(signature[name].default, f"parameter {name}", arrays)
+            not_kept[name] = f"{value!r:.80}"
+    return stored, not_kept
+
+
+def _is_kept(cls: Any, name: str) -> bool:
+    """Is `name` what a fit leaves behind? It ends, and does not begin, with an underscore, and the class has none."""
+    if name in cls._resumed_from:
+        return True
+    return name.endswith("_") and not name.startswith("_") and name.isidentifier() and not hasattr(cls, name)
+
+
+def _said(error: BaseException) -> str:
+    """What `error` says, on one line; a missing key says nothing but its name."""
+    text = " ".join(str(error).split())[:200]
+    return f"{text} is missing" if isinstance(error, KeyError) else text or type(error).__name__

@@ -1,0 +1,1 @@
+"""Structures of covariances: volume, shape and orientation, each shared or not."""

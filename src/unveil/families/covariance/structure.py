@@ -1,0 +1,284 @@
+"""Structures of covariance, each an object: here what they share, and full, tied, diagonal and spherical.
+
+A structure knows which second moments it reads (all products, squares, or the squared norm), how its covariances turn
+into natural parameters, and how moments turn into covariances. Shapes are scikit-learn's: matrices (k, d, d), one
+matrix for all (d, d), diagonals (k, d), spheres (k,).
+
+log N(x; m, C) = -1/2 x'Px + (Pm)'x - 1/2 (m'Pm - log|P| + d log 2 pi),  P = inverse of C.
+
+With C = volume * axes * shape * axes' there are fourteen ways to make volume, shape and axes equal or not (Celeux and
+Govaert, Gaussian parsimonious clustering models, 1995). The four here are VVV, EEE, VVI and VII; the others are in
+`diagonals` and `ellipsoids`. All maximise the sum over k of -n_k/2 (log|C_k| + trace(S_k / C_k)), where S_k is the
+scatter of component k about its mean with `reg_covar` added to its diagonal.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.families.covariance.symmetric import floored_matrices, invert_positive, positive, triangle, unpack, width_of
+from unveil.families.kernels.em import NORM, PRODUCTS, SQUARES, Sums
+
+Floats = NDArray[np.float64]
+LOG_TWO_PI = float(np.log(2 * np.pi))
+
+
+class Structure(ABC):
+    """One way for covariances to be shared or restricted."""
+
+    closed: ClassVar[bool] = True  # is the M step a formula, or an iteration?
+
+    @abstractmethod
+    def n_second(self, n_columns: int) -> int:
+        """How many second moments are read."""
+
+    sums: ClassVar[Sums]  # of T(x) = (1, x, second moments)
+
+    @abstractmethod
+    def natural(self, means: Floats, covariances: Floats) -> Floats:
+        """Natural parameters (k, 1 + d + n_second)."""
+
+    @abstractmethod
+    def estimate(
+        self, counts: Floats, centred: Floats, floor: Floats, reg_covar: float, previous: Floats | None
+    ) -> tuple[Floats, int]:
+        """Covariances from mean second moments about the mean (k, n_second), and how many had to be floored.
+
+        `previous` are the covariances before this M step, for those that iterate; None at the start of a fit.
+        """
+
+    @abstractmethod
+    def centre(self, second: Floats, offset: Floats) -> Floats:
+        """Second moments about the mean, from mean second moments about a point and the mean's offset from it."""
+
+    @abstractmethod
+    def variances(self, centred: Floats, n_columns: int) -> Floats:
+        """Variance of each column, from one row of second moments about the mean."""
+
+    def chosen(self, covariances: Floats, components: NDArray[Any]) -> Floats:
+        """The covariances of some components, by mask or by number."""
+        return covariances[components]
+
+    def merged(self, previous: Floats, fresh: Floats, alive: NDArray[np.bool_]) -> Floats:
+        """`previous` with the covariances of the components that are alive replaced."""
+        merged = previous.copy()
+        merged[alive] = fresh
+        return merged
+
+    @abstractmethod
+    def n_parameters(self, n_components: int, n_columns: int) -> int:
+        """Free parameters of the covariances."""
+
+    @abstractmethod
+    def dense(self, covariances: Floats, n_components: int, n_columns: int) -> Floats:
+        """Covariance matrices (k, d, d), as views where possible."""
+
+    @abstractmethod
+    def inverted(self, matrices: Floats) -> Floats:
+        """Inverse of covariances or precisions, in the structure's own shape; LinAlgError if one is not positive."""
+
+    @abstractmethod
+    def factors(self, covariances: Floats) -> Floats:
+        """Upper factors U of the precisions P = U U', in the structure's own shape."""
+
+    @abstractmethod
+    def shape(self, n_components: int, n_columns: int) -> tuple[int, ...]:
+        """Shape of the covariances."""
+
+
+def _pack_precisions(precisions: Floats, log_determinants: Floats, means: Floats) -> Floats:
+    """Natural parameters of full matrices: off-diagonal products occur once in T, so their weight doubles."""
+    n_columns = means.shape[1]
+    rows, columns = triangle(n_columns)
+    quadratic = -np.where(rows == columns, 0.5, 1.0) * precisions[:, rows, columns]
+    linear = np.einsum("kij,kj->ki", precisions, means)
+    constant = -0.5 * (np.einsum("ki,ki->k", linear, means) - log_determinants + n_columns * LOG_TWO_PI)
+    return np.concatenate([constant[:, None], linear, quadratic], axis=1)
+
+
+class Products(Structure):
+    """Structures that read all products x_i x_j."""
+
+    sums: ClassVar[Sums] = PRODUCTS
+
+    def n_second(self, n_columns: int) -> int:
+        return n_columns * (n_columns + 1) // 2
+
+    def centre(self, second: Floats, offset: Floats) -> Floats:
+        rows, columns = triangle(offset.shape[1])
+        return second - offset[:, rows] * offset[:, columns]
+
+    def variances(self, centred: Floats, n_columns: int) -> Floats:
+        rows, columns = triangle(n_columns)
+        return centred[rows == columns]
+
+    def inverted(self, matrices: Floats) -> Floats:
+        stack = matrices.reshape(-1, *matrices.shape[-2:])
+        return invert_positive(stack)[0].reshape(matrices.shape)
+
+    def factors(self, covariances: Floats) -> Floats:
+        lower = np.linalg.cholesky(covariances)
+        inverse = np.linalg.solve(lower, np.broadcast_to(np.eye(lower.shape[-1]), lower.shape))
+        return np.swapaxes(inverse, -1, -2).copy()
+
+    def scatters(self, centred: Floats, reg_covar: float) -> Floats:
+        """Matrices (k, d, d) of second moments about the mean, `reg_covar` added to each variance."""
+        n_columns = width_of(centred.shape[1])
+        return unpack(centred, n_columns) + reg_covar * np.eye(n_columns)
+
+
+class Matrices(Products):
+    """Structures that keep a matrix for each component."""
+
+    def natural(self, means: Floats, covariances: Floats) -> Floats:
+        return _pack_precisions(*invert_positive(covariances), means)
+
+    def dense(self, covariances: Floats, n_components: int, n_columns: int) -> Floats:
+        return covariances
+
+    def shape(self, n_components: int, n_columns: int) -> tuple[int, ...]:
+        return n_components, n_columns, n_columns
+
+
+class Columns(Structure):
+    """Structures that keep a variance for each component and column."""
+
+    sums: ClassVar[Sums] = SQUARES
+
+    def n_second(self, n_columns: int) -> int:
+        return n_columns
+
+    def centre(self, second: Floats, offset: Floats) -> Floats:
+        return second - offset**2
+
+    def variances(self, centred: Floats, n_columns: int) -> Floats:
+        return centred
+
+    def natural(self, means: Floats, covariances: Floats) -> Floats:
+        linear = means / covariances
+        constant = -0.5 * np.sum(linear * means + np.log(covariances) + LOG_TWO_PI, axis=1)
+        return np.concatenate([constant[:, None], linear, -0.5 / covariances], axis=1)
+
+    def dense(self, covariances: Floats, n_components: int, n_columns: int) -> Floats:
+        return covariances[:, :, None] * np.eye(n_columns)
+
+    def inverted(self, matrices: Floats) -> Floats:
+        return 1.0 / positive(matrices)
+
+    def factors(self, covariances: Floats) -> Floats:
+        return np.sqrt(1.0 / covariances)
+
+    def shape(self, n_components: int, n_columns: int) -> tuple[int, ...]:
+        return n_components, n_columns
+
+
+class Spheres(Structure):
+    """Structures that keep one variance for each component."""
+
+    sums: ClassVar[Sums] = NORM
+
+    def n_second(self, n_columns: int) -> int:
+        return 1
+
+    def centre(self, second: Floats, offset: Floats) -> Floats:
+        return (second - np.sum(offset**2, axis=1, keepdims=True)) / offset.shape[1]
+
+    def variances(self, centred: Floats, n_columns: int) -> Floats:
+        return np.full(n_columns, centred[0])
+
+    def natural(self, means: Floats, covariances: Floats) -> Floats:
+        linear = means / covariances[:, None]
+        n_columns = means.shape[1]
+        constant = -0.5 * (np.sum(linear * means, axis=1) + n_columns * (np.log(covariances) + LOG_TWO_PI))
+        return np.concatenate([constant[:, None], linear, -0.5 / covariances[:, None]], axis=1)
+
+    def dense(self, covariances: Floats, n_components: int, n_columns: int) -> Floats:
+        return covariances[:, None, None] * np.eye(n_columns)
+
+    def inverted(self, matrices: Floats) -> Floats:
+        return 1.0 / positive(matrices)
+
+    def factors(self, covariances: Floats) -> Floats:
+        return np.sqrt(1.0 / covariances)
+
+    def shape(self, n_components: int, n_columns: int) -> tuple[int, ...]:
+        return (n_components,)
+
+
+@dataclass(frozen=True)
+class Full(Matrices):
+    """VVV: a covariance matrix per component."""
+
+    def estimate(
+        self, counts: Floats, centred: Floats, floor: Floats, reg_covar: float, previous: Floats | None
+    ) -> tuple[Floats, int]:
+        return floored_matrices(self.scatters(centred, reg_covar), floor)
+
+    def n_parameters(self, n_components: int, n_columns: int) -> int:
+        return n_components * n_columns * (n_columns + 1) // 2
+
+
+@dataclass(frozen=True)
+class Tied(Products):
+    """EEE: one covariance matrix for all components."""
+
+    def natural(self, means: Floats, covariances: Floats) -> Floats:
+        (precision,), (log_determinant,) = invert_positive(covariances[None])
+        shared = np.broadcast_to(precision, (len(means), *precision.shape))
+        return _pack_precisions(shared, np.full(len(means), log_determinant), means)
+
+    def estimate(
+        self, counts: Floats, centred: Floats, floor: Floats, reg_covar: float, previous: Floats | None
+    ) -> tuple[Floats, int]:
+        pooled = (counts @ centred / counts.sum())[None]
+        matrices, floored = floored_matrices(self.scatters(pooled, reg_covar), floor)
+        return matrices[0], floored
+
+    def chosen(self, covariances: Floats, components: NDArray[Any]) -> Floats:
+        return covariances
+
+    def merged(self, previous: Floats, fresh: Floats, alive: NDArray[np.bool_]) -> Floats:
+        return fresh
+
+    def n_parameters(self, n_components: int, n_columns: int) -> int:
+        return n_columns * (n_columns + 1) // 2
+
+    def dense(self, covariances: Floats, n_components: int, n_columns: int) -> Floats:
+        return np.broadcast_to(covariances, (n_components, n_columns, n_columns))
+
+    def shape(self, n_components: int, n_columns: int) -> tuple[int, ...]:
+        return n_columns, n_columns
+
+
+@dataclass(frozen=True)
+class Diagonal(Columns):
+    """VVI: a variance per component and column."""
+
+    def estimate(
+        self, counts: Floats, centred: Floats, floor: Floats, reg_covar: float, previous: Floats | None
+    ) -> tuple[Floats, int]:
+        variances = centred + reg_covar
+        return np.maximum(variances, floor), int(np.count_nonzero(np.any(variances < floor, axis=1)))
+
+    def n_parameters(self, n_components: int, n_columns: int) -> int:
+        return n_components * n_columns
+
+
+@dataclass(frozen=True)
+class Spherical(Spheres):
+    """VII: one variance per component."""
+
+    def estimate(
+        self, counts: Floats, centred: Floats, floor: Floats, reg_covar: float, previous: Floats | None
+    ) -> tuple[Floats, int]:
+        variances = centred[:, 0] + reg_covar
+        lowest = float(np.mean(floor))
+        return np.maximum(variances, lowest), int(np.count_nonzero(variances < lowest))
+
+    def n_parameters(self, n_components: int, n_columns: int) -> int:
+        return n_components

@@ -1,0 +1,1 @@
+"""Families of which some parameters are fixed or tied."""

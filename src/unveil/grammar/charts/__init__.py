@@ -1,0 +1,1 @@
+"""What is made of charts: sums, trees, draws, spans, prefixes."""

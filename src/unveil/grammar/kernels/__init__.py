@@ -1,0 +1,1 @@
+"""Charts of sentences, filled: arrays in, arrays out."""

@@ -1,0 +1,371 @@
+"""Inside and outside of many sentences in one call (Baker 1979; Lari & Young 1990), eight spans at a time.
+
+For the words i..j of a sentence, R the closure over unary chains and w the weights of binary rules,
+
+    M[B, C] = sum over splits k of  inside[i, k, B] * inside[k, j, C]
+    base[A] = sum over rules A -> B C of w * M[B, C]   (or the weight of A -> word),      inside = R base
+    lower = R' outside,      slope[B, C] = sum over rules of w * lower[A]
+    outside[i, k, B] += slope[B, C] * inside[k, j, C]      outside[k, j, C] += slope[B, C] * inside[i, k, B]
+
+A rule is read once per span and not once per split; see `chart_lanes` for the loops and `chart_layout` for the order.
+
+Words are scaled by powers of two, which round nothing: first so that the likeliest symbol of each is about 1, then all
+by the same power, such that spans of any length stay near 1. Whatever falls out of the range of numbers is too small
+to matter as long as no outside value (over the probability of the sentence) is above 2^900; where one is, where numbers
+overflow, and where a sentence seems impossible though something was lost, `status` asks for `chart_logs`.
+"""
+
+from __future__ import annotations
+
+import math
+
+from unveil.grammar.kernels.jit import part
+from unveil.grammar.kernels.layout import ANY, LANES, LONG, SHORT, SLOTS, Floats, Integers, Limits, Packed, Program
+from unveil.grammar.kernels.limits import (
+    clear_slopes,
+    forbid,
+    hold_outs,
+    limit_tops,
+    lower_held,
+    merge_slopes,
+    spans_before,
+)
+from unveil.grammar.kernels.vector_loops import (
+    ROW,
+    added,
+    apply,
+    copy,
+    fill,
+    fold,
+    give_left,
+    give_right,
+    keep,
+    products,
+    spread,
+    take_left,
+    take_right,
+)
+from unveil.grammar.kernels.workspace import FINE, IMPOSSIBLE, LARGE, LARGEST, LOST, Space
+from unveil.numerics.jit import kernel
+
+FAR = 2.0**200  # spans of one length that sum to more than this, or less than its inverse, are scaled anew
+
+
+@kernel
+def expect_many(
+    packed: Packed, limits: Limits | None, space: Space, codes: Integers, lengths: Integers, weights: Floats,
+    counted: bool, status: Integers, logs: Floats, binary: Floats, chains: Floats, lexical: Floats,
+) -> None:  # fmt: skip
+    """Log-probabilities of all sentences and, if `counted`, weighted counts divided by the sentence's probability.
+
+    Sentences with `status` LOST are left out of everything.
+    """
+    at, rate = 0, 0.0
+    for sentence in range(len(lengths)):
+        n = lengths[sentence]
+        words = codes[at : at + n]
+        at += n
+        first_span = -1
+        if limits is not None:
+            first_span = limits.begins[sentence]
+        status[sentence], root, logs[sentence], rate = fill_inside(packed, limits, first_span, words, space, rate)
+        if status[sentence] == FINE and n > 0 and counted and weights[sentence] != 0.0:
+            if outside_of(packed, limits, first_span, n, space, 1.0 / root) < LARGEST:
+                _merge(packed, space, words, weights[sentence], binary, chains, lexical)
+                if limits is not None:
+                    merge_slopes(limits, first_span, weights[sentence])
+            else:
+                status[sentence] = LOST
+
+
+@part
+def fill_inside(
+    packed: Packed, limits: Limits | None, first_span: int, words: Integers, space: Space, rate: float
+) -> tuple[int, float, float, float]:
+    """The inside chart of a sentence; returns its status, the scaled and the log-probability, and the rate of the next.
+
+    `rate` is the power of two by which each word is scaled, to begin with, once its largest weight is about 1.
+    """
+    n = len(words)
+    if n == 0:
+        possible = packed.null > 0.0
+        return FINE if possible else IMPOSSIBLE, packed.null, math.log(packed.null) if possible else -math.inf, rate
+    root, top = inside_of(packed, limits, first_span, words, space, rate)
+    status = _judge(packed, space, n, root)
+    if status != FINE:
+        return status, root, -math.inf, rate
+    part, power = math.frexp(root)  # so that the scale leaves no trace in the last digit
+    power -= space.scale[n]
+    return status, root, math.log(part) + power * math.log(2.0), -(power + top) / n
+
+
+@part
+def measure(n: int, starts: Integers) -> int:
+    """Fill in where in a row each length begins; return how long a row is. Eight places too many can be read."""
+    place = 0
+    for length in range(1, n + 1):
+        starts[length] = place
+        place += (n - length + 15) // 8 * 8
+    return place + 8 if place % 512 == 0 else place  # rows a power of two apart would share places in the cache
+
+
+@part
+def _judge(packed: Packed, space: Space, n: int, root: float) -> int:
+    """Whether an inside chart can be relied on, and whether its sentence is possible."""
+    size = packed.n_symbols * measure(n, space.starts)
+    if not added(space.work, space.inside, size) < LARGE:  # products of two have to fit as well
+        return LOST
+    if root > 1e-300:
+        return FINE
+    return IMPOSSIBLE if root == 0.0 and is_whole(packed, space, size) else LOST
+
+
+@part
+def is_whole(packed: Packed, space: Space, size: int) -> bool:
+    """Whether no product can have been lost for being small: not even those of the smallest numbers."""
+    least = min(smallest(space.work, space.inside, size), smallest(space.work, space.bases, size))
+    return least * least * min(1.0, smallest(packed.values, 0, len(packed.values))) > 1e-300
+
+
+@part
+def smallest(values: Floats, begin: int, count: int) -> float:
+    """The smallest of some entries that is not 0; infinite if all are."""
+    least = math.inf
+    for place in range(begin, begin + count):
+        if values[place] > 0.0:
+            least = min(least, values[place])
+    return least
+
+
+@part
+def inside_of(
+    packed: Packed, limits: Limits | None, first_span: int, words: Integers, space: Space, rate: float
+) -> tuple[float, int]:
+    """The inside chart of a sentence; returns that of the whole, scaled, and the power of two of the words alone."""
+    n, stride = len(words), measure(len(words), space.starts)
+    fill(space.work, space.inside, (packed.n_symbols + 1) * stride, 0.0)
+    fill(space.work, space.bases, (packed.n_symbols + 1) * stride, 0.0)
+    top = _set_words(packed.lexical, words, rate, stride, space)
+    for length in range(1, n + 1):
+        total = 0.0
+        program = packed.two if length == 2 else packed.longer
+        for first in range(0, n - length + 1, LANES):
+            if length == 1:
+                copy(space.work, packed.n_symbols, space.bases + first, stride, space.base, LANES)
+            else:
+                fill(space.work, space.base, packed.n_symbols * LANES, 0.0)
+                _set_bases(program, packed.numbers, packed.values, length, first, stride, space)
+            total += _set_tops(packed, limits, first_span, n, length, first, stride, space)
+        if total > FAR or (total > 0.0 and total < 1.0 / FAR):
+            _rescale(packed.n_symbols, n, length, -math.log2(total) / length, stride, space)
+    return space.work[space.inside + packed.start * stride + space.starts[n]], top
+
+
+@part
+def _set_words(lexical: Floats, words: Integers, rate: float, stride: int, space: Space) -> int:
+    """Bases of single words, scaled; returns the sum of the powers of two that make their largest weights about 1."""
+    n_symbols, top = lexical.shape[1], 0
+    space.scale[0] = 0
+    for place in range(len(words)):
+        code = words[place]  # -1, an unknown word, reads the last row
+        largest = 0.0
+        for symbol in range(n_symbols):
+            largest = max(largest, lexical[code, symbol])
+        own = -math.frexp(largest)[1] if largest > 0.0 else 0
+        power = own + int(math.floor((place + 1) * rate) - math.floor(place * rate))
+        power = min(max(power, -1000), 1000)
+        factor = math.ldexp(1.0, power)
+        for symbol in range(n_symbols):
+            space.work[space.bases + symbol * stride + place] = lexical[code, symbol] * factor
+        space.scale[place + 1] = space.scale[place] + power
+        top += own
+    return top
+
+
+@part
+def _set_bases(
+    program: Program, numbers: Integers, values: Floats, length: int, first: int, stride: int, space: Space
+) -> None:
+    """The bases of eight spans of two words or more."""
+    lay_out(program, numbers, length, first, stride, space)
+    for tile in range(program.n_tiles):
+        left, right, count = meeting(program, numbers, tile, length)
+        products(space.work, space.lefts + left, space.rights + right, space.products, count)
+        begin, end = numbers[program.begins + tile], numbers[program.begins + tile + 1]
+        apply(space.work, numbers, values, space.products, program.pairs, program.weights, space.base,
+              begin, end)  # fmt: skip
+
+
+@part
+def lay_out(program: Program, numbers: Integers, length: int, first: int, stride: int, space: Space) -> None:
+    """The parts of eight spans, block after block and split after split."""
+    work, starts, room = space.work, space.starts, ROW * (length - 1)
+    for block in range(program.n_lefts):
+        low, high = splits(numbers[program.left_kinds + block], ANY, length)
+        to, symbols = space.lefts + block * room + (low - 1) * ROW, program.lefts + 4 * block
+        take_left(work, numbers, starts, space.inside, symbols, to, stride, length, first, low, high)
+    for block in range(program.n_rights):
+        low, high = splits(ANY, numbers[program.right_kinds + block], length)
+        to, symbols = space.rights + block * room + (low - 1) * ROW, program.rights + 4 * block
+        take_right(work, numbers, starts, space.inside, symbols, to, stride, length, first, low, high)
+
+
+@part
+def meeting(program: Program, numbers: Integers, tile: int, length: int) -> tuple[int, int, int]:
+    """Where the left and right parts of a tile begin, and how many splits there are."""
+    left, right = numbers[program.tiles + 2 * tile], numbers[program.tiles + 2 * tile + 1]
+    low, high = splits(numbers[program.left_kinds + left], numbers[program.right_kinds + right], length)
+    room, skipped = ROW * (length - 1), (low - 1) * ROW
+    return left * room + skipped, right * room + skipped, max(high - low + 1, 0)
+
+
+@part
+def splits(left: int, right: int, length: int) -> tuple[int, int]:
+    """The shortest and the longest left part of a span, for symbols that make spans of these kinds."""
+    low = 2 if left == LONG else 1
+    high = 1 if left == SHORT else length - 1
+    if right == SHORT:
+        low = max(low, length - 1)
+    if right == LONG:
+        high = min(high, length - 2)
+    return low, high
+
+
+@part
+def _set_tops(
+    packed: Packed, limits: Limits | None, first_span: int, n: int, length: int, first: int, stride: int, space: Space
+) -> float:
+    """inside = R base for eight spans, written to the charts; returns its sum."""
+    work, chains = space.work, packed.chains
+    numbered = first_span + spans_before(n, length) + first
+    count = min(LANES, n - length + 1 - first)
+    if limits is not None:
+        forbid(first_span >= 0, limits, numbered, count, work, space.base, 0.0)
+    fill(work, space.top, packed.n_symbols * LANES, 0.0)
+    keep(work, packed.numbers, chains.plain, chains.n_plain, space.base, space.top)
+    apply(work, packed.numbers, packed.values, space.base, chains.pairs, chains.weights, space.top,
+          0, chains.n_entries)  # fmt: skip
+    if limits is not None:
+        limit_tops(first_span >= 0, limits, numbered, count, work, space.base, space.top)
+    origin = space.starts[length] + first
+    copy(work, packed.n_symbols, space.base, LANES, space.bases + origin, stride)
+    copy(work, packed.n_symbols, space.top, LANES, space.inside + origin, stride)
+    return added(work, space.top, packed.n_symbols * LANES)
+
+
+@part
+def _rescale(n_symbols: int, n: int, longest: int, rate: float, stride: int, space: Space) -> None:
+    """Scale every word by another 2^rate, in whole powers, and with it all spans of up to `longest` words."""
+    for length in range(1, longest + 1):
+        for first in range(n - length + 1):
+            power = int(math.floor((first + length) * rate) - math.floor(first * rate))
+            factor = math.ldexp(1.0, min(max(power, -1000), 1000))
+            for symbol in range(n_symbols):
+                place = symbol * stride + space.starts[length] + first
+                space.work[space.inside + place] *= factor
+                space.work[space.bases + place] *= factor
+    for place in range(n + 1):
+        space.scale[place] += math.floor(place * rate)
+
+
+@part
+def outside_of(packed: Packed, limits: Limits | None, first_span: int, n: int, space: Space, root: float) -> float:
+    """The outside chart, that of the whole being `root`, and the counts of the sentence; returns a bound on it."""
+    stride, work = measure(n, space.starts), space.work
+    fill(work, space.outside, (packed.n_symbols + 1) * stride, 0.0)
+    counted = (packed.two.n_rules + packed.longer.n_rules + packed.chains.n_entries) * LANES
+    fill(work, space.counts, counted, 0.0)
+    if limits is not None:
+        clear_slopes(limits)
+    work[space.outside + packed.start * stride + space.starts[n]] = root
+    bound = 0.0
+    for length in range(n, 0, -1):
+        program = packed.two if length == 2 else packed.longer
+        counts = space.counts if length == 2 else space.counts + packed.two.n_rules * LANES
+        for first in range(0, n - length + 1, LANES):
+            bound += lower_of(packed, limits, first_span, n, length, first, stride, space)
+            if length > 1:
+                _pass_down(program, packed.numbers, packed.values, length, first, stride, space, counts)
+            else:
+                _set_leaves(packed.n_symbols, n, first, space)
+    return bound + 0.0 * added(work, space.counts, counted)  # not a number if a count is infinite
+
+
+@part
+def lower_of(
+    packed: Packed, limits: Limits | None, first_span: int, n: int, length: int, first: int, stride: int, space: Space
+) -> float:
+    """lower = R' outside for eight spans, and what the chains of R count; returns a bound on both."""
+    origin, chains, work = space.starts[length] + first, packed.chains, space.work
+    numbered = first_span + spans_before(n, length) + first
+    count = min(LANES, n - length + 1 - first)
+    copy(work, packed.n_symbols, space.outside + origin, stride, space.top, LANES)
+    copy(work, packed.n_symbols, space.bases + origin, stride, space.base, LANES)
+    bound = added(work, space.top, packed.n_symbols * LANES)
+    if limits is not None:
+        hold_outs(first_span >= 0, limits, numbered, count, work, space.top, space.held)
+    fill(work, space.lower, packed.n_symbols * LANES, 0.0)
+    keep(work, packed.numbers, chains.plain, chains.n_plain, space.top, space.lower)
+    counts = space.counts + (packed.two.n_rules + packed.longer.n_rules) * LANES
+    fold(work, packed.numbers, packed.values, space.base, chains.pairs, chains.weights, space.top,
+         space.lower, counts, 0, chains.n_entries)  # fmt: skip
+    if limits is not None:
+        lower_held(first_span >= 0, limits, numbered, count, work, space.base, space.held, space.lower)
+    return bound + added(work, space.lower, packed.n_symbols * LANES)
+
+
+@part
+def _pass_down(
+    program: Program, numbers: Integers, values: Floats, length: int, first: int, stride: int, space: Space, counts: int
+) -> None:
+    """What eight spans give to their parts, and what their rules count."""
+    work, starts, room = space.work, space.starts, ROW * (length - 1)
+    lay_out(program, numbers, length, first, stride, space)
+    fill(work, space.left_outs, program.n_lefts * room, 0.0)
+    fill(work, space.right_outs, program.n_rights * room, 0.0)
+    for tile in range(program.n_tiles):
+        left, right, count = meeting(program, numbers, tile, length)
+        if count > 0:
+            products(work, space.lefts + left, space.rights + right, space.products, count)
+            fill(work, space.slopes, SLOTS * LANES, 0.0)
+            fold(work, numbers, values, space.products, program.pairs, program.weights, space.lower,
+                 space.slopes, counts, numbers[program.begins + tile], numbers[program.begins + tile + 1])  # fmt: skip
+            spread(work, space.slopes, space.lefts + left, space.rights + right, space.left_outs + left,
+                   space.right_outs + right, count)  # fmt: skip
+    for block in range(program.n_lefts):
+        low, high = splits(numbers[program.left_kinds + block], ANY, length)
+        source, symbols = space.left_outs + block * room + (low - 1) * ROW, program.lefts + 4 * block
+        give_left(work, numbers, starts, space.outside, symbols, source, stride, length, first, low, high)
+    for block in range(program.n_rights):
+        low, high = splits(ANY, numbers[program.right_kinds + block], length)
+        source, symbols = space.right_outs + block * room + (low - 1) * ROW, program.rights + 4 * block
+        give_right(work, numbers, starts, space.outside, symbols, source, stride, length, first, low, high)
+
+
+@part
+def _set_leaves(n_symbols: int, n: int, first: int, space: Space) -> None:
+    """Posterior of the symbols that make each of eight words."""
+    for lane in range(min(LANES, n - first)):
+        for symbol in range(n_symbols):
+            place = symbol * LANES + lane
+            value = space.work[space.lower + place] * space.work[space.base + place]
+            space.work[space.leaves + (first + lane) * n_symbols + symbol] = value
+
+
+@part
+def _merge(
+    packed: Packed, space: Space, words: Integers, weight: float, binary: Floats, chains: Floats, lexical: Floats
+) -> None:
+    """Add the counts of a sentence to those of all."""
+    numbers, values, work, counts = packed.numbers, packed.values, space.work, space.counts
+    for program in (packed.two, packed.longer):
+        for rule in range(program.n_rules):
+            total = weight * values[program.weights + rule] * added(work, counts + rule * LANES, LANES)
+            binary[numbers[program.rules + rule]] += total
+        counts += program.n_rules * LANES
+    for entry in range(packed.chains.n_entries):
+        parent, child = numbers[packed.chains.parents + entry], numbers[packed.chains.children + entry]
+        chains[parent, child] += weight * added(work, counts + entry * LANES, LANES)
+    for place in range(len(words)):
+        for symbol in range(packed.n_symbols):
+            lexical[words[place], symbol] += weight * work[space.leaves + place * packed.n_symbols + symbol]

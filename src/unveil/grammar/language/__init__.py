@@ -1,0 +1,1 @@
+"""Rules, trees, notation and algebra of grammars; no sentences."""

@@ -1,0 +1,1 @@
+"""Probabilistic context-free grammars: the face, its input, starts and model."""

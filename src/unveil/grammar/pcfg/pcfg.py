@@ -1,0 +1,263 @@
+"""A probabilistic grammar from sentences: raw, partly bracketed, or with their trees."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, DensityMixin
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+
+from unveil.estimation.base import seed_of
+from unveil.estimation.partial_fit import Stream, feed
+from unveil.estimation.persistence import Savable
+from unveil.estimation.registry import EXPECTATIONS, SCHEDULES
+from unveil.grammar import Grammar
+from unveil.grammar.pcfg.fitting import FLOOR, Climbing
+from unveil.grammar.pcfg.input import read_sentences, weights_of, word_counts
+from unveil.grammar.pcfg.methods import UNSEEN, Parsing
+from unveil.grammar.pcfg.rules import revived
+from unveil.numerics.blas import single_threaded_blas
+
+
+class PCFG(Climbing, Parsing, Savable, DensityMixin, BaseEstimator):
+    """Probabilistic context-free grammar, fitted by inside-outside (EM).
+
+    Parameters
+    ----------
+    grammar : Grammar or str, optional
+        The rules, and the probabilities from which the climb starts; text is read in nltk's notation. Rules may have
+        any number of children, unary chains may be cyclic, and rules may be empty. None takes the rules of the trees
+        among the sentences, or, if there are none, all rules over `n_nonterminals` symbols with random probabilities.
+    start : str, optional
+        The start symbol of a grammar that is not given: the root of the trees, or "S", or the first of `nonterminals`
+        if "S" is none of them.
+    n_nonterminals, nonterminals : int or list of str, optional
+        How many symbols a random grammar has, the start among them; or their names.
+    n_preterminals, preterminals : int or list of str, optional
+        Symbols of a random grammar that make words and nothing else; the nonterminals then make pairs of symbols.
+        Without any, every symbol does both.
+    tol : float, default=1e-4
+        The climb ends when the objective per word changes by less.
+    max_iter : int, default=200
+    n_init : int, default=1
+        Climbs of a random grammar, from the best of five short runs each; the best is kept.
+    rule_prior : float or mapping of rules or parents to float, optional
+        Concentration of a Dirichlet prior on the rules of each parent: above 1 smooths, below 1 favours few rules, 1 is
+        flat. A mapping has rules (text such as "NP -> NP PP", or Rule) or parents for keys; the others are flat.
+    fixed : list of rules or parents, optional
+        Rules whose probability stays as it is; a parent stands for all its rules.
+    prune : float, default=0.0
+        Rules that end below this probability are dropped after the fit, and the others share what they had; those that
+        are fixed stay as they are. A sentence that needs one of them has probability 0 from then on.
+    impossible : {"error", "skip"}, default="error"
+        What to do about a sentence that the grammar cannot derive, or whose tree has other rules: an error that names
+        it, or leave it out and say so in the certificate.
+    unknown_words : {"error", "impossible", "rare", "uniform"}, default="error"
+        A word that was not there at fit time: an error; a sentence of probability zero; taken for the average of the
+        words that were seen once (or least often); or a word that tells nothing, which every symbol that makes words
+        makes with probability 1 / number of words known.
+    random_state, warm_start, verbose
+        As in scikit-learn.
+    engine, schedule, expectation : str or object
+        As in `GaussianMixture`: where the work runs, when probabilities move, and which trees count: all by their
+        probability ("exact"), the best one ("hard"), drawn ones ("sampled"), between refreshes those made of the
+        `active` likeliest symbols of every span ("sparse"), or all, first with their odds evened out ("annealed").
+
+    Attributes
+    ----------
+    grammar_ : Grammar
+        The rules with their probabilities; ``print(model.grammar_)`` is nltk's notation. In the given order, or, for a
+        random grammar, symbols in falling order of use.
+    rules_, probabilities_, words_ : tuple of Rule, array of shape (n_rules,), tuple of str
+        Parts of it.
+    counts_ : array of shape (n_rules,)
+        Expected uses of each rule in the sentences of the fit.
+    word_counts_ : array of shape (n_words,)
+        How often each word was seen.
+    skipped_ : array of int
+        Numbers of the sentences that were left out since the grammar cannot derive them.
+    pruned_rules_ : tuple of Rule
+        Rules that were dropped at the end of the fit.
+    n_iter_, converged_, lower_bound_, lower_bounds_, history_, certificate_
+        As in `GaussianMixture`; bounds are per word.
+
+    Examples
+    --------
+    >>> from unveil import PCFG
+    >>> model = PCFG('''
+    ...     S -> NP VP [1.0]
+    ...     VP -> V NP [0.7] | VP PP [0.3]
+    ...     NP -> NP PP [0.4] | 'astronomers' [0.2] | 'ears' [0.2] | 'stars' [0.2]
+    ...     PP -> P NP [1.0]
+    ...     P -> 'with' [1.0]
+    ...     V -> 'saw' [1.0]
+    ... ''').fit(["astronomers saw stars with ears", "stars with ears saw stars"])
+    >>> model.converged_, round(model.perplexity(["stars saw ears"]), 2)
+    (True, 1.85)
+    >>> tree, log_probability = model.parse(["astronomers saw stars with ears"])[0]
+    >>> print(tree)
+    (S (NP astronomers) (VP (V saw) (NP (NP stars) (PP (P with) (NP ears)))))
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012  scikit-learn's own convention
+        "grammar": [Grammar, str, None],
+        "start": [str, None],
+        "n_nonterminals": [Interval(Integral, 1, None, closed="left"), None],
+        "nonterminals": ["array-like", tuple, None],
+        "n_preterminals": [Interval(Integral, 1, None, closed="left"), None],
+        "preterminals": ["array-like", tuple, None],
+        "tol": [Interval(Real, 0.0, None, closed="left")],
+        "max_iter": [Interval(Integral, 0, None, closed="left")],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "rule_prior": [Interval(Real, 0.0, None, closed="neither"), Mapping, None],
+        "fixed": ["array-like", tuple, set, frozenset, None],
+        "prune": [Interval(Real, 0.0, 1.0, closed="left")],
+        "impossible": [StrOptions({"error", "skip"})],
+        "unknown_words": [StrOptions(set(UNSEEN))],
+        "random_state": ["random_state"],
+        "warm_start": ["boolean"],
+        "verbose": ["verbose"],
+        "engine": [StrOptions({"auto", "threads", "dask"}), HasMethods("map_reduce")],
+        "schedule": [StrOptions(set(SCHEDULES)), HasMethods("sweep")],
+        "expectation": [StrOptions(set(EXPECTATIONS)), HasMethods("responsibilities")],
+    }
+
+    def __init__(
+        self,
+        grammar: Grammar | str | None = None,
+        *,
+        start: str | None = None,
+        n_nonterminals: int | None = None,
+        nonterminals: Sequence[str] | None = None,
+        n_preterminals: int | None = None,
+        preterminals: Sequence[str] | None = None,
+        tol: float = 1e-4,
+        max_iter: int = 200,
+        n_init: int = 1,
+        rule_prior: Any = None,
+        fixed: Any = None,
+        prune: float = 0.0,
+        impossible: str = "error",
+        unknown_words: str = "error",
+        random_state: Any = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+        engine: Any = "auto",
+        schedule: Any = "batch",
+        expectation: Any = "exact",
+    ) -> None:
+        self.grammar = grammar
+        self.start = start
+        self.n_nonterminals = n_nonterminals
+        self.nonterminals = nonterminals
+        self.n_preterminals = n_preterminals
+        self.preterminals = preterminals
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.rule_prior = rule_prior
+        self.fixed = fixed
+        self.prune = prune
+        self.impossible = impossible
+        self.unknown_words = unknown_words
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.engine = engine
+        self.schedule = schedule
+        self.expectation = expectation
+
+    @classmethod
+    def from_grammar(cls, grammar: Grammar | str, **parameters: Any) -> PCFG:
+        """An estimator that is ready to score, parse and draw by `grammar` as it stands; nothing is fitted.
+
+        Examples
+        --------
+        >>> from unveil import PCFG
+        >>> model = PCFG.from_grammar("S -> S S [0.25] | 'ha' [0.75]")
+        >>> [round(float(value), 4) for value in np.exp(model.score_samples(["ha", "ha ha", "ha ha ha"]))]
+        [0.75, 0.1406, 0.0527]
+        """
+        made = cls(grammar, **parameters)
+        made._validate_params()
+        first = made._given()
+        if first is None:
+            raise ValueError("grammar must be a Grammar or text in nltk's notation, got None")
+        made.pruned_rules_ = ()
+        params = made._model(first).begin(first.probabilities)
+        made._adopt(first, Stream(np.zeros(0), params, np.arange(0)))
+        made.word_counts_, made.skipped_ = np.zeros(len(first.words)), np.empty(0, dtype=np.intp)
+        made._set_outcome(made._stream.outcome, ())
+        return made
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        return tags
+
+    # -- fitting -------------------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> PCFG:
+        """Fit to sentences by EM.
+
+        Parameters
+        ----------
+        X : list of str, list of str, Bracketed or Tree
+            The sentences: strings are split at white space. `Bracketed` (see `unveil.grammar.read_bracketed`) are
+            sentences of which some constituents are known, and `Tree` those of which all are; kinds may be mixed.
+        y : ignored
+        sample_weight : array-like of shape (n_sentences,), optional
+            How often each sentence counts: weight 3 equals the sentence three times, weight 0 equals none.
+
+        Returns
+        -------
+        self
+        """
+        self._validate_params()
+        sentences = read_sentences(X)
+        with single_threaded_blas():
+            weights = weights_of(sample_weight, len(sentences))
+            self.random_seed_ = seed_of(self.random_state)
+            recalled = self.grammar_ if self.warm_start and hasattr(self, "grammar_") else None
+            grammar, symbols = self._first_grammar(sentences, weights, recalled)
+            model = self._model(grammar)
+            source = self._source(grammar, model, sentences, weights)
+            outcome = self._climb(model, source, grammar, symbols)
+            figures = self._figures(model, source, outcome)
+            self.word_counts_ = word_counts(source, len(grammar.words))
+            outcome = self._settle(grammar, symbols, outcome)
+            self._set_outcome(outcome, self._findings(), figures)
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> PCFG:
+        """Learn from one more batch of sentences, by stepwise EM.
+
+        The first batch settles the rules and the words, where the grammar is not given. Step sizes follow ``schedule``
+        if it is a ``Stepwise``, or else its defaults.
+        """
+        self._validate_params()
+        sentences = read_sentences(X)
+        with single_threaded_blas():
+            weights = weights_of(sample_weight, len(sentences))
+            fresh = not hasattr(self, "_stream")
+            if fresh:
+                self.random_seed_ = seed_of(self.random_state)
+            grammar, symbols = self._first_grammar(sentences, weights, None if fresh else self.grammar_)
+            if not fresh and grammar.rules != self.grammar_.rules:
+                raise ValueError("grammar must be that of the batches before, got other rules; `fit` begins anew")
+            model = self._model(grammar, FLOOR)
+            every = np.full(grammar.n_rules, not fresh)  # what `fit` ruled out may be in this batch
+            found = revived(grammar.probabilities, grammar.parents, every, FLOOR, model.free)
+            grammar = grammar.with_probabilities(found)
+            source = self._source(grammar, model, sentences, weights)
+            stream = self._stream_of(model, source, grammar, symbols, fresh)
+            counts = word_counts(source, len(grammar.words))
+            fed = feed(stream, self._parts(model, source))
+            self.word_counts_ = counts if fresh else self.word_counts_ + counts
+            self._adopt(grammar, fed)
+            self._set_outcome(fed.outcome, self._findings())
+        return self

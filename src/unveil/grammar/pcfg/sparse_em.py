@@ -1,0 +1,97 @@
+"""Sparse EM for trees: q moves only among the trees made of the likeliest symbols of every span (Neal & Hinton 1998).
+
+At a refresh the posterior is computed, and for every span of a sentence its `active` likeliest symbols are kept, and
+those of the likeliest tree. Trees with no other symbol at the top and at the bottom of any chain are "in", the others
+"off". With Z_in the sum over the former and w = 1 - Z_in / Z the posterior of the latter,
+
+    q = (1 - w) p(tree | tree is in) + w q_off,      q_off frozen as it was at the refresh,
+
+is the best q of that form until the next refresh. Uses are those of a chart kept to the lists, times 1 - w, plus the
+frozen ones; and, per sentence,
+
+    F = (1 - w) log Z_in + (frozen uses) . log p + constant,
+
+of which the constant makes F = log Z at the refresh. So F is exact at every pass, and never falls.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.core.protocols import Expectation
+from unveil.grammar.language.normal_form import NormalForm
+from unveil.grammar.pcfg.expectations import BlockMemo, Chosen, gather
+
+if TYPE_CHECKING:
+    from unveil.grammar.pcfg.model import Plan
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ActiveSymbols:
+    """What a block remembers from a refresh."""
+
+    age: int  # passes since
+    allowed: Any  # symbols of the spans, as charts take them
+    shares: Floats  # (sentences,): 1 - w, times the sentence's weight
+    counts: Floats  # (n_rules,): frozen uses
+    constant: float
+
+
+def within_lists(form: NormalForm, plan: Plan, memo: BlockMemo, expectation: Expectation) -> Chosen:
+    """Uses and free energy of a block, and its lists."""
+    old: ActiveSymbols | None = memo.lists
+    if old is None or old.age + 1 >= expectation.refresh:
+        return _refresh(form, plan, memo, int(expectation.active or 1))
+    inner = gather(form, plan.weights, plan.closed, replace(memo, weights=old.shares), old.allowed)
+    bound = _dot(old.shares, inner.logs) + inner.nothing + _spent(old.counts, plan.log_probabilities) + old.constant
+    return Chosen(inner.counts + old.counts, bound, bound, replace(old, age=old.age + 1))
+
+
+def _refresh(form: NormalForm, plan: Plan, memo: BlockMemo, active: int) -> Chosen:
+    """The posterior; the likeliest symbols of each span go on its list, the trees with others are frozen."""
+    full = gather(form, plan.weights, plan.closed, memo)
+    allowed = _likeliest(form, plan, memo, active)
+    words = replace(memo, empties=0.0)
+    inner_logs = gather(form, plan.weights, plan.closed, words, allowed).logs
+    with np.errstate(invalid="ignore"):
+        inside = np.where(np.isfinite(inner_logs), np.exp(np.minimum(inner_logs - full.logs, 0.0)), 0.0)
+    shares = memo.weights * inside
+    inner = gather(form, plan.weights, plan.closed, replace(words, weights=shares), allowed)
+    silent = gather(form, plan.weights, plan.closed, memo.without_words()).counts if memo.empties else 0.0
+    frozen = np.maximum(full.counts - inner.counts - silent, 0.0)
+    constant = _dot(memo.weights, full.logs) - _dot(shares, inner.logs) - _spent(frozen, plan.log_probabilities)
+    bound = _dot(memo.weights, full.logs) + full.nothing
+    return Chosen(full.counts, bound, bound, ActiveSymbols(0, allowed, shares, frozen, constant))
+
+
+def _likeliest(form: NormalForm, plan: Plan, memo: BlockMemo, active: int) -> list[NDArray[np.bool_]]:
+    """Symbols of the spans of each sentence, (spans, n) by length and first word; those of its best tree among them."""
+    from unveil.grammar.charts.best import BestCharts
+    from unveil.grammar.charts.spans import liveliest
+
+    masks = liveliest(plan.closed, memo.codes, memo.lengths, active)
+    best = BestCharts(form, plan.weights, memo.codes, memo.lengths, memo.spans).find()
+    for number, (n, mask) in enumerate(zip(memo.lengths.tolist(), masks, strict=True)):
+        first, last, top, base = best.nodes[best.ends[number] : best.ends[number + 1], :4].T
+        shorter = last - first - 1
+        places = shorter * n - shorter * (shorter - 1) // 2 + first
+        if np.isfinite(best.logs[number]):
+            mask[places, top] = mask[places, base] = True
+    return masks
+
+
+def _dot(weights: Floats, logs: Floats) -> float:
+    """Sum of logs times weights; what has no weight counts for nothing, be it impossible."""
+    held = weights > 0
+    return float(weights[held] @ logs[held])
+
+
+def _spent(counts: Floats, log_probabilities: Floats) -> float:
+    used = counts > 0
+    return float(counts[used] @ log_probabilities[used])

@@ -1,1 +1,0 @@
-"""Numba functions, arrays in and arrays out: serial, without the interpreter's lock, cached on disk."""

@@ -1,0 +1,1 @@
+"""Mixtures by EM: faces, what a fitted mixture does, starts, the model."""

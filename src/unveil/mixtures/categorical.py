@@ -1,0 +1,148 @@
+"""Mixture of categorical columns, also known as latent class analysis."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from unveil.estimation.tabular import Tabular
+from unveil.families.base import Family
+from unveil.families.categorical import FLOOR, Categorical, CategoricalParams
+from unveil.families.priors import Dirichlet
+from unveil.mixtures.estimator import MixtureEstimator, narrowed
+from unveil.mixtures.model.model import MixtureParams
+
+Floats = NDArray[np.float64]
+
+
+class CategoricalMixture(Tabular, MixtureEstimator):
+    """Mixture of independent columns of categories (latent classes), fitted by EM. Missing cells are taken.
+
+    Parameters
+    ----------
+    n_components : int, default=1
+        Number of components.
+    concentration_prior : float, optional
+        Parameter, at least 1, of a Dirichlet prior on the probabilities of every column.
+    handle_unknown : {"missing", "error"}, default="missing"
+        What becomes of a category that was not there at fit time: a missing cell, or an error.
+    tol : float, default=1e-6
+        Stop when the mean log-likelihood rises by less.
+    max_iter : int, default=1000
+        Limit of passes over the data.
+    n_init, init_params, responsibilities_init, weight_concentration_prior, empty_components, random_state, \
+warm_start, verbose, verbose_interval, engine, schedule, expectation
+        As in :class:`unveil.GaussianMixture`.
+
+    Attributes
+    ----------
+    weights_ : (n_components,)
+        Shares of the components, falling.
+    categories_ : list of arrays
+        Values of each column, sorted.
+    probabilities_ : list of arrays of shape (n_components, number of values)
+        Probability of each value of each column.
+    converged_, n_iter_, lower_bound_, lower_bounds_, history_, certificate_
+        As in :class:`unveil.GaussianMixture`.
+
+    Examples
+    --------
+    >>> from unveil import CategoricalMixture
+    >>> X = [["red", "round"], ["red", "round"], ["red", "round"], ["blue", "square"], ["blue", "square"]]
+    >>> model = CategoricalMixture(2, random_state=0).fit(X)
+    >>> model.categories_[0].tolist(), model.probabilities_[0].round(2).tolist()
+    (['blue', 'red'], [[0.0, 1.0], [1.0, 0.0]])
+    """
+
+    _parameter_constraints = MixtureEstimator._parameter_constraints | {
+        "concentration_prior": [Interval(Real, 1.0, None, closed="left"), None],
+        "handle_unknown": [StrOptions({"missing", "error"})],
+    }
+    _takes_missing = True
+
+    def __init__(
+        self,
+        n_components: int = 1,
+        *,
+        concentration_prior: float | None = None,
+        handle_unknown: str = "missing",
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+        n_init: int = 1,
+        init_params: str = "auto",
+        responsibilities_init: Any = None,
+        weight_concentration_prior: float | None = None,
+        empty_components: str = "reseed",
+        random_state: Any = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+        verbose_interval: int = 10,
+        engine: Any = "auto",
+        schedule: Any = "batch",
+        expectation: Any = "exact",
+    ) -> None:
+        self.n_components = n_components
+        self.concentration_prior = concentration_prior
+        self.handle_unknown = handle_unknown
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.init_params = init_params
+        self.responsibilities_init = responsibilities_init
+        self.weight_concentration_prior = weight_concentration_prior
+        self.empty_components = empty_components
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.verbose_interval = verbose_interval
+        self.engine = engine
+        self.schedule = schedule
+        self.expectation = expectation
+
+    def _kinds_for(self, n_columns: int, natural: Callable[[], list[str]]) -> list[str]:
+        return ["category"] * n_columns
+
+    def _levels(self) -> tuple[int, ...]:
+        """Values of each column; a column that is all missing has one that never occurs."""
+        return tuple(max(len(values), 1) for values in self.categories_)
+
+    def _family(self) -> Categorical:
+        prior = None if self.concentration_prior is None else Dirichlet(float(self.concentration_prior))
+        return Categorical(self._levels(), prior)
+
+    def _show(self, params: MixtureParams, shift: Floats) -> None:
+        ends = np.cumsum(self._levels())
+        self.weights_ = params.weights
+        self.probabilities_ = np.split(params.components.probabilities, ends[:-1], axis=1)
+
+    def _recall(self, shift: Floats) -> MixtureParams:
+        table = np.maximum(np.concatenate(self.probabilities_, axis=1), FLOOR)
+        return MixtureParams(np.asarray(self.weights_, dtype=np.float64), CategoricalParams(table))
+
+    def _shift(self) -> Floats:
+        return np.zeros(len(self.categories_))
+
+    def _suits(self, params: MixtureParams) -> bool:
+        wanted: bool = params.components.probabilities.shape == (self.n_components, sum(self._levels()))
+        return wanted
+
+    def _described_by(
+        self, family: Family, params: MixtureParams, shift: Floats, columns: NDArray[np.intp]
+    ) -> CategoricalMixture:
+        made = clone(self)
+        narrowed(self, made, columns)
+        made.kinds_ = [self.kinds_[column] for column in columns]
+        made.categories_ = [self.categories_[column] for column in columns]
+        made._show(params, shift)
+        return made
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = tags.input_tags.categorical = True
+        return tags

@@ -1,0 +1,151 @@
+"""Mixture of columns of different kinds: numbers, counts, yes and no, categories, each by its own family."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from unveil.estimation.column_families import MIXED, OWN, Mixed
+from unveil.estimation.gaussian_prior import held_by
+from unveil.families.base import Family
+from unveil.families.gaussian import Gaussian
+from unveil.families.product import Product, ProductParams
+from unveil.mixtures.estimator import MixtureEstimator, narrowed
+from unveil.mixtures.model.model import MixtureParams
+
+Floats = NDArray[np.float64]
+
+
+class MixedMixture(Mixed, MixtureEstimator):
+    """Mixture of columns of different kinds, independent given the component, fitted by EM. Missing cells are taken.
+
+    Parameters
+    ----------
+    n_components : int, default=1
+        Number of components.
+    families : "auto", mapping, family or list, default="auto"
+        What each column is. "auto" goes by type: floating point numbers and negative integers are "number" (Gaussian,
+        all such columns together), other integers "count" (Poisson), booleans "yes/no" (Bernoulli), words and all else
+        "category". A mapping of columns (by name or number) to these words, to "waiting time" (exponential) or to
+        families of your own overrules the types of those columns. A list of (family or word, columns) also says which
+        columns form a group; those that it does not name go by type. A family of your own may stand for all columns.
+    covariance_type : str, default="full"
+        Structure of the covariances of the numbers, as in :class:`unveil.GaussianMixture`.
+    reg_covar : float, default=1e-6
+        Added to the diagonal of their covariances.
+    handle_unknown : {"missing", "error"}, default="missing"
+        What becomes of a category that was not there at fit time: a missing cell, or an error.
+    tol : float, default=1e-6
+        Stop when the mean log-likelihood rises by less.
+    max_iter : int, default=1000
+        Limit of passes over the data.
+    n_init, init_params, responsibilities_init, weight_concentration_prior, empty_components, random_state, \
+warm_start, verbose, verbose_interval, engine, schedule, expectation
+        As in :class:`unveil.GaussianMixture`.
+
+    Attributes
+    ----------
+    weights_ : (n_components,)
+        Shares of the components, falling.
+    kinds_ : list of str
+        What each column is taken for.
+    categories_ : list
+        Sorted values of the columns of categories; None for the others.
+    components_ : list of (words or family, columns, parameters)
+        Parameters of each group of columns: means and covariances, rates, probabilities.
+    converged_, n_iter_, lower_bound_, lower_bounds_, history_, certificate_
+        As in :class:`unveil.GaussianMixture`.
+
+    Examples
+    --------
+    >>> from unveil import MixedMixture
+    >>> X = [[1.0, "a"], [1.2, "a"], [0.8, "a"], [1.1, "a"], [9.0, "b"], [9.3, "b"], [8.9, "b"]]
+    >>> model = MixedMixture(2, random_state=0).fit(X)
+    >>> model.kinds_, model.predict([[1.0, None], [None, "b"]]).tolist()
+    (['number', 'category'], [0, 1])
+    """
+
+    _parameter_constraints = MixtureEstimator._parameter_constraints | MIXED
+
+    def __init__(
+        self,
+        n_components: int = 1,
+        *,
+        families: Any = "auto",
+        covariance_type: str = "full",
+        reg_covar: float = 1e-6,
+        handle_unknown: str = "missing",
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+        n_init: int = 1,
+        init_params: str = "auto",
+        responsibilities_init: Any = None,
+        weight_concentration_prior: float | None = None,
+        empty_components: str = "reseed",
+        random_state: Any = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+        verbose_interval: int = 10,
+        engine: Any = "auto",
+        schedule: Any = "batch",
+        expectation: Any = "exact",
+    ) -> None:
+        self.n_components = n_components
+        self.families = families
+        self.covariance_type = covariance_type
+        self.reg_covar = reg_covar
+        self.handle_unknown = handle_unknown
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.init_params = init_params
+        self.responsibilities_init = responsibilities_init
+        self.weight_concentration_prior = weight_concentration_prior
+        self.empty_components = empty_components
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.verbose_interval = verbose_interval
+        self.engine = engine
+        self.schedule = schedule
+        self.expectation = expectation
+
+    def _family(self) -> Product:
+        return self._product()
+
+    def _show(self, params: MixtureParams, shift: Floats) -> None:
+        self.weights_ = params.weights
+        self._show_groups(params.components, shift)
+
+    def _recall(self, shift: Floats) -> MixtureParams:
+        return MixtureParams(np.asarray(self.weights_, dtype=np.float64), self._recall_groups(shift))
+
+    def _suits(self, params: MixtureParams) -> bool:
+        return super()._suits(params) and self._groups_suit(params.components)
+
+    def _excuse(self) -> str | None:
+        return super()._excuse() or held_by(self.reg_covar, self._family(), self.params_)
+
+    def _described_by(
+        self, family: Family, params: MixtureParams, shift: Floats, columns: NDArray[np.intp]
+    ) -> MixedMixture:
+        assert isinstance(family, Product)
+        kinds = [self.kinds_[column] for column in columns]
+        groups = [(kinds[own[0]], part, own) for part, own in family.parts]
+        dense = [_dense(part, one) for (part, _), one in zip(family.parts, params.components.parts, strict=True)]
+        asked = [(part if kind == OWN else kind, own) for kind, part, own in groups]
+        made = clone(self).set_params(families=asked, covariance_type="full")
+        narrowed(self, made, columns)
+        made.kinds_, made.categories_ = kinds, [self.categories_[column] for column in columns]
+        made._show(MixtureParams(params.weights, ProductParams(tuple(dense))), shift)
+        return made
+
+
+def _dense(family: Family, params: Any) -> Any:
+    """Parameters of a group; covariances as full ones, whatever structure they came from."""
+    if not isinstance(family, Gaussian):
+        return params
+    return family.marginal(params, np.arange(params.means.shape[1]))[1]

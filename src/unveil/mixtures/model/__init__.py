@@ -1,0 +1,1 @@
+"""The mathematics of a mixture: E steps, M steps, coordinates."""

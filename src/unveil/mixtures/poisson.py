@@ -1,0 +1,151 @@
+"""Mixture of Poissons: groups of rows in a table of counts."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from unveil.core.protocols import Source
+from unveil.estimation.input import as_source
+from unveil.estimation.tabular import SUPPORTS
+from unveil.families.base import Family
+from unveil.families.poisson import Poisson, PoissonParams
+from unveil.families.priors import Gamma
+from unveil.mixtures.estimator import MixtureEstimator, narrowed
+from unveil.mixtures.model.model import MixtureParams
+from unveil.sources.encoded import Within, encoded
+
+Floats = NDArray[np.float64]
+LEAST = 1e-300
+
+
+class PoissonMixture(MixtureEstimator):
+    """Mixture of independent counts, fitted by EM. Missing cells (NaN) are taken.
+
+    Parameters
+    ----------
+    n_components : int, default=1
+        Number of components.
+    rate_prior : pair of floats, optional
+        Shape, at least 1, and rate of a Gamma prior on every rate.
+    tol : float, default=1e-6
+        Stop when the mean log-likelihood rises by less.
+    max_iter : int, default=1000
+        Limit of passes over the data.
+    n_init, init_params, responsibilities_init, weight_concentration_prior, empty_components, random_state, \
+warm_start, verbose, verbose_interval, engine, schedule, expectation
+        As in :class:`unveil.GaussianMixture`.
+
+    Attributes
+    ----------
+    weights_ : (n_components,)
+        Shares of the components, falling.
+    rates_ : (n_components, n_features)
+        Expected count in each column. `means_` is the same.
+    converged_, n_iter_, lower_bound_, lower_bounds_, history_, certificate_
+        As in :class:`unveil.GaussianMixture`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from unveil import PoissonMixture
+    >>> X = np.array([[0], [1], [0], [1], [12], [9], [11]])
+    >>> model = PoissonMixture(2, random_state=0).fit(X)
+    >>> model.rates_.round(1).ravel().tolist()
+    [0.5, 10.7]
+    """
+
+    _parameter_constraints = MixtureEstimator._parameter_constraints | {"rate_prior": [tuple, list, None]}
+    _takes_missing = True
+
+    def __init__(
+        self,
+        n_components: int = 1,
+        *,
+        rate_prior: Any = None,
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+        n_init: int = 1,
+        init_params: str = "auto",
+        responsibilities_init: Any = None,
+        weight_concentration_prior: float | None = None,
+        empty_components: str = "reseed",
+        random_state: Any = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+        verbose_interval: int = 10,
+        engine: Any = "auto",
+        schedule: Any = "batch",
+        expectation: Any = "exact",
+    ) -> None:
+        self.n_components = n_components
+        self.rate_prior = rate_prior
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.init_params = init_params
+        self.responsibilities_init = responsibilities_init
+        self.weight_concentration_prior = weight_concentration_prior
+        self.empty_components = empty_components
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.verbose_interval = verbose_interval
+        self.engine = engine
+        self.schedule = schedule
+        self.expectation = expectation
+
+    @property
+    def means_(self) -> Floats:
+        """Expected value of each column, which is its rate."""
+        return self.rates_
+
+    def _family(self) -> Poisson:
+        if self.rate_prior is None:
+            return Poisson()
+        if len(self.rate_prior) != 2 or not all(isinstance(one, Real) for one in self.rate_prior):
+            raise ValueError(f"rate_prior must be a pair of numbers, shape and rate, got {self.rate_prior!r}")
+        return Poisson(Gamma(*map(float, self.rate_prior)))
+
+    def _source(self, X: Any, sample_weight: Any = None, *, reset: bool, min_rows: int = 1) -> Source:
+        """Counts only: an array is looked at here, a file as it is read."""
+        source = as_source(self, X, reset=reset, min_rows=min_rows, missing=True)
+        names = getattr(self, "feature_names_in_", range(source.n_columns))
+        source = encoded(source, tuple(Within(*SUPPORTS["count"], name) for name in names), now=True)
+        return source if sample_weight is None else as_source(self, source, sample_weight, reset=False)
+
+    def _cell(self, column: int, value: Any) -> float:
+        name = getattr(self, "feature_names_in_", range(self.n_features_in_))[column]
+        return float(Within(*SUPPORTS["count"], name)(np.array([value], dtype=np.float64))[0])
+
+    def _show(self, params: MixtureParams, shift: Floats) -> None:
+        self.weights_ = params.weights
+        self.rates_ = params.components.rates
+
+    def _recall(self, shift: Floats) -> MixtureParams:
+        rates = np.maximum(np.asarray(self.rates_, dtype=np.float64), LEAST)
+        return MixtureParams(np.asarray(self.weights_, dtype=np.float64), PoissonParams(rates))
+
+    def _shift(self) -> Floats:
+        return np.zeros(self.rates_.shape[1])
+
+    def _suits(self, params: MixtureParams) -> bool:
+        wanted: bool = params.components.rates.shape == (self.n_components, self.n_features_in_)
+        return wanted
+
+    def _described_by(
+        self, family: Family, params: MixtureParams, shift: Floats, columns: NDArray[np.intp]
+    ) -> PoissonMixture:
+        made = clone(self)
+        narrowed(self, made, columns)
+        made._show(params, shift)
+        return made
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        return tags

@@ -1,1 +1,0 @@
-"""What is hidden, and how it is scored."""

@@ -1,0 +1,167 @@
+"""Tiles: a few hundred rows at a time, laid out (columns, rows), so that loops over rows become vector instructions."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.numerics.jit import kernel
+
+TILE_CELLS = 1 << 16  # half a megabyte of float64 stays in a core's second-level cache
+SMALLEST, LARGEST = 64, 4096
+
+
+def tile_rows(rows_of_tile: int) -> int:
+    """How many rows a tile holds when it is `rows_of_tile` numbers tall: a power of two."""
+    fitting = max(TILE_CELLS // max(rows_of_tile, 1), 1)
+    return min(max(1 << (fitting.bit_length() - 1), SMALLEST), LARGEST)
+
+
+@kernel
+def subtract(rows: NDArray[np.floating], shift: NDArray[np.float64], out: NDArray[np.float64]) -> None:
+    """The rows in their frame, in float64. (NumPy's loop over a short row takes ten times as long.)"""
+    for r in range(rows.shape[0]):
+        for c in range(rows.shape[1]):
+            out[r, c] = np.float64(rows[r, c]) - shift[c]
+
+
+@kernel
+def transpose(rows: NDArray[np.float64], out: NDArray[np.float64]) -> None:
+    """out[c, r] = rows[r, c], in strips short enough that both sides stay in the cache."""
+    n_rows, n_columns = rows.shape
+    for first in range(0, n_rows, 64):
+        strip = rows[first : first + 64]
+        for c in range(n_columns):
+            line = out[c, first : first + 64]
+            for r in range(strip.shape[0]):
+                line[r] = strip[r, c]
+
+
+@kernel
+def linear(x: NDArray[np.float64], out: NDArray[np.float64]) -> None:
+    """Statistics (1, x) of a tile."""
+    n_columns, n_rows = x.shape
+    ones = out[0]
+    for r in range(n_rows):
+        ones[r] = 1.0
+    for i in range(n_columns):
+        line, column = out[1 + i], x[i]
+        for r in range(n_rows):
+            line[r] = column[r]
+
+
+@kernel
+def with_products(x: NDArray[np.float64], out: NDArray[np.float64]) -> None:
+    """Statistics (1, x, all products x_i x_j with i <= j)."""
+    linear(x, out)
+    n_columns, n_rows = x.shape
+    row = 1 + n_columns
+    for i in range(n_columns):
+        left = x[i]
+        for j in range(i, n_columns):
+            right, line = x[j], out[row]
+            for r in range(n_rows):
+                line[r] = left[r] * right[r]
+            row += 1
+
+
+@kernel
+def with_squares(x: NDArray[np.float64], out: NDArray[np.float64]) -> None:
+    """Statistics (1, x, squares)."""
+    linear(x, out)
+    n_columns, n_rows = x.shape
+    for i in range(n_columns):
+        line, column = out[1 + n_columns + i], x[i]
+        for r in range(n_rows):
+            line[r] = column[r] * column[r]
+
+
+@kernel
+def with_norm(x: NDArray[np.float64], out: NDArray[np.float64]) -> None:
+    """Statistics (1, x, sum of squares)."""
+    linear(x, out)
+    n_columns, n_rows = x.shape
+    line = out[1 + n_columns]
+    for r in range(n_rows):
+        line[r] = 0.0
+    for i in range(n_columns):
+        column = x[i]
+        for r in range(n_rows):
+            line[r] += column[r] * column[r]
+
+
+@kernel
+def add_linear(rows: NDArray[np.float64], shares: NDArray[np.float64], moments: NDArray[np.float64]) -> None:
+    """Add share times (1, x) for every row and component with a share."""
+    for c in range(shares.shape[0]):
+        into = moments[c]
+        for r in range(shares.shape[1]):
+            share = shares[c, r]
+            if share > 0.0:
+                into[0] += share
+                for i in range(rows.shape[1]):
+                    into[1 + i] += share * rows[r, i]
+
+
+@kernel
+def add_products(rows: NDArray[np.float64], shares: NDArray[np.float64], moments: NDArray[np.float64]) -> None:
+    """Add share times (1, x, products) for every row and component with a share.
+
+    Rows of one component are taken in fours, so that its moments are loaded and stored once for four of them.
+    """
+    n_columns, n_rows = rows.shape[1], shares.shape[1]
+    for c in range(shares.shape[0]):
+        into, line = moments[c], shares[c]
+        r = 0
+        while r < n_rows:
+            found, at0, at1, at2, at3 = 0, 0, 0, 0, 0
+            while r < n_rows and found < 4:
+                if line[r] > 0.0:
+                    at0, at1, at2, at3 = at1, at2, at3, r
+                    found += 1
+                r += 1
+            if found == 0:
+                break
+            # places that were not filled hold row 0, with no share
+            w0, w1 = line[at0] if found > 3 else 0.0, line[at1] if found > 2 else 0.0
+            w2, w3 = line[at2] if found > 1 else 0.0, line[at3]
+            x0, x1, x2, x3 = rows[at0], rows[at1], rows[at2], rows[at3]
+            into[0] += (w0 + w1) + (w2 + w3)
+            start = 1 + n_columns
+            for i in range(n_columns):
+                a0, a1, a2, a3 = w0 * x0[i], w1 * x1[i], w2 * x2[i], w3 * x3[i]
+                into[1 + i] += (a0 + a1) + (a2 + a3)
+                y0, y1, y2, y3 = x0[i:], x1[i:], x2[i:], x3[i:]
+                sums = into[start : start + n_columns - i]
+                for j in range(n_columns - i):
+                    sums[j] += a0 * y0[j] + a1 * y1[j] + a2 * y2[j] + a3 * y3[j]
+                start += n_columns - i
+
+
+@kernel
+def add_squares(rows: NDArray[np.float64], shares: NDArray[np.float64], moments: NDArray[np.float64]) -> None:
+    """Add share times (1, x, squares) for every row and component with a share."""
+    add_linear(rows, shares, moments)
+    n_columns = rows.shape[1]
+    for c in range(shares.shape[0]):
+        into = moments[c, 1 + n_columns :]
+        for r in range(shares.shape[1]):
+            share = shares[c, r]
+            if share > 0.0:
+                for i in range(n_columns):
+                    into[i] += share * rows[r, i] * rows[r, i]
+
+
+@kernel
+def add_norm(rows: NDArray[np.float64], shares: NDArray[np.float64], moments: NDArray[np.float64]) -> None:
+    """Add share times (1, x, sum of squares) for every row and component with a share."""
+    add_linear(rows, shares, moments)
+    last = 1 + rows.shape[1]
+    for c in range(shares.shape[0]):
+        for r in range(shares.shape[1]):
+            share = shares[c, r]
+            if share > 0.0:
+                norm = 0.0
+                for i in range(rows.shape[1]):
+                    norm += rows[r, i] * rows[r, i]
+                moments[c, last] += share * norm

@@ -1,0 +1,1 @@
+"""Fewer columns: principal components, factors, discriminants, sources, curves, maps."""

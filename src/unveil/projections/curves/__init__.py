@@ -1,0 +1,1 @@
+"""Principal curves: project and smooth in turn."""

@@ -1,0 +1,342 @@
+"""Principal curve: a smooth curve through the middle of the data, and where each row lies along it.
+
+The first principal component is the straight line that is nearest to the rows; the principal curve bends it
+(`unveil.projections.curves.model` has the two steps that take turns).
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from numbers import Integral, Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from unveil.certificate import Certificate, FitWarning, examine
+from unveil.core.protocols import Block, Engine, Source
+from unveil.core.result import Status
+from unveil.core.statistics import tree_sum
+from unveil.estimation.base import Iterative, engine_for
+from unveil.estimation.input import as_source, finite_rows, frame_of, refuse_nonfinite
+from unveil.estimation.persistence import Savable
+from unveil.numerics.blas import single_threaded_blas
+from unveil.projections.curves.local import Local
+from unveil.projections.curves.model import (
+    CurveFit,
+    OntoCurve,
+    OntoLine,
+    Outcome,
+    Polyline,
+    Start,
+    ellipse,
+    leading_axes,
+)
+from unveil.projections.curves.spline import Spline
+from unveil.projections.curves.track import Smoother
+from unveil.projections.pca.moments import MomentsStep, moments
+from unveil.projections.pca.routes import refuse_what_is_not_finite
+
+Floats = NDArray[np.float64]
+
+
+class _Placed(NamedTuple):
+    """Rows of a block upon the curve."""
+
+    coordinates: Floats
+    squares: Floats  # of distances
+    distance: float  # sum of the squares, with weights
+    weight: float
+
+
+@dataclass(frozen=True, eq=False)
+class _Place:
+    """Project a block, whose cells must be finite."""
+
+    polyline: Polyline
+    shift: Floats
+    names: tuple[str, ...] | None
+
+    def __call__(self, block: Block) -> _Placed:
+        coordinates, squares = self.polyline.project(finite_rows(block, self.names), self.shift)
+        if block.weights is None:
+            return _Placed(coordinates, squares, float(squares.sum()), float(len(squares)))
+        return _Placed(coordinates, squares, float(block.weights @ squares), float(block.weights.sum()))
+
+
+class PrincipalCurve(Savable, Iterative, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Principal curve by projecting and smoothing in turn (Hastie & Stuetzle 1989).
+
+    Parameters
+    ----------
+    smoother : {"spline", "local"}, default="spline"
+        How conditional means along the curve are found: by a smoothing spline, or by lines through neighbours.
+    degrees_of_freedom : float or "gcv", default=5
+        Equivalent degrees of freedom of the spline: 2 is a straight line, more bend more. "gcv" leaves them to
+        generalised cross-validation in every turn, which follows the data closely; it takes the sum of the weights for
+        the number of rows.
+    span : float, default=2/3
+        Share of the rows that are neighbours of a place, with ``smoother="local"``.
+    closed : bool, default=False
+        Whether the curve comes back to where it begins.
+    bias_correction : bool, default=False
+        Whether to smooth residuals too, in every turn, and add them (Banfield & Raftery 1992): bends are flattened
+        less. The curve follows the rows more closely than one without at the same degrees of freedom.
+    init : "pca" or array-like of shape (n_points, n_features), default="pca"
+        The first curve: the first principal component, or an ellipse in the plane of the first two if it is closed; or
+        points in order.
+    stretch : float, default=0
+        Ends of an open curve are moved on in every turn by so many times the way from the last row but one to the
+        last, so that it can grow (R's princurve takes 2). Where rows share an end there is no such way, and it stays.
+    n_points : int, default=2048
+        The curve is drawn through the coordinates of all rows, or at most about so many.
+    tol : float, default=1e-4
+        Converged when the total squared distance changes by no more than this share of it.
+    max_iter : int, default=100
+        Most turns. Ctrl-C ends them early, and keeps the curve of the last one.
+    verbose : int, default=0
+        Log every turn.
+    engine : {"auto", "threads", "dask"} or engine, default="auto"
+        Where passes over the rows run.
+
+    Attributes
+    ----------
+    points_ : ndarray of shape (n_points, n_features)
+        Points of the curve, in order; those of a closed one end with the first.
+    positions_ : ndarray of shape (n_points,)
+        Arc length along the curve at each of the points.
+    length_ : float
+        Arc length of the whole.
+    coordinates_ : ndarray of shape (n_samples,)
+        Arc length at the point of the curve that is nearest to each row.
+    distance_ : float
+        Total squared distance of the rows to the curve, with weights.
+    distance_path_ : ndarray of shape (n_iter_ + 1,)
+        The same at the start and after each turn.
+    center_ : ndarray of shape (n_features,)
+        What rows are taken relative to.
+    converged_, n_iter_, history_, certificate_
+        How the fit went; the free energy of the history is minus the total squared distance, which theory allows
+        to rise or fall from turn to turn.
+
+    Notes
+    -----
+    ``PrincipalCurve(stretch=2, tol=1e-3, max_iter=10)`` is what R's ``princurve::principal_curve`` does by default.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from unveil import PrincipalCurve
+    >>> angle = np.linspace(0, np.pi, 60)
+    >>> arc = np.column_stack([np.cos(angle), np.sin(angle)])
+    >>> curve = PrincipalCurve(degrees_of_freedom=8).fit(arc)
+    >>> round(curve.length_, 1), bool(curve.distance_ < 0.01)
+    (3.1, True)
+    >>> curve.transform(arc[:2]).shape, curve.inverse_transform([[0.0]]).shape
+    ((2, 1), (1, 2))
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012  scikit-learn's own convention
+        "smoother": [StrOptions({"spline", "local"})],
+        "degrees_of_freedom": [Interval(Real, 2, None, closed="left"), StrOptions({"gcv"})],
+        "span": [Interval(Real, 0, 1, closed="right")],
+        "closed": ["boolean"],
+        "bias_correction": ["boolean"],
+        "init": [StrOptions({"pca"}), "array-like"],
+        "stretch": [Interval(Real, 0, None, closed="left")],
+        "n_points": [Interval(Integral, 2, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "verbose": ["verbose"],
+        "engine": [StrOptions({"auto", "threads", "dask"}), HasMethods("map_reduce")],
+    }
+
+    def __init__(
+        self,
+        *,
+        smoother: str = "spline",
+        degrees_of_freedom: Any = 5.0,
+        span: float = 2 / 3,
+        closed: bool = False,
+        bias_correction: bool = False,
+        init: Any = "pca",
+        stretch: float = 0.0,
+        n_points: int = 2048,
+        tol: float = 1e-4,
+        max_iter: int = 100,
+        verbose: int = 0,
+        engine: Any = "auto",
+    ) -> None:
+        self.smoother = smoother
+        self.degrees_of_freedom = degrees_of_freedom
+        self.span = span
+        self.closed = closed
+        self.bias_correction = bias_correction
+        self.init = init
+        self.stretch = stretch
+        self.n_points = n_points
+        self.tol = tol
+        self.max_iter = max_iter
+        self.verbose = verbose
+        self.engine = engine
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> PrincipalCurve:
+        """Find the curve.
+
+        Parameters
+        ----------
+        X : array, frame, scan or Dask array of shape (n_samples, n_features)
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            How often each row counts.
+        """
+        self._validate_params()
+        if self.closed and self.stretch > 0:
+            raise ValueError(f"stretch={self.stretch!r} needs an open curve, got closed=True: it has no ends")
+        with single_threaded_blas():
+            source = as_source(self, X, sample_weight, reset=True)
+            engine = engine_for(self.engine, source)
+            outcome = self._run(engine, source)
+            self._keep(outcome, engine, source)
+        self._tell(outcome)
+        return self
+
+    def _run(self, engine: Engine, source: Source) -> Outcome:
+        """The turns, from the start that `init` and `closed` ask for."""
+        start, self.center_ = self._start(engine, source)
+        smoother, points = self._smoother(), int(self.n_points)
+        options = (bool(self.closed), bool(self.bias_correction), float(self.stretch), points, self.tol, self.max_iter)
+        fit = CurveFit(engine, source, self.center_, smoother, *options)
+        return fit.run(start, self._callbacks_for(source))
+
+    def _smoother(self) -> Smoother:
+        if self.smoother == "local":
+            return Local(self.span, self.n_points)
+        return Spline(None if isinstance(self.degrees_of_freedom, str) else float(self.degrees_of_freedom))
+
+    def _start(self, engine: Engine, source: Source) -> tuple[Start, Floats]:
+        """The first curve, and the frame."""
+        shift = frame_of(source)
+        if not isinstance(self.init, str):
+            polyline = Polyline.through(self._given() - shift).stretched(self.stretch)
+            refuse_nonfinite(source)
+            return OntoCurve(polyline, shift), shift
+        if self.closed and min(source.n_rows, source.n_columns) < 2:
+            shape = f"{source.n_rows} and {source.n_columns}"
+            raise ValueError(f"closed=True needs at least 2 rows and 2 columns, got {shape}")
+        statistics, _ = engine.map_reduce(MomentsStep(shift), source, None)
+        refuse_what_is_not_finite(source, statistics["products"])
+        found = moments(statistics, shift)
+        axes, variances = leading_axes(found.scatter / found.weight)
+        if not self.closed:
+            return OntoLine(found.mean, axes[0]), found.mean
+        return OntoCurve(Polyline.through(ellipse(axes, variances)), found.mean), found.mean
+
+    def _given(self) -> Floats:
+        """The curve that `init` holds."""
+        points = _numbers(self.init, "init")
+        if points.ndim != 2 or points.shape[1] != self.n_features_in_ or len(points) < 2:
+            wanted = f"(n, {self.n_features_in_}) with at least 2 points"
+            raise ValueError(f"init must be 'pca' or points in order of shape {wanted}, got shape {points.shape}")
+        if not np.all(np.isfinite(points)):
+            raise ValueError("init must hold finite numbers, got NaN or infinity")
+        if not np.ptp(points, axis=0).any():
+            raise ValueError(f"init must hold points that differ, got the same one {len(points)} times")
+        return np.concatenate([points, points[:1]]) if self.closed else points
+
+    def _keep(self, outcome: Outcome, engine: Engine, source: Source) -> None:
+        """Set what was found: the curve from the first row along it to the last, and the rows upon it."""
+        polyline, coordinates = outcome.polyline, outcome.projected.coordinates
+        if not self.closed:
+            polyline = Polyline.through(polyline.between(np.nanmin(coordinates), np.nanmax(coordinates)))
+        self.points_ = polyline.points + self.center_
+        self.positions_ = self._polyline().positions
+        self.length_ = float(self.positions_[-1])
+        placed = list(engine.map(self._place(source), source))
+        self.coordinates_ = np.concatenate([block.coordinates for block in placed])
+        self.distance_ = float(tree_sum([block.distance for block in placed]))
+        self.distance_path_ = -outcome.history.free_energy
+
+    def _tell(self, outcome: Outcome) -> None:
+        """Say how the fit went."""
+        self.history_ = outcome.history
+        self.converged_ = outcome.history.status is Status.CONVERGED
+        self.n_iter_ = len(outcome.history) - 1
+        turns = replace(outcome.history, records=outcome.history.records[1:])  # the first is that of the start
+        findings = [found for found in examine(turns).findings if found.name != "restarts"]  # there are none
+        self.certificate_ = Certificate(tuple(findings))
+        for message in self.certificate_.warnings:
+            kind = ConvergenceWarning if message.startswith(("not converged", "interrupted")) else FitWarning
+            warnings.warn(f"PrincipalCurve: {message}", kind, stacklevel=3)
+
+    def _polyline(self) -> Polyline:
+        return Polyline.through(self.points_ - self.center_)
+
+    def _place(self, source: Source) -> _Place:
+        return _Place(self._polyline(), self.center_, source.names)
+
+    def _placed(self, X: Any, sample_weight: Any = None) -> tuple[list[_Placed], Source]:
+        """Rows upon the curve, block by block."""
+        check_is_fitted(self)
+        source = as_source(self, X, sample_weight, reset=False)
+        return list(engine_for(self.engine, source).map(self._place(source), source)), source
+
+    def transform(self, X: Any) -> NDArray[Any]:
+        """Coordinate of each row: the arc length at the point of the curve that is nearest to it, (n_samples, 1)."""
+        placed, source = self._placed(X)
+        return np.concatenate([block.coordinates for block in placed])[:, None].astype(source.dtype, copy=False)
+
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> NDArray[Any]:
+        """Fit, then the coordinates of the same rows."""
+        return self.fit(X, sample_weight=sample_weight).transform(X)
+
+    def inverse_transform(self, X: Any) -> Floats:
+        """Points of the curve at coordinates; beyond the ends of an open one its ends, around a closed one."""
+        check_is_fitted(self)
+        coordinates = _numbers(X, "X")
+        if coordinates.ndim != 2 or coordinates.shape[1] != 1:
+            raise ValueError(f"X must be coordinates of shape (n, 1), got shape {coordinates.shape}")
+        if not np.all(np.isfinite(coordinates)):
+            raise ValueError("X must hold finite coordinates, got NaN or infinity")
+        if self.closed and self.length_ > 0.0:
+            coordinates = coordinates % self.length_
+        return self._polyline().at(coordinates[:, 0]) + self.center_
+
+    def project(self, X: Any) -> Floats:
+        """The point of the curve that is nearest to each row, (n_samples, n_features)."""
+        placed, _ = self._placed(X)
+        return self._polyline().at(np.concatenate([block.coordinates for block in placed])) + self.center_
+
+    def distance(self, X: Any) -> Floats:
+        """Distance of each row to the curve, (n_samples,)."""
+        placed, _ = self._placed(X)
+        return np.sqrt(np.concatenate([block.squares for block in placed]))
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Minus the mean squared distance of the rows to the curve."""
+        placed, _ = self._placed(X, sample_weight)
+        distance, weight = (
+            float(tree_sum([getattr(block, name) for block in placed])) for name in ("distance", "weight")
+        )
+        return -distance / weight
+
+    @property
+    def _n_features_out(self) -> int:
+        return 1
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def _numbers(values: Any, name: str) -> Floats:
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must hold numbers: {error}") from None

@@ -1,0 +1,386 @@
+"""Linear discriminant analysis: classes with a shared covariance, told apart by Bayes' rule, and the best view of them.
+
+One streamed pass gathers the scatter within and between the classes (`projections/discriminant/scatter.py`); the rest
+is linear algebra on matrices of columns by columns (`separation.py`), whatever the number of rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import LinAlgError
+from sklearn import config_context
+from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.metrics import accuracy_score
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from unveil.core.protocols import Source
+from unveil.estimation.base import engine_for
+from unveil.estimation.input import as_source, refuse_nonfinite
+from unveil.estimation.persistence import Savable
+from unveil.numerics.blas import single_threaded_blas
+from unveil.projections.discriminant.rows import Affine, likeliest, log_shares, margin, shares
+from unveil.projections.discriminant.scatter import Scatter, gather, seen_along
+from unveil.projections.discriminant.separation import SOLVERS, Look, Problem, Rule, lacking, priors_of, separation
+from unveil.projections.discriminant.shrinkage import Covariances, Empirical, Foreign, by_ledoit_wolf, shrunk
+from unveil.sources.files import labelled
+
+Floats = NDArray[np.float64]
+
+
+class LinearDiscriminantAnalysis(
+    Savable, ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, BaseEstimator
+):
+    """Linear discriminant analysis.
+
+    Parameters
+    ----------
+    solver : {"svd", "lsqr", "eigen"}, default="svd"
+        As in scikit-learn. "svd" leaves out directions without variance; "lsqr" takes the solution of smallest norm,
+        and finds no directions to transform to; "eigen" needs a covariance of full rank. All start from the same
+        scatter matrices, so all take one pass.
+    shrinkage : "auto", float or None, default=None
+        Pull of the covariance towards a sphere, from 0 to 1; "auto" is that of Ledoit and Wolf, for each class in
+        columns of unit variance, and takes one more pass. Not for "svd".
+    priors : array-like of shape (n_classes,), optional
+        Probabilities of the classes; by default their shares of the weight.
+    n_components : int, optional
+        Directions that `transform` keeps; by default min(n_classes - 1, n_features).
+    store_covariance : bool, default=False
+        Whether "svd" sets `covariance_`; the others always do.
+    tol : float, default=1e-4
+        Standard deviation, in columns of unit variance within the classes, up to which "svd" takes a direction for
+        none; and the share of the strongest signal up to which a direction is left out.
+    covariance_estimator : estimator with ``fit`` and ``covariance_``, optional
+        Fitted to the rows of each class, in place of `shrinkage`. Not for "svd"; rows must be in memory.
+    covariance_type : {"shared", "spherical"}, default="shared"
+        Whether the covariance that the classes share is any, or a multiple of the identity.
+    unbiased : bool, default=False
+        Divide the scatter within classes by the number of rows less that of classes, as R's MASS does, rather than by
+        that of rows, as scikit-learn does (before 1.9.1 its "svd" took the former).
+    engine : {"auto", "threads", "dask"} or engine, default="auto"
+        Where the passes run.
+
+    Attributes
+    ----------
+    classes_, priors_, means_, xbar_, coef_, intercept_, covariance_, scalings_, explained_variance_ratio_
+        As in scikit-learn, where that solver has them there; `xbar_` is always set.
+    class_count_ : ndarray of shape (n_classes,)
+        Weight of each class.
+    within_scatter_, between_scatter_, total_scatter_ : ndarray of shape (n_features, n_features)
+        Sums of weighted products about class means, of class means about the mean, and of all rows about it.
+    signal_to_noise_ : ndarray of shape (n_components,)
+        Variance of the class means along each direction over the variance within classes.
+    bayes_factor_ : ndarray of shape (n_components,)
+        Natural logarithm of the Bayes factor of classes against none along each direction, at the means found.
+    evidence_ : float
+        Natural logarithm of the Bayes factor of classes against none, means and covariance integrated out; negative
+        where the labels explain nothing.
+    discriminant_coef_, discriminant_intercept_ : ndarray of shape (n_classes, n_features) and (n_classes,)
+        The rule about `xbar_`, one function a class: what predictions are made from, since it keeps its digits where
+        `coef_` and `intercept_` cancel.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from unveil import LinearDiscriminantAnalysis
+    >>> X = np.array([[-1, -1], [-2, -1], [-3, -2], [1, 1], [2, 1], [3, 2]])
+    >>> model = LinearDiscriminantAnalysis().fit(X, ["left", "left", "left", "right", "right", "right"])
+    >>> model.predict([[-0.8, -1]]).tolist()
+    ['left']
+    >>> model.signal_to_noise_.round(3).tolist()
+    [8.0]
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012  scikit-learn's own convention
+        "solver": [StrOptions({"svd", "lsqr", "eigen"})],
+        "shrinkage": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="both"), None],
+        "priors": ["array-like", None],
+        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        "store_covariance": ["boolean"],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "covariance_estimator": [HasMethods("fit"), None],
+        "covariance_type": [StrOptions({"shared", "spherical"})],
+        "unbiased": ["boolean"],
+        "engine": [StrOptions({"auto", "threads", "dask"}), HasMethods("map_reduce")],
+    }
+    _resumed_from = ("_scatter",)
+
+    def __init__(
+        self,
+        solver: str = "svd",
+        shrinkage: Any = None,
+        priors: Any = None,
+        n_components: int | None = None,
+        store_covariance: bool = False,
+        tol: float = 1e-4,
+        covariance_estimator: Any = None,
+        *,
+        covariance_type: str = "shared",
+        unbiased: bool = False,
+        engine: Any = "auto",
+    ) -> None:
+        self.solver = solver
+        self.shrinkage = shrinkage
+        self.priors = priors
+        self.n_components = n_components
+        self.store_covariance = store_covariance
+        self.tol = tol
+        self.covariance_estimator = covariance_estimator
+        self.covariance_type = covariance_type
+        self.unbiased = unbiased
+        self.engine = engine
+
+    # -- fitting -------------------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearDiscriminantAnalysis:
+        """Find the rule and the directions.
+
+        Parameters
+        ----------
+        X : array, frame, scan or Dask array of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,), or str
+            Labels: whole numbers or words. With a scan it may name a column, which is then none of the features.
+        sample_weight : array-like of shape (n_samples,), optional
+            How often each row counts.
+        """
+        self._check_parameters()
+        with single_threaded_blas():
+            X, labels = self._labels(X, y)
+            source = self._labelled(X, labels.codes, sample_weight, reset=True, min_rows=2)
+            self.classes_ = labels.classes
+            scatter = self._gathered(source, labels.codes)
+            self.classes_ = self.classes_[scatter.rows > 0]  # a class of weight 0 is no class
+            look = partial(seen_along, engine_for(self.engine, source), source, scatter)
+            self._solve(scatter.of_seen(), self._covariances(source, labels.codes, scatter), look)
+            self._adopt(scatter.of_seen())
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> LinearDiscriminantAnalysis:
+        """Learn from more rows: the same as one fit to all of them, up to rounding.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in `fit`.
+        classes : array-like, optional
+            All labels that may ever come; needed in the first call. A class has probability 0 until it has rows. There
+            is nothing to predict from until there are more rows than classes, or with solver "eigen" than columns too.
+        """
+        self._check_parameters()
+        if self.shrinkage == "auto" or self.covariance_estimator is not None:
+            raise ValueError(
+                "partial_fit takes neither shrinkage='auto' nor covariance_estimator: they look at rows twice"
+            )
+        fresh = not hasattr(self, "_scatter")
+        with single_threaded_blas():
+            X, labels = self._labels(X, y)
+            known = labelled.known_classes(classes, None if fresh else self.classes_)
+            codes = labelled.place(labels, known)
+            source = self._labelled(X, codes, sample_weight, reset=fresh, min_rows=1)
+            self.classes_ = known
+            batch = self._gathered(source, codes)
+            scatter = batch if fresh else self._merged(batch)
+            if lacking(scatter, self.unbiased) is None:
+                with suppress(LinAlgError):  # the rows so far do not span all columns: more may
+                    self._solve(scatter, Empirical(float(self.shrinkage or 0.0)))
+            self._adopt(scatter)
+        return self
+
+    def _check_parameters(self) -> None:
+        """What scikit-learn's class refuses, and what goes together with a sphere only in name."""
+        self._validate_params()
+        if self.solver == "svd" and self.shrinkage is not None:
+            raise NotImplementedError("shrinkage not supported with 'svd' solver; take solver='lsqr' or 'eigen'.")
+        if self.solver == "svd" and self.covariance_estimator is not None:
+            raise ValueError("covariance_estimator is not supported with solver='svd'; take 'lsqr' or 'eigen'")
+        if self.covariance_estimator is not None and self.shrinkage is not None and self.shrinkage != 0:
+            raise ValueError("covariance_estimator and shrinkage are both set; only one of them can be")
+        if self.covariance_type == "spherical" and not (self.shrinkage is None and self.covariance_estimator is None):
+            raise ValueError("covariance_type='spherical' leaves nothing to shrinkage or a covariance_estimator")
+
+    def _labels(self, X: Any, y: Any) -> tuple[Any, labelled.Labels]:
+        """The table without labels, and the labels."""
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        if isinstance(y, str):
+            return labelled.without_column(X, y), labelled.column_labels(X, y)
+        return X, labelled.encode(labelled.labels_in(y))
+
+    def _labelled(self, X: Any, codes: Any, sample_weight: Any, *, reset: bool, min_rows: int) -> labelled.Labelled:
+        """Checked rows with labels. Whether cells are finite, the sums will tell."""
+        with config_context(assume_finite=True):
+            return labelled.Labelled(as_source(self, X, sample_weight, reset=reset, min_rows=min_rows), codes)
+
+    def _gathered(self, source: Source, codes: NDArray[Any]) -> Scatter:
+        """The first pass. Classes are kept apart where their covariances are not weighed by their rows."""
+        covariance = self.solver != "svd" or self.store_covariance
+        apart = self.shrinkage == "auto" or (self.priors is not None and covariance)
+        scatter = gather(engine_for(self.engine, source), source, codes, len(self.classes_), apart)
+        if not (np.all(np.isfinite(scatter.within)) and np.all(np.isfinite(scatter.centres))):
+            refuse_nonfinite(source)
+            raise ValueError("X holds numbers so large that their squares overflow: scale its columns")
+        if not scatter.weight > 0:
+            raise ValueError("X has no row of positive weight")
+        return scatter
+
+    def _covariances(self, source: Source, codes: NDArray[Any], scatter: Scatter) -> Covariances:
+        """How covariances are taken, with a second look at the rows where that needs one."""
+        if self.covariance_estimator is not None:
+            rows = getattr(source.source, "rows", None)  # type: ignore[attr-defined]
+            if rows is None:
+                raise ValueError("covariance_estimator needs rows in memory, without weights")
+            return Foreign(self.covariance_estimator, rows, codes)
+        if self.shrinkage == "auto":
+            return by_ledoit_wolf(engine_for(self.engine, source), source, scatter).of(scatter.rows > 0)
+        return Empirical(float(self.shrinkage or 0.0))
+
+    def _adopt(self, scatter: Scatter) -> None:
+        """Keep the scatter, for `partial_fit` and for people."""
+        self._scatter = scatter._asdict()
+        self.class_count_ = scatter.weights
+        self.within_scatter_ = scatter.within
+        self.between_scatter_ = scatter.between
+        self.total_scatter_ = scatter.within + self.between_scatter_
+
+    def _merged(self, batch: Scatter) -> Scatter:
+        """The batch with all that came before."""
+        before = Scatter(**self._scatter)
+        if batch.apart is not None and before.apart is None:
+            raise ValueError("solver, priors or store_covariance were changed since partial_fit began: call fit anew")
+        return before.merged(batch)
+
+    # -- solving -------------------------------------------------------------------------------------------------------
+
+    def _solve(self, scatter: Scatter, covariances: Covariances, look: Look | None = None) -> None:
+        """Set what follows from the scatter; `look` has another look at the rows, if they are there."""
+        count = self._count(scatter)
+        problem = lacking(scatter, self.unbiased, self.covariance_estimator is None)
+        if problem is not None:
+            raise ValueError(problem)
+        self.priors_ = priors_of(scatter, self.priors)
+        self.means_ = np.where(scatter.rows[:, None] > 0, scatter.frame + scatter.centres, np.nan)
+        self.xbar_ = scatter.frame + self.priors_ @ scatter.centres
+        ways = scatter.centres - (self.xbar_ - scatter.frame)  # exact far from zero, where means_ - xbar_ is not
+        rule = self._rule(scatter, covariances, ways, look)
+        ratio = None if rule.ratio is None else rule.ratio[:count]
+        self._set_or_drop(covariance_=rule.covariance, scalings_=rule.directions, explained_variance_ratio_=ratio)
+        self._set_rule(rule, ways)
+        found = separation(scatter, rule.discriminants, self.covariance_type == "spherical")
+        self.signal_to_noise_, self.bayes_factor_ = found.signal_to_noise[:count], found.bayes_factor[:count]
+        self.evidence_ = found.evidence
+
+    def _set_or_drop(self, **attributes: Floats | None) -> None:
+        """Set what a solver gives; what it does not give must not be left over from another one."""
+        for name, value in attributes.items():
+            if value is not None:
+                setattr(self, name, value)
+            elif hasattr(self, name):
+                delattr(self, name)
+
+    def _count(self, scatter: Scatter) -> int:
+        """Directions to keep."""
+        most = min(len(scatter.rows) - 1, len(scatter.frame))
+        if self.n_components is None:
+            return most
+        if self.n_components > most:
+            allowed = f"min(n_features, n_classes - 1) = {most}"
+            raise ValueError(f"n_components cannot be larger than {allowed}, got {self.n_components}")
+        return self.n_components
+
+    def _rule(self, scatter: Scatter, covariances: Covariances, ways: Floats, look: Look | None) -> Rule:
+        """By the solver that was asked for."""
+        sphere = float(self.covariance_type == "spherical")
+        scale = scatter.weight / (scatter.weight - scatter.seen) if self.unbiased else 1.0
+        problem = Problem(scatter, covariances, self.priors_, self.xbar_, ways, scale, sphere, self.tol, look)
+        rule = SOLVERS[self.solver](problem)
+        if rule.covariance is None and self.store_covariance:
+            rule = rule._replace(covariance=scale * shrunk(covariances.within(scatter, self.priors_), sphere))
+        return rule
+
+    def _set_rule(self, rule: Rule, ways: Floats) -> None:
+        """The rule about `xbar_`, and about zero as scikit-learn has it."""
+        with np.errstate(divide="ignore"):  # a class of prior 0 is never taken
+            logs = np.log(self.priors_)
+        halves = 0.5 * np.sum(ways * rule.discriminants, axis=1)
+        self.discriminant_coef_, self.discriminant_intercept_ = rule.discriminants, logs - halves
+        coef = rule.discriminants + rule.pull
+        means = self.xbar_ + ways
+        level = self.xbar_ @ coef.T + halves if self.solver == "svd" else 0.5 * np.sum(means * coef, axis=1)
+        intercept = logs - level
+        if len(coef) == 2:
+            coef, intercept = coef[1:] - coef[:1], intercept[1:] - intercept[:1]
+        self.coef_, self.intercept_ = coef, intercept
+
+    # -- what is said of rows ------------------------------------------------------------------------------------------
+
+    def decision_function(self, X: Any) -> Floats:
+        """Log-probabilities of the classes up to a term that they share; of two classes, the difference.
+
+        The shared term is scikit-learn's: none with solver "svd", else that of coefficients about zero.
+        """
+        if len(getattr(self, "classes_", ())) < 3:
+            return self._judged(X, margin)
+        check_is_fitted(self, "coef_")
+        shared = 0.5 * self.xbar_ @ (self.coef_[0] - self.discriminant_coef_[0])
+        return self._mapped(X, Affine(self.xbar_, self.coef_.T, self.discriminant_intercept_ + shared))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The most probable class of each row."""
+        best = self._judged(X, likeliest)
+        return np.asarray(self.classes_[best])
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Probability of each class, row by row."""
+        return self._judged(X, shares)
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """Logarithm of the probability of each class, exact also where that is tiny."""
+        return self._judged(X, log_shares)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Share of rows whose class is predicted; `y` as in `fit`."""
+        X, labels = self._labels(X, y)
+        return float(accuracy_score(labels.classes[labels.codes], self.predict(X), sample_weight=sample_weight))
+
+    def transform(self, X: Any) -> NDArray[Any]:
+        """Coordinates of the rows along the directions of greatest separation."""
+        lacking = "transform not implemented for 'lsqr' solver (use 'svd' or 'eigen')."
+        if self.solver == "lsqr":
+            raise NotImplementedError(lacking)
+        check_is_fitted(self, "coef_")
+        if not hasattr(self, "scalings_"):
+            raise NotImplementedError(lacking)
+        basis = self.scalings_[:, : self._n_features_out]
+        offset = np.zeros(1) if self.solver == "svd" else self.xbar_ @ basis
+        return self._mapped(X, Affine(self.xbar_, basis, offset), own_type=True)
+
+    def _judged(self, X: Any, finish: Callable[[Floats], NDArray[Any]]) -> NDArray[Any]:
+        """A function of the values of the discriminant functions about `xbar_`."""
+        check_is_fitted(self, "coef_")
+        return self._mapped(X, Affine(self.xbar_, self.discriminant_coef_.T, self.discriminant_intercept_, finish))
+
+    def _mapped(self, X: Any, function: Affine, own_type: bool = False) -> NDArray[Any]:
+        """`function` of the rows, in float64 or in their own precision."""
+        with single_threaded_blas(), config_context(assume_finite=True):
+            source = as_source(self, X, reset=False)
+            values = np.concatenate(list(engine_for(self.engine, source).map(function, source)))
+        return values.astype(source.dtype, copy=False) if own_type else values
+
+    @property
+    def _n_features_out(self) -> int:
+        if not hasattr(self, "scalings_"):
+            return len(self.signal_to_noise_)
+        return int(min(len(self.explained_variance_ratio_), self.scalings_.shape[1]))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

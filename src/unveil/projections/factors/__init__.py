@@ -1,0 +1,1 @@
+"""Probabilistic PCA and factor analysis: rows are mean + W z + noise."""

@@ -1,0 +1,247 @@
+"""Preconditioned L-BFGS for independent component analysis (Ablin, Cardoso & Gramfort 2018).
+
+What is lowered is minus the mean log-likelihood of rows under densities exp(-sign F(y) - y² / 2) of the sources,
+
+    loss(W) = -log |det W| + Σ_i sign_i E[F(y_i)] + E[y_i²] / 2,        y = W z
+
+either over all W (`Free`) or over orthogonal ones, as befits white z (`Orthogonal`, Picard-O): there all but F is
+constant. Signs are chosen as the fit goes, +1 for a source with tails heavier than a Gaussian's and -1 for lighter ones
+under F = log cosh (Lee, Girolami & Sejnowski 1999), so uniform and Laplace sources are both found. With fixed signs
+the quadratic term goes, and the density is exp(-F(y)).
+
+Steps are relative, W <- (1 + step) W or the rotation nearest to it, so that the condition of the mixing does not
+matter. Where sources are independent the Hessian falls apart into blocks of two, (i, j) and (j, i), which are solved in
+closed form; their eigenvalues are kept above `FLOOR`. L-BFGS learns from the steps what this leaves out.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import deque
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.core.result import Status
+from unveil.projections.ica.fixed_point import Evaluate, Outcome, interrupted, orthogonalised, signs_of
+from unveil.projections.ica.model import Means
+
+Floats = NDArray[np.float64]
+FLOOR = 0.01  # of the eigenvalues of the approximate Hessian
+MEMORY = 7  # steps that L-BFGS remembers
+TRIES = 10  # halvings of a step
+ROUNDING = 1e-13  # losses closer than this, relatively, are told apart by their gradients
+SWITCHES = 5  # times that the sign of a source may change: one on the fence must not keep the fit from ending
+
+
+class Point(NamedTuple):
+    """An unmixing matrix, and what a pass found there."""
+
+    unmixing: Floats
+    means: Means
+    covariance: Floats  # of the sources
+
+
+class Model(NamedTuple):
+    """Densities of the sources."""
+
+    signs: Floats
+    quadratic: float  # factor of y² / 2: 1 where signs may change, else 0
+
+
+class Geometry(ABC):
+    """Where W may go."""
+
+    curved: bool  # does the Hessian need E[g'(y_i) y_j²]?
+
+    @abstractmethod
+    def loss(self, point: Point, model: Model) -> float:
+        """What is lowered."""
+
+    @abstractmethod
+    def gradient(self, point: Point, model: Model) -> Floats:
+        """Relative gradient of the loss."""
+
+    @abstractmethod
+    def solved(self, point: Point, model: Model, gradient: Floats) -> Floats:
+        """The inverse of the approximate Hessian, applied to `gradient`."""
+
+    @abstractmethod
+    def moved(self, unmixing: Floats, step: Floats) -> Floats:
+        """W after a relative step."""
+
+
+@dataclass(frozen=True)
+class Orthogonal(Geometry):
+    """Rotations of white rows."""
+
+    curved: bool = False
+
+    def loss(self, point: Point, model: Model) -> float:
+        """The signed contrast."""
+        return float(model.signs @ point.means.values)
+
+    def gradient(self, point: Point, model: Model) -> Floats:
+        """Antisymmetric: how the contrast changes with a rotation in each plane."""
+        signed = model.signs[:, None] * point.means.products
+        return np.asarray((signed - signed.T) / 2.0)
+
+    def solved(self, point: Point, model: Model, gradient: Floats) -> Floats:
+        """Each plane by itself."""
+        bends = model.signs * (point.means.slopes - np.diagonal(point.means.products))
+        return gradient / np.maximum((bends[:, None] + bends) / 2.0, FLOOR)
+
+    def moved(self, unmixing: Floats, step: Floats) -> Floats:
+        """The rotation nearest to W plus the step: exp(step) W up to third order, and never more than a right angle."""
+        return orthogonalised(unmixing + step @ unmixing)
+
+
+@dataclass(frozen=True)
+class Free(Geometry):
+    """All invertible matrices."""
+
+    curved: bool = True
+
+    def loss(self, point: Point, model: Model) -> float:
+        """Minus the mean log-likelihood, but for a constant."""
+        squares = model.quadratic * float(np.trace(point.covariance)) / 2.0
+        return float(model.signs @ point.means.values + squares - np.linalg.slogdet(point.unmixing)[1])
+
+    def gradient(self, point: Point, model: Model) -> Floats:
+        """E[score(y) y'] - 1."""
+        signed = model.signs[:, None] * point.means.products
+        return np.asarray(signed + model.quadratic * point.covariance - np.eye(len(signed)))
+
+    def solved(self, point: Point, model: Model, gradient: Floats) -> Floats:
+        """Each block ((a, 1), (1, b)) by itself, shifted where its smaller eigenvalue is below the floor."""
+        bends = model.signs[:, None] * point.means.curvature + model.quadratic * np.diagonal(point.covariance)
+        smaller = (bends + bends.T - np.sqrt((bends - bends.T) ** 2 + 4.0)) / 2.0
+        bends = bends + np.maximum(FLOOR - smaller, 0.0)
+        determinant = bends * bends.T - 1.0
+        np.fill_diagonal(determinant, 1.0)
+        solution = np.asarray((bends.T * gradient - gradient.T) / determinant)
+        own = np.maximum(1.0 + np.diagonal(bends), FLOOR)  # on the diagonal there is one number, not a block
+        np.fill_diagonal(solution, np.diagonal(gradient) / own)
+        return solution
+
+    def moved(self, unmixing: Floats, step: Floats) -> Floats:
+        """W plus the step, in its own coordinates."""
+        return unmixing + step @ unmixing
+
+
+class Learned(NamedTuple):
+    """What L-BFGS remembers of a step."""
+
+    step: Floats
+    change: Floats  # of the gradient
+    bend: float  # their product, above 0
+
+
+class Place(NamedTuple):
+    """A point, and the gradient there."""
+
+    point: Point
+    gradient: Floats
+
+
+class Search:
+    """One fit: passes over the rows, and the steps that were taken."""
+
+    def __init__(self, evaluate: Evaluate, geometry: Geometry, covariance: Floats) -> None:
+        self.evaluate, self.geometry, self.covariance = evaluate, geometry, covariance
+        self.learned: deque[Learned] = deque(maxlen=MEMORY)
+
+    def point(self, unmixing: Floats) -> Point:
+        """What a pass finds at `unmixing`."""
+        means = self.evaluate(unmixing, None, self.geometry.curved)
+        return Point(unmixing, means, unmixing @ self.covariance @ unmixing.T)
+
+    def direction(self, place: Place, model: Model) -> Floats:
+        """Minus the gradient times the inverse Hessian of L-BFGS: two loops over what is remembered."""
+        residual, shares = place.gradient, []
+        for step, change, bend in reversed(self.learned):
+            shares.append(np.vdot(step, residual) / bend)
+            residual = residual - shares[-1] * change
+        towards = self.geometry.solved(place.point, model, residual)
+        for (step, change, bend), share in zip(self.learned, reversed(shares), strict=True):
+            towards += (share - np.vdot(change, towards) / bend) * step
+        return -towards
+
+    def lowered(self, place: Place, model: Model, step: Floats) -> tuple[Place, Floats] | None:
+        """The first of `step`, half of it, a quarter... that lowers the loss; None where none does."""
+        loss, norm = self.geometry.loss(place.point, model), largest(place.gradient)
+        slack = ROUNDING * max(abs(loss), 1.0)
+        for _ in range(TRIES):
+            point = self.point(self.geometry.moved(place.point.unmixing, step))
+            change = self.geometry.loss(point, model) - loss
+            if change <= slack:
+                trial = Place(point, self.geometry.gradient(point, model))
+                if change < -slack or largest(trial.gradient) < norm:
+                    return trial, step
+            step = step / 2.0
+        return None
+
+    def advance(self, place: Place, model: Model) -> Place | None:
+        """The next place; the plain gradient is tried where all that was learned fails."""
+        found = self.lowered(place, model, self.direction(place, model))
+        if found is None:
+            self.learned.clear()
+            found = self.lowered(place, model, -place.gradient)
+        if found is None:
+            return None
+        after, step = found
+        change = after.gradient - place.gradient
+        bend = float(np.vdot(step, change))
+        if bend > 0.0:
+            self.learned.append(Learned(step, change, bend))
+        return after
+
+
+class Signs:
+    """The signs of the densities, chosen as the fit goes."""
+
+    def __init__(self, count: int, extended: bool) -> None:
+        self.model, self.extended = Model(np.ones(count), float(extended)), extended
+        self.switches = np.zeros(count)
+
+    def switch(self, point: Point) -> bool:
+        """Choose anew at `point`; True if a sign has changed."""
+        if not self.extended:
+            return False
+        wanted = signs_of(point.means, np.diagonal(point.covariance))
+        switched = (wanted != self.model.signs) & (self.switches <= SWITCHES)  # the first is the choice itself
+        if not switched.any():
+            return False
+        self.switches += switched
+        self.model = self.model._replace(signs=np.where(switched, wanted, self.model.signs))
+        return True
+
+
+def largest(gradient: Floats) -> float:
+    """The norm by which convergence is judged."""
+    return float(np.abs(gradient).max())
+
+
+def quasi_newton(search: Search, start: Floats, extended: bool, tol: float, max_iter: int) -> Outcome:
+    """From `start` until no entry of the relative gradient is above `tol`; Ctrl-C ends it early."""
+    signs, geometry = Signs(len(start), extended), search.geometry
+    norms: list[float] = []
+    unmixing, status = start, Status.MAX_ITER
+    try:
+        point = search.point(start)
+        place: Place | None = Place(point, geometry.gradient(point, signs.model))
+        while place is not None:
+            if signs.switch(place.point):
+                search.learned.clear()
+                place = Place(place.point, geometry.gradient(place.point, signs.model))
+            norms.append(largest(place.gradient))
+            unmixing = place.point.unmixing
+            if norms[-1] <= tol or len(norms) > max_iter:
+                break
+            place = search.advance(place, signs.model)
+    except KeyboardInterrupt:
+        status = interrupted(len(norms))
+    status = Status.CONVERGED if norms[-1] <= tol else status
+    return Outcome(unmixing, np.array(norms), max(len(norms) - 1, 1), status)

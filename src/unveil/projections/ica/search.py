@@ -1,0 +1,153 @@
+"""The search for independent components: from the words of `ICA` to a contrast and a solver, and to where it ends.
+
+Solvers are `unveil.projections.ica.quasi_newton` and `unveil.projections.ica.fixed_point`. A large table is searched on
+a sample of its rows first: the error of a sample of n rows is about n^(-1/2), so that a search on it may end where its
+gradient is a share of that, and the passes over all rows start near their end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from numbers import Real
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+from unveil.core.partition import partition_count, width_of
+from unveil.core.protocols import Block, Engine, Source
+from unveil.core.result import Status
+from unveil.engines.threads import Threads
+from unveil.estimation.input import SAMPLE_CELLS, SAMPLE_ROWS, sample_of
+from unveil.projections.ica.fixed_point import Outcome, deflation, orthogonalised, parallel
+from unveil.projections.ica.model import Contrast, Cube, Custom, Exponential, LogCosh, Passes
+from unveil.projections.ica.quasi_newton import Free, Geometry, Orthogonal, Search, quasi_newton
+from unveil.sources.array import ArraySource
+
+Floats = NDArray[np.float64]
+FEWER = 10  # a first search runs on one row in so many
+ENOUGH = 1 << 13  # rows that it runs on at least
+SETTLED = 0.1  # it ends where its gradient is this share of the error that a sample of its size has
+
+CONTRASTS: dict[str, Callable[[], Contrast]] = {"logcosh": LogCosh, "exp": Exponential, "cube": Cube}
+FIXED_POINTS: dict[str, Callable[..., Outcome]] = {"parallel": parallel, "deflation": deflation}
+
+
+class Settings(Protocol):
+    """Parameters of `ICA` that a search goes by."""
+
+    algorithm: str
+    whiten: Any
+    fun: Any
+    fun_args: dict[str, Any] | None
+    max_iter: int
+    tol: float
+    w_init: Any
+    orthogonal: Any
+    extended: bool
+    random_state: Any
+
+
+class Frame(NamedTuple):
+    """Coordinates that the solver works in, z = matrix (x - shift)."""
+
+    shift: Floats
+    matrix: Floats  # (count, columns)
+    back: Floats  # (columns, count), its inverse
+    covariance: Floats  # of z
+    mean: Floats  # of the rows
+    weight: float  # sum of their weights
+
+
+def geometry_of(settings: Settings) -> Geometry | None:
+    """Which matrices "picard" searches; None for FastICA."""
+    if settings.algorithm == "picard":
+        wanted = bool(settings.whiten) if settings.orthogonal == "auto" else settings.orthogonal
+        return Orthogonal() if wanted else Free()
+    for name in ("orthogonal", "extended"):
+        if not getattr(settings, name):
+            raise ValueError(f"{name}=False needs algorithm='picard', got {settings.algorithm!r}")
+    return None
+
+
+def contrast_of(settings: Settings) -> Contrast:
+    """The contrast that `fun` and `fun_args` name, if the algorithm can take it."""
+    fun, arguments = settings.fun, {} if settings.fun_args is None else settings.fun_args
+    if callable(fun):
+        if settings.algorithm == "picard":
+            raise ValueError("fun must be 'logcosh', 'exp' or 'cube' with algorithm='picard', got a callable")
+        return Custom(fun, arguments)
+    unknown = sorted(map(repr, arguments.keys() - ({"alpha"} if fun == "logcosh" else set())))
+    if unknown:
+        raise ValueError(f"fun_args has {unknown[0]}, which fun={fun!r} does not take")
+    if isinstance(geometry_of(settings), Free) and fun == ("cube" if settings.extended else "exp"):
+        made = f"fun={fun!r} with extended={bool(settings.extended)}"
+        raise ValueError(f"{made} makes no density that adds up to 1: with 'picard' it needs orthogonal=True")
+    return LogCosh(_checked_alpha(arguments.get("alpha", 1.0))) if fun == "logcosh" else CONTRASTS[fun]()
+
+
+def _checked_alpha(alpha: Any) -> float:
+    if not isinstance(alpha, Real) or not 1.0 <= float(alpha) <= 2.0:
+        raise ValueError(f"alpha must be in [1,2], got {alpha!r}")
+    return float(alpha)
+
+
+def solved(settings: Settings, evaluate: Passes, frame: Frame, geometry: Geometry | None) -> Outcome:
+    """Run the solver, from a sample first where that saves time."""
+    evaluate = replace(evaluate, lone=lone_block(evaluate.engine, evaluate.source))
+    random = check_random_state(settings.random_state)
+    start, given = start_of(settings, random, frame), settings.w_init is not None
+    if geometry is None:
+        return FIXED_POINTS[settings.algorithm](evaluate, start, settings.tol, settings.max_iter)
+    begin = orthogonalised(start) if isinstance(geometry, Orthogonal) or not given else start
+    search = partial(Search, geometry=geometry, covariance=frame.covariance)
+    solve = partial(quasi_newton, extended=settings.extended, max_iter=settings.max_iter)
+    few = None if given else sampled(evaluate, len(start), random)
+    if few is None:
+        return solve(search(evaluate), begin, tol=settings.tol)
+    rough = solve(search(few), begin, tol=SETTLED / few.source.n_rows**0.5)
+    if rough.status is Status.INTERRUPTED:
+        return rough
+    try:
+        return solve(search(evaluate), rough.unmixing, tol=settings.tol)
+    except KeyboardInterrupt:  # before the first pass was over
+        return rough._replace(status=Status.INTERRUPTED)
+
+
+def sampled(evaluate: Passes, count: int, random: Any) -> Passes | None:
+    """Passes over some of the rows, held in memory; None where that would save no time."""
+    source, engine = evaluate.source, evaluate.engine
+    most = min(SAMPLE_ROWS, SAMPLE_CELLS // source.n_columns)
+    size = min(max(source.n_rows // FEWER, ENOUGH, 16 * count**2), most)
+    if size < max(ENOUGH, 4 * count**2) or 4 * size > source.n_rows:
+        return None
+    rows, weights = sample_of(source, int(random.randint(2**31 - 1)), 1, size)
+    if weights is not None and not weights.any():
+        return None
+    local, table = engine if isinstance(engine, Threads) else Threads(), ArraySource(rows, weights)
+    return replace(evaluate, engine=local, source=table, lone=lone_block(local, table))
+
+
+def lone_block(engine: Engine, source: Source) -> Block | None:
+    """The rows of a table that is one block in memory: an engine would take longer to hand it over than it works."""
+    if not isinstance(engine, Threads) or not getattr(source, "random_access", False):
+        return None
+    return next(iter(source.read())) if partition_count(source.n_rows, width_of(source)) == 1 else None
+
+
+def start_of(settings: Settings, random: Any, frame: Frame) -> Floats:
+    """The matrix to start from, in the coordinates of the frame."""
+    count = len(frame.matrix)
+    if settings.w_init is None:
+        return np.asarray(random.normal(size=(count, count)))
+    given = np.array(settings.w_init, dtype=np.float64)
+    if given.shape != (count, count):
+        raise ValueError(f"w_init must have the shape ({count}, {count}), got {given.shape}")
+    if not np.all(np.isfinite(given)):
+        raise ValueError("w_init must hold finite numbers, got NaN or infinity")
+    if np.linalg.matrix_rank(given) < count:
+        raise ValueError("w_init must be invertible, got a matrix whose rows are linearly dependent")
+    return given if settings.whiten else given @ frame.back

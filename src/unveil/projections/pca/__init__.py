@@ -1,0 +1,1 @@
+"""Principal components by every route: moments, singular values, Lanczos, weights of cells, outliers."""

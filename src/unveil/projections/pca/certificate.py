@@ -1,0 +1,67 @@
+"""The certificate of a fit that is an eigenproblem: does S u = lambda u hold, and are the directions orthonormal?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from unveil.certificate import Certificate, Finding
+from unveil.projections.pca.routes import Spectrum
+from unveil.projections.pca.scaling import EPSILON
+
+EXACT = 1e-9  # of the largest variance: a residual below this share moves no variance in its first nine digits
+MOST = 256  # directions that are compared with each other
+
+
+def certify(spectrum: Spectrum, kept: int, approximate: bool) -> Certificate:
+    """Findings of a spectrum of which the first `kept` components are used.
+
+    Where the route is meant to be `approximate`, a residual that is not rounding is a note, else a warning.
+    """
+    return Certificate(
+        (
+            *_convergence(spectrum),
+            *_residual(spectrum, approximate),
+            *_orthonormality(spectrum, kept),
+            *_rounding(spectrum, kept),
+        )
+    )
+
+
+def _convergence(spectrum: Spectrum) -> Iterator[Finding]:
+    passes = f"{spectrum.passes} passes"
+    if spectrum.converged is True:
+        yield Finding("converged", "fine", f"converged after {passes} over the rows", float(spectrum.passes))
+    elif spectrum.converged is False:
+        message = f"not converged: stopped at the limit of {passes} over the rows; raise tol"
+        yield Finding("converged", "warning", message, float(spectrum.passes))
+
+
+def _residual(spectrum: Spectrum, approximate: bool) -> Iterator[Finding]:
+    residual = spectrum.residual
+    said = f"S u = lambda u holds to {residual:.1e} of the largest variance"
+    if residual <= EXACT:
+        yield Finding("residual", "fine", said, residual)
+    elif approximate:
+        way = "raise iterated_power or take svd_solver='arpack' for more digits"
+        yield Finding("residual", "note", f"{said}: {way}", residual)
+    else:
+        yield Finding("residual", "warning" if spectrum.converged is None else "note", said, residual)
+
+
+def _orthonormality(spectrum: Spectrum, kept: int) -> Iterator[Finding]:
+    some = spectrum.components[: min(kept, MOST)]
+    worst = float(np.abs(some @ some.T - np.eye(len(some))).max(initial=0.0))
+    severity = "fine" if worst <= EXACT else "warning"
+    yield Finding("orthonormality", severity, f"components are orthonormal to {worst:.1e}", worst)
+
+
+def _rounding(spectrum: Spectrum, kept: int) -> Iterator[Finding]:
+    """Variances that are there in name alone: the covariance of so many columns is not known better."""
+    values = spectrum.values[:kept]
+    floor = EPSILON * spectrum.components.shape[1] * float(spectrum.values.max(initial=0.0))
+    lost = int(np.count_nonzero(values <= floor))
+    if lost:
+        message = f"variances of {lost} of {kept} components are rounding: the rows lie in fewer directions"
+        yield Finding("rounding", "note", message, float(lost))

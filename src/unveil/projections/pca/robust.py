@@ -1,0 +1,233 @@
+"""Robust PCA: rows far off the plane of the first components count less, or not at all.
+
+Minimises sum_i w_i rho(d_i^2) with d_i the distance of a row off the plane. The loss rho is flat beyond the distance
+`far`, so a gross outlier has no say, and is the square up to `near`, so most rows count in full (between them it is the
+translated biweight of Rocke 1996). As rho is concave in the square, weights rho'(d_i^2) make a quadratic that lies
+above it and touches it: each pass is a weighted PCA that never raises the objective, wherever the rows are.
+
+Such a loss has false minima, so the start must be good (`unveil.projections.pca.robust_start`): a plane near to the
+majority of a sample of the rows. `near` and `far` follow from the distances of that majority and stay, so the climb is
+monotone. A table with fewer rows than columns is worked upon in the space of its rows (`unveil.projections.pca.wide`).
+
+Up to some 40 % of the rows may be scattered off the plane. Two kinds of outlier it cannot tell: rows that lie far out
+but on the plane count in full, and may turn the axes within it; and many rows close to one point or line of their own
+may take the place of the weakest component, if the half of the rows nearest to the plane is then nearer than before.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, replace
+from numbers import Integral
+from time import perf_counter
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+
+from unveil.core.loop import Callback
+from unveil.core.protocols import Block, Engine, Memo, Source
+from unveil.core.result import History, Record, State, Status
+from unveil.core.statistics import Statistics
+from unveil.numerics.blas import single_threaded_blas
+from unveil.numerics.tiles import tile_rows
+from unveil.projections.pca.moments import MomentsStep, moments
+from unveil.projections.pca.robust_start import Biweight, Flat, Precision, Start, start_of
+from unveil.projections.pca.routes import Spectrum, of_moments, refuse_what_is_not_finite
+from unveil.projections.pca.rows import is_sparse
+from unveil.projections.pca.scaling import Metric
+from unveil.projections.pca.wide import is_wide, narrowed
+
+Floats = NDArray[np.float64]
+
+logger = logging.getLogger("unveil")
+
+
+class RobustFit(NamedTuple):
+    """What `robust_pca` found."""
+
+    spectrum: Spectrum  # that of PCA with sample_weight times outlier_weights
+    outlier_weights: Floats  # (n,), from 0 for rows that do not count to 1 for those that do in full
+    scale: float  # M-scale of the distances off the plane at the start
+    cutoffs: tuple[float, float]  # distances up to which a row counts in full, and from which not at all
+    history: History  # objective: minus the sum of losses, which never rises
+
+    @property
+    def objective(self) -> Floats:
+        """Sum of losses at each pass."""
+        return -self.history.column("objective")
+
+    @property
+    def converged(self) -> bool:
+        """Whether the plane stood still in the end."""
+        return self.history.status is Status.CONVERGED
+
+
+class _Effort(NamedTuple):
+    """When the passes end, and who is shown them."""
+
+    tol: float
+    max_iter: int
+    callbacks: tuple[Callback, ...]
+
+
+def robust_pca(
+    engine: Engine,
+    source: Source,
+    count: int,
+    *,
+    tol: float = 1e-8,
+    max_iter: int = 200,
+    seed: int = 0,
+    callbacks: tuple[Callback, ...] = (),
+) -> RobustFit:
+    """PCA in which a row counts by its distance off the plane of the first `count` components.
+
+    Parameters
+    ----------
+    engine, source
+        Where the work runs, and the rows, with their weights if any.
+    count : int
+        Number of components of the plane that distances are from.
+    tol : float, default=1e-8
+        Stop when a pass turns the plane by at most this angle, and moves it by at most this share of `near`.
+    max_iter : int, default=200
+        Largest number of passes.
+    seed : int, default=0
+        Of the sample and of the starts.
+    callbacks : tuple of callables
+        Called with the state after each pass.
+
+    Ctrl-C ends the passes early and keeps the last one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from unveil.engines import Threads
+    >>> from unveil.projections.pca.robust import robust_pca
+    >>> from unveil.sources import ArraySource
+    >>> X = np.array([[0.0, 0.1], [1.0, 0.9], [2.0, 2.1], [3.0, 2.9], [4.0, 4.1], [5.0, 4.9], [0.0, 30.0]])
+    >>> found = robust_pca(Threads(1), ArraySource(X), 1)
+    >>> found.outlier_weights.tolist(), found.spectrum.components[0].round(1).tolist()
+    ([1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0], [0.7, 0.7])
+    """
+    limit = min(source.n_rows, source.n_columns)
+    if not isinstance(count, Integral) or not 1 <= count <= limit:
+        raise ValueError(f"n_components={count!r} must be an integer from 1 to {limit} with robust=True")
+    if is_sparse(source):
+        raise TypeError("X is sparse, and robust=True takes dense rows: use .toarray()")
+    effort = _Effort(tol, max_iter, callbacks)
+    with single_threaded_blas():
+        if not is_wide(source):
+            return _fitted(engine, source, start_of(source, count, seed, Precision.of(source)), effort)
+        narrow = narrowed(source)
+        precision = Precision.of(source, float(np.max(np.abs(narrow.origin))))
+        found = _fitted(engine, narrow.source, start_of(narrow.source, count, seed, precision), effort)
+    return found._replace(spectrum=narrow.widened(found.spectrum))
+
+
+def _fitted(engine: Engine, source: Source, start: Start, effort: _Effort) -> RobustFit:
+    step, statistics, history = _climb(engine, source, start, effort)
+    weights = np.concatenate(list(engine.map(_Weights(step), source)))
+    cutoffs = float(np.sqrt(start.loss.near)), float(np.sqrt(start.loss.far))
+    return RobustFit(_spectrum(statistics, step.shift, source), weights, start.scale, cutoffs, history)
+
+
+# -- reweighted passes over all rows -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Reweighted:
+    """Moments of a block under the weights that its rows have by their distances, and the sum of their losses."""
+
+    shift: Floats
+    plane: Flat  # in the frame: rows less the shift
+    loss: Biweight
+
+    def __call__(self, block: Block, memo: Memo) -> tuple[Statistics, Memo]:
+        squares = self.squares(block)
+        rows = np.ones(len(squares)) if block.weights is None else block.weights
+        weighed = block._replace(weights=rows * self.loss.weight(squares))
+        statistics, _ = MomentsStep(self.shift)(weighed, None)
+        return Statistics(**statistics, loss=rows @ self.loss.loss(squares)), None
+
+    def squares(self, block: Block) -> Floats:
+        """Squared distances of the rows, tile by tile; beyond all measure where they overflow."""
+        size = tile_rows(3 * block.rows.shape[1])
+        with np.errstate(over="ignore", invalid="ignore"):  # the moments tell whether a cell was not finite
+            tiles = [
+                self.plane.squared_distances(block.rows[first : first + size] - self.shift)
+                for first in range(0, len(block.rows), size)
+            ]
+        squares = np.concatenate(tiles)
+        squares[np.isnan(squares)] = np.inf
+        return squares
+
+
+@dataclass(frozen=True)
+class _Weights:
+    """Weights of the rows of a block by their distances."""
+
+    step: _Reweighted
+
+    def __call__(self, block: Block) -> Floats:
+        return self.step.loss.weight(self.step.squares(block))
+
+
+def _climb(engine: Engine, source: Source, start: Start, effort: _Effort) -> tuple[_Reweighted, Statistics, History]:
+    """Passes until the plane stands still: the last of them, what it found, and the path."""
+    began, records, status = perf_counter(), list[Record](), Status.MAX_ITER
+    step = _Reweighted(start.shift, start.plane, start.loss)
+    last: tuple[_Reweighted, Statistics] | None = None
+    try:
+        for iteration in range(1, effort.max_iter + 1):
+            statistics, _ = engine.map_reduce(step, source, None)
+            refuse_what_is_not_finite(source, statistics["products"])
+            record = _record(statistics, began)
+            if records and record.objective < records[-1].objective:  # it cannot but by rounding: rows lie on the plane
+                status = Status.CONVERGED
+                break
+            last = step, statistics
+            records.append(record)
+            for callback in effort.callbacks:
+                callback(State(iteration, step.plane, statistics, records[-1]))
+            plane = _plane_of(statistics, len(step.plane.basis))
+            if _movement(step.plane, plane, float(np.sqrt(start.loss.near))) <= effort.tol:
+                status = Status.CONVERGED
+                break
+            step = replace(step, plane=plane)
+    except KeyboardInterrupt:
+        if last is None:
+            raise
+        logger.warning("interrupted after %d passes; keeping the last", len(records))
+        status = Status.INTERRUPTED
+    assert last is not None
+    return *last, History(tuple(records), {}, status, True, (), len(records))
+
+
+def _record(statistics: Statistics, began: float) -> Record:
+    """Losses as something to climb."""
+    climbed = -float(statistics["loss"])
+    return Record(climbed, climbed, climbed, float(statistics["weight"]), perf_counter() - began)
+
+
+def _plane_of(statistics: Statistics, count: int) -> Flat:
+    """The plane of least weighted squares."""
+    _, mean, scatter = moments(statistics, np.zeros(len(statistics["sums"])))
+    last = len(scatter) - 1
+    _, vectors = linalg.eigh(scatter, subset_by_index=[last - count + 1, last])
+    return Flat(mean, np.ascontiguousarray(vectors[:, ::-1].T))
+
+
+def _movement(before: Flat, after: Flat, near: float) -> float:
+    """Sine of the angle between planes, or how far one lies off the other in units of `near`, whichever is larger."""
+    turned = np.linalg.norm(after.basis - (after.basis @ before.basis.T) @ before.basis)
+    shifted = np.sqrt(before.squared_distances(after.centre[None])[0])
+    return float(max(turned, shifted / near if near > 0 else np.inf * shifted if shifted > 0 else 0.0))
+
+
+def _spectrum(statistics: Statistics, shift: Floats, source: Source) -> Spectrum:
+    """All components under the last weights."""
+    found = moments(Statistics(**{n: statistics[n] for n in ("weight", "sums", "products")}), shift)
+    return of_moments(found, source.n_rows, Metric())._replace(moments=None)

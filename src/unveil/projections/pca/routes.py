@@ -1,0 +1,220 @@
+"""Routes to the principal components: moments and an eigenproblem, a singular value decomposition, or products.
+
+With the centred rows Xc = U S V', the covariance is V (S^2 / (n - 1)) V': all routes meet in the same directions. The
+covariance takes one streamed pass over any source. The decomposition brings all rows into memory; in return it resolves
+directions whose variance is below the rounding of the largest. Products with the covariance find the first few
+components of a wide table, dense or sparse, in a few passes over any source (`unveil.projections.pca.lanczos`).
+
+Columns may be multiplied by gains first: the square root of a weight, over the standard deviation if they are scaled.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+from sklearn.utils.extmath import svd_flip
+
+from unveil.core.protocols import Engine, Source
+from unveil.estimation.input import refuse_nonfinite
+from unveil.projections.pca.lanczos import Search, leading
+from unveil.projections.pca.moments import Moments, MomentsStep, merged, moments
+from unveil.projections.pca.rows import frame
+from unveil.projections.pca.scaling import EPSILON, Metric
+from unveil.projections.pca.scatter_products import Scatter, summarise
+
+Floats = NDArray[np.float64]
+ROUNDING = 8 * EPSILON
+CHECKED = 1 << 30  # multiplications that the check of an exact route may take
+
+
+class Spectrum(NamedTuple):
+    """Variances along components, falling, with what is needed to put them in proportion."""
+
+    values: Floats
+    components: Floats  # (count, columns), orthonormal in the space of columns times gains
+    total: float  # variance over all directions
+    mean: Floats
+    weight: float
+    limit: int  # directions that the data can have variance in
+    scale: Floats | None = None
+    residual: float = 0.0  # largest norm of S u - value u, as a share of the largest value
+    moments: Moments | None = None  # where the route has them
+    cross: Floats | None = None  # (count, columns), covariance of each column with each score, if one has no weight
+    passes: int = 1
+    converged: bool | None = None  # None where nothing is iterated until it is
+
+    @property
+    def degrees(self) -> float:
+        """Divisor of the scatter."""
+        return degrees(self.weight)
+
+
+def by_covariance(
+    engine: Engine, source: Source, metric: Metric, before: tuple[Moments, int] | None = None
+) -> Spectrum:
+    """All components, from one pass of moments; `before` are those of earlier rows, and how many those were."""
+    shift = frame(source)
+    statistics, _ = engine.map_reduce(MomentsStep(shift), source, None)
+    refuse_what_is_not_finite(source, statistics["products"])
+    found, n_rows = moments(statistics, shift), source.n_rows
+    if before is not None:
+        found, n_rows = merged(before[0], found), before[1] + n_rows
+    return of_moments(found, n_rows, metric)
+
+
+def of_moments(found: Moments, n_rows: int, metric: Metric) -> Spectrum:
+    """All components of a table of which the moments are known."""
+    weight, mean, scatter = found
+    covariance = scatter / degrees(weight)
+    scale = metric.scale(np.maximum(np.diagonal(covariance), 0.0), mean)
+    gains, support = metric.gains(scale, len(mean)), metric.support(len(mean))
+    metered = covariance * np.outer(gains, gains)
+    values, vectors = linalg.eigh(metered)
+    limit = min(max(n_rows, int(weight)), int(np.count_nonzero(support)))
+    values, components = np.maximum(values[::-1], 0.0)[:limit], _signed(vectors.T[::-1])
+    components = completed(components[:limit], values, ROUNDING * len(mean), support)
+    some = components[: max(CHECKED // metered.size, 1)]
+    residual = _residual(some @ metered, some, values)
+    cross = (components * gains) @ covariance if metric.hides else None
+    total = float(values.sum())
+    return Spectrum(values, components, total, mean, weight, limit, scale, residual, found, cross)
+
+
+def by_svd(source: Source, metric: Metric) -> Spectrum:
+    """All components, from a full decomposition of the rows, which are brought into memory."""
+    rows, weights = _collected(source)
+    with np.errstate(over="ignore", invalid="ignore"):
+        refuse_what_is_not_finite(source, np.sum(rows, axis=0, dtype=np.float64))
+    n_rows, n_columns = rows.shape
+    weight = float(n_rows if weights is None else weights.sum())
+    mean = np.asarray(np.average(rows, axis=0, weights=weights)) if weights is not None else _mean(rows)
+    centred = rows - mean
+    if weights is not None:
+        centred *= np.sqrt(weights)[:, None]
+    with np.errstate(over="ignore"):
+        squares = np.einsum("ij,ij->j", centred, centred)
+    refuse_what_is_not_finite(source, squares)
+    scale = metric.scale(squares / degrees(weight), mean)
+    gains, support = metric.gains(scale, n_columns), metric.support(n_columns)
+    _, singular, components = linalg.svd(centred * gains, full_matrices=False, check_finite=False)
+    limit = min(max(n_rows, int(weight)), int(np.count_nonzero(support)))
+    singular = np.concatenate([singular, np.zeros(limit)])[:limit]
+    padded = np.vstack([_signed(components), np.zeros((limit, n_columns))])[:limit]
+    components = completed(padded, singular, ROUNDING * max(rows.shape), support)
+    values = singular**2 / degrees(weight)
+    some = (components * gains)[: max(CHECKED // rows.size, 1)]
+    products = (some @ centred.T) @ centred * (gains / degrees(weight))
+    residual = _residual(products, components[: len(some)], values)
+    cross = ((components * gains) @ centred.T) @ centred / degrees(weight) if metric.hides else None
+    return Spectrum(values, components, float(values.sum()), mean, weight, limit, scale, residual, None, cross)
+
+
+class Effort(NamedTuple):
+    """How hard to look for the first components."""
+
+    block: int  # vectors multiplied in one pass
+    passes: int
+    tolerance: float
+    settle: bool  # whether it is a fault if the passes do not suffice
+
+
+def by_products(
+    engine: Engine, source: Source, metric: Metric, count: int, effort: Effort, random: np.random.Generator
+) -> Spectrum:
+    """The first `count` components, from a few passes of products with the covariance."""
+    summary = summarise(engine, source, frame(source))
+    refuse_what_is_not_finite(source, summary.variance)
+    weight, n_columns, divisor = summary.weight, source.n_columns, degrees(summary.weight)
+    scale = metric.scale(summary.variance * (weight / divisor), summary.mean)
+    gains, support = metric.gains(scale, n_columns), metric.support(n_columns)
+    scatter = Scatter(engine, source, summary, gains)
+    offset = float(np.sum((gains * (summary.mean - scatter.shift)) ** 2)) * weight / divisor
+    search = Search(count, effort.block, effort.passes, effort.tolerance, floor=8 * EPSILON * offset)
+    share = getattr(engine, "share", map)  # threads help with the vectors too, where there are threads
+    found = leading(lambda vectors: scatter(vectors) / divisor, support, search, random, share)
+    values, components = np.maximum(found.values, 0.0), _signed(found.vectors)
+    components = completed(components, values, ROUNDING * n_columns, support)
+    residual = float(found.residuals.max(initial=0.0)) / max(float(values.max(initial=0.0)), np.finfo(float).tiny)
+    cross = None
+    if metric.hides:
+        cross = Scatter(engine, source, summary, np.ones(n_columns))(components * gains) / divisor
+    total = float(np.sum(gains**2 * summary.variance)) * weight / divisor
+    limit = min(max(source.n_rows, int(weight)), int(np.count_nonzero(support)))
+    converged = found.converged if effort.settle else None
+    mean, passes = summary.mean, found.products + 1
+    return Spectrum(values, components, total, mean, weight, limit, scale, residual, None, cross, passes, converged)
+
+
+def refuse_what_is_not_finite(source: Source, sums: Floats) -> None:
+    """Raise a ValueError that says which cell, or that squares are too large, where `sums` are not finite."""
+    if not np.all(np.isfinite(sums)):
+        refuse_nonfinite(source)
+        raise ValueError("X has cells whose squares add up to more than float64 can hold; divide it by a large number")
+
+
+def degrees(weight: float) -> float:
+    """Divisor of the scatter: one less than the number of rows, but never nothing."""
+    return max(weight - 1.0, 1.0) if weight > 1.0 else weight
+
+
+def _collected(source: Source) -> tuple[NDArray[Any], Floats | None]:
+    """All rows, and their weights."""
+    rows = getattr(source, "rows", None)
+    if rows is not None and getattr(source, "weights", None) is None:
+        return np.ascontiguousarray(rows), None  # the order in memory decides in which order a mean is summed up
+    blocks = list(source.read())
+    weights = None if blocks[0].weights is None else np.concatenate([block.weights for block in blocks])
+    return np.concatenate([block.rows for block in blocks]), weights
+
+
+def _mean(rows: NDArray[Any]) -> Floats:
+    return np.asarray(np.mean(rows, axis=0, dtype=np.float64))
+
+
+def _residual(products: Floats, components: Floats, values: Floats) -> float:
+    """Largest norm of S u - value u, as a share of the largest value; 0 where there is none."""
+    left = products - values[: len(components), None] * components
+    largest = float(values.max(initial=0.0))
+    return float(np.linalg.norm(left, axis=1).max(initial=0.0)) / largest if largest > 0 else 0.0
+
+
+def _signed(components: Floats) -> Floats:
+    """Components with the largest entry of each positive, so that signs do not depend on the route."""
+    return np.asarray(svd_flip(None, components, u_based_decision=False)[1])
+
+
+def completed(components: Floats, sizes: Floats, tolerance: float, support: NDArray[np.bool_]) -> Floats:
+    """Components whose size is mere rounding replaced by directions that depend on the others alone.
+
+    Any basis of the directions without variance would do; this one is the same by every route: the axis in `support`
+    that is furthest from what is there already, made orthogonal to it, again and again.
+    """
+    rank = int(np.count_nonzero(sizes > tolerance * sizes.max(initial=0.0)))
+    basis = components.copy()
+    for place in range(rank, len(basis)):
+        known = basis[:place]
+        axis = int(np.argmax(np.where(support, np.round(1.0 - np.sum(known**2, axis=0), 9), -1.0)))
+        direction = np.eye(1, basis.shape[1], axis)[0]
+        for _ in range(2):  # once more: the first time leaves rounding of the size of what was taken off
+            direction -= (known @ direction) @ known
+        basis[place] = direction / np.linalg.norm(direction)
+    return basis
+
+
+def in_units(spectrum: Spectrum, metric: Metric, kept: int) -> Floats:
+    """Components in units of the columns (over their scale): those of no weight by regression on the scores."""
+    vectors = spectrum.components[:kept]
+    if metric.weights is None:
+        return np.ascontiguousarray(vectors)
+    counts = metric.weights > 0
+    components = vectors / np.sqrt(np.where(counts, metric.weights, 1.0))
+    if spectrum.cross is not None:
+        values = spectrum.values[:kept, None]
+        scale = 1.0 if spectrum.scale is None else spectrum.scale
+        known = values > 8 * np.finfo(np.float64).eps * spectrum.values.max(initial=0.0)
+        slopes = np.where(known, spectrum.cross[:kept] / scale / np.where(known, values, 1.0), 0.0)
+        components = np.where(counts, components, slopes)
+    return np.ascontiguousarray(components)

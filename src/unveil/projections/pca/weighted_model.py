@@ -1,0 +1,263 @@
+"""A plane through cells that each have a weight of their own: what is hidden are the scores of the rows.
+
+With origin m, components C and scores z, the cost of Gabriel & Zamir (1979)
+
+    sum_ij w_ij (x_ij - m_j - z_i' c_j)^2
+
+is least squares in the scores of each row while the plane stands still, and least squares in the coefficients
+b_j = (m_j, c_j) of each column while the scores do. The E step solves for the scores; what the columns need of them are
+their normal equations, which add up from block to block; the M step solves those. Neither can raise the cost. It is
+factor analysis of known variances 1 / w_ij (Srebro & Jaakkola 2003; Bailey 2012) in the limit where all of them shrink
+alike: q is a point, so no expectation is asked. Where weights differ within rows, there may be several local minima.
+
+Taking turns creeps along narrow valleys. The cost at the best scores is a function of the plane alone, its gradient is
+that of the cost with the scores held, and the M step is steepest descent in the metric of the normal equations: so
+quasi-Newton steps in that metric (`Secants`; Nocedal 1980) cost a pass each, like the others, and need far fewer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.core.protocols import Block, Expectation, Memo, Model, Schedule, Work
+from unveil.core.result import State
+from unveil.core.statistics import Statistics
+from unveil.projections.pca.weighted_kernels import solved, sums_of_cells
+
+Floats = NDArray[np.float64]
+SUFFICIENT = 1e-4  # share of the promised fall that a step must bring (Armijo)
+ROUNDING = 1e-13  # change of the cost, as a share of it, that means nothing
+CURVED = 1e-12  # least curvature along a step, as a share of what it could be, from which anything is learnt
+
+
+@dataclass(frozen=True)
+class Plane:
+    """Parameters: offset from the frame's origin and slopes of each column, (1 + q, d)."""
+
+    coefficients: Floats
+
+
+@dataclass(frozen=True)
+class Cells(Model):
+    """The model; see the top of the file. A block's weights may be of cells, (m, d), or of rows, (m,).
+
+    Parameters
+    ----------
+    shift : array of shape (d,)
+        Origin of the frame, near the middle of the data.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from unveil.core.protocols import Block
+    >>> from unveil.projections.pca.weighted_model import Cells, Plane
+    >>> rows = np.array([[0.0, 0.0], [1.0, 2.0], [2.0, np.nan]])
+    >>> model, start = Cells(np.zeros(2)), Plane(np.array([[0.0, 0.0], [1.0, 1.5]]))
+    >>> statistics, _ = model.expect(model.prepare(start), Block(0, 0, rows, np.array([[1, 1], [1, 1], [1.0, 0]])))
+    >>> round(float(statistics["cost"]), 4)
+    0.0769
+    """
+
+    shift: Floats
+
+    def expect(
+        self,
+        plan: Plane,
+        block: Block,
+        expectation: Expectation | None = None,
+        memo: Memo = None,
+        random: Callable[[], np.random.Generator] | None = None,
+    ) -> tuple[Statistics, Memo]:
+        """Scores of the rows, and the normal equations that they make for the columns."""
+        with np.errstate(over="ignore", invalid="ignore"):  # a step may lead out of all numbers, and is then taken back
+            sums = sums_of_cells(block.rows, cell_weights(block), self.shift, plan.coefficients)
+            sides = sums.sides + applied(sums.systems, plan.coefficients)
+        statistics = Statistics(
+            weight=sums.systems[0].mean(),  # a row counts by the mean of its cells
+            log_likelihood=-sums.cost,
+            free_energy=-sums.cost,
+            systems=sums.systems,
+            sides=sides,
+            cost=sums.cost,
+            singular_rows=sums.singular,
+        )
+        return statistics, None
+
+    def maximise(self, statistics: Statistics, params: Plane) -> Plane:
+        """Least squares in each column; where it is singular, the solution next to what was there before."""
+        step, _ = solved(statistics["systems"], pull(statistics, params))
+        return Plane(params.coefficients + step)
+
+    def admissible(self, statistics: Statistics) -> bool:
+        """Normal matrices have a diagonal of sums of squares."""
+        width = len(statistics["sides"])
+        diagonal = np.cumsum(np.arange(width) + 1) - 1
+        return super().admissible(statistics) and bool(np.all(statistics["systems"][diagonal] >= 0))
+
+    def events(self, statistics: Statistics, params: Plane) -> Mapping[str, int]:
+        """Rows and columns whose equations did not determine their solution."""
+        _, columns = solved(statistics["systems"], statistics["sides"])
+        return {"singular_rows": round(float(statistics["singular_rows"])), "singular_columns": columns}
+
+
+def cell_weights(block: Block) -> NDArray[Any]:
+    """Weights of the cells of a block: its own, or those of its rows, and none where a cell is NaN."""
+    if block.weights is not None and block.weights.ndim == 2:
+        return block.weights
+    there = (~np.isnan(block.rows)).astype(np.float64)
+    return there if block.weights is None else there * block.weights[:, None]
+
+
+def squares(systems: Floats, width: int) -> Floats:
+    """Normal matrices (width, width, d) from their lower triangles."""
+    rows, columns = np.tril_indices(width)
+    full = np.empty((width, width, systems.shape[1]))
+    full[rows, columns] = systems
+    full[columns, rows] = systems
+    return full
+
+
+def applied(systems: Floats, coefficients: Floats) -> Floats:
+    """Normal matrix of each column times its coefficients."""
+    return np.einsum("khj,hj->kj", squares(systems, len(coefficients)), coefficients)
+
+
+def pull(statistics: Statistics, params: Plane) -> Floats:
+    """Minus half the gradient of the cost, where the statistics were gathered at `params`."""
+    return statistics["sides"] - applied(statistics["systems"], params.coefficients)
+
+
+def size_of(systems: Floats, coefficients: Floats) -> float:
+    """Root of the weighted sum of squares of the cells that coefficients stand for."""
+    return float(np.sqrt(max(float(np.vdot(coefficients, applied(systems, coefficients))), 0.0)))
+
+
+@dataclass(frozen=True)
+class Still:
+    """Stop when a pass moves the fitted cells, all together, by at most `tol` of their size."""
+
+    tol: float
+
+    def __call__(self, before: State, after: State) -> bool:
+        """Whether to stop."""
+        systems, here = after.statistics["systems"], after.params.coefficients
+        return size_of(systems, here - before.params.coefficients) <= self.tol * size_of(systems, here)
+
+
+class Point(NamedTuple):
+    """A plane, and what a pass at it found."""
+
+    params: Plane
+    statistics: Statistics
+    pull: Floats
+    natural: Floats  # the step to the M step
+
+    @property
+    def cost(self) -> float:
+        """Weighted sum of squares off the plane."""
+        return float(self.statistics["cost"])
+
+
+class Pair(NamedTuple):
+    """A step, and how much the pull fell along it."""
+
+    step: Floats
+    fall: Floats
+
+
+class Path(NamedTuple):
+    """The last point, what the steps to it told of the curvature, and the step that was taken from it."""
+
+    here: Point
+    pairs: tuple[Pair, ...]
+    step: Floats
+    taken_back: bool = False
+
+
+@dataclass(frozen=True)
+class Secants(Schedule):
+    """Quasi-Newton steps in the metric of the normal equations; one that raises the cost gives way to an M step.
+
+    Parameters
+    ----------
+    memory : int, default=12
+        Steps from which the curvature is learnt.
+    """
+
+    memory: int = 12
+
+    monotone = True
+
+    def refuse(self, model: Model, expectation: Expectation) -> str | None:
+        """Made for one model."""
+        return None if isinstance(model, Cells) else f"its metric is that of Cells, and this is {type(model).__name__}"
+
+    def measured_at(self, entering: Plane, state: Path) -> Plane:
+        """The last point."""
+        return state.here.params
+
+    def events(self, state: Path) -> dict[str, int]:
+        """Steps that were taken back."""
+        return {"taken_back": int(state.taken_back)}
+
+    def sweep(self, work: Work, params: Plane, state: Path | None) -> tuple[Plane, Statistics, Path]:
+        """A pass at `params`, and the step from there."""
+        here = _look(work, params)
+        if state is not None and not _is_better(here, state):
+            here = _look(work, Plane(state.here.params.coefficients + state.here.natural))
+            pairs: tuple[Pair, ...] = ()
+            taken_back = True
+        else:
+            pairs = () if state is None else _learnt(state, here)[-self.memory :]
+            taken_back = False
+        step = _direction(here, pairs)
+        after = Plane(here.params.coefficients + step)
+        return after, here.statistics, Path(here, pairs, step, taken_back)
+
+
+def _look(work: Work, params: Plane) -> Point:
+    statistics = work.expect(params, None)
+    with np.errstate(over="ignore", invalid="ignore"):
+        drawn = pull(statistics, params)
+    return Point(params, statistics, drawn, solved(statistics["systems"], drawn)[0])
+
+
+def _is_better(there: Point, path: Path) -> bool:
+    """Whether a step brought what it promised; where rounding hides the cost, whether the pull has fallen."""
+    here, promised = path.here, 2.0 * float(np.vdot(path.here.pull, path.step))
+    if there.cost <= here.cost - SUFFICIENT * promised:
+        return True
+    whole = here.cost + size_of(here.statistics["systems"], here.params.coefficients) ** 2
+    hidden = ROUNDING * here.cost + ROUNDING * np.sqrt(here.cost) * np.sqrt(whole) + ROUNDING**2 * whole
+    falls = np.vdot(there.pull, there.natural) <= np.vdot(here.pull, here.natural)
+    return bool(there.cost <= here.cost + hidden and falls)
+
+
+def _learnt(path: Path, there: Point) -> tuple[Pair, ...]:
+    """The pairs with the latest added, if the pull fell along its step."""
+    pair = Pair(there.params.coefficients - path.here.params.coefficients, path.here.pull - there.pull)
+    systems = there.statistics["systems"]
+    across = np.sqrt(max(float(np.vdot(pair.fall, solved(systems, pair.fall)[0])), 0.0))
+    bend, could_be = float(np.vdot(pair.step, pair.fall)), size_of(systems, pair.step) * across
+    return (*path.pairs, pair) if bend > CURVED * could_be else path.pairs
+
+
+def _direction(here: Point, pairs: tuple[Pair, ...]) -> Floats:
+    """Inverse curvature times pull, by the two loops of L-BFGS; the M step where nothing is known."""
+    if not pairs:
+        return here.natural
+    systems, rest, shares = here.statistics["systems"], here.pull, []
+    for step, fall in reversed(pairs):
+        shares.append(float(np.vdot(step, rest) / np.vdot(step, fall)))
+        rest = rest - shares[-1] * fall
+    step, fall = pairs[-1]
+    unit = float(np.vdot(step, fall) / max(np.vdot(fall, solved(systems, fall)[0]), np.finfo(float).tiny))
+    direction = unit * solved(systems, rest)[0]
+    for (step, fall), share in zip(pairs, reversed(shares), strict=True):
+        direction = direction + (share - float(np.vdot(fall, direction) / np.vdot(step, fall))) * step
+    return direction if np.vdot(direction, here.pull) > 0 else here.natural

@@ -1,0 +1,1 @@
+"""Generative topographic maps: a mixture whose means are tied to a lattice."""

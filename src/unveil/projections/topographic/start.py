@@ -1,0 +1,195 @@
+"""Where a topographic map starts: the plane of the first principal components, or a sheet bent at random.
+
+One pass finds the mean and variance of every column and whether cells are missing, a second the products of all pairs
+of columns, over the rows in which both are there. A wide table has too many pairs: there a few directions are turned
+towards the principal ones, a pass at a time (subspace iteration; Halko, Martinsson & Tropp 2011).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+
+from unveil.core.protocols import Block, Memo
+from unveil.core.statistics import Statistics
+from unveil.numerics.tiles import tile_rows
+from unveil.projections.topographic.lattice import Basis, grid, spacing
+
+Floats = NDArray[np.float64]
+Run = Callable[[Callable[[Block, Memo], tuple[Statistics, Memo]]], Statistics]  # a pass over all rows
+
+WIDE = 512  # columns past which pairs of them are not looked at
+SPARE = 6  # directions more than are wanted: they make the others settle sooner
+TURNS = 12  # passes of subspace iteration
+ALIKE = 1e-16  # stands in for the variance of a column of equal numbers, as a share of their square
+
+
+@dataclass(frozen=True)
+class ColumnsStep:
+    """Weight, sum and sum of squares of the cells of each column that are there, about `shift`."""
+
+    shift: Floats
+
+    def __call__(self, block: Block, memo: Memo) -> tuple[Statistics, Memo]:
+        """Statistics of one block."""
+        weights = np.ones(len(block.rows)) if block.weights is None else block.weights
+        x, there = _filled(block.rows, self.shift)
+        with np.errstate(over="ignore", invalid="ignore"):  # the sums tell whether a cell was not finite
+            sums, squares = weights @ x, weights @ (x * x)
+        holes = float(there.size - np.count_nonzero(there))
+        return Statistics(weight=weights.sum(), counts=weights @ there, sums=sums, squares=squares, holes=holes), None
+
+
+@dataclass(frozen=True)
+class PairsStep:
+    """Products of all pairs of columns about their means, and the weight of the rows in which both are there."""
+
+    mean: Floats
+    holes: bool
+
+    def __call__(self, block: Block, memo: Memo) -> tuple[Statistics, Memo]:
+        """Statistics of one block."""
+        n_columns = len(self.mean)
+        products, both = np.zeros((n_columns, n_columns)), np.zeros((n_columns, n_columns) if self.holes else (0, 0))
+        for rows, weights in _tiles(block):
+            x, there = _filled(rows, self.mean)
+            roots = np.sqrt(weights)[:, None]
+            x *= roots
+            products += x.T @ x
+            if self.holes:
+                seen = there * roots
+                both += seen.T @ seen
+        return Statistics(products=products, both=both), None
+
+
+@dataclass(frozen=True)
+class TurnStep:
+    """Scatter of the rows times some directions (d, q), missing cells at the mean."""
+
+    mean: Floats
+    directions: Floats
+
+    def __call__(self, block: Block, memo: Memo) -> tuple[Statistics, Memo]:
+        """Statistics of one block."""
+        turned = np.zeros_like(self.directions)
+        for rows, weights in _tiles(block):
+            x, _ = _filled(rows, self.mean)
+            turned += x.T @ (weights[:, None] * (x @ self.directions))
+        return Statistics(turned=turned), None
+
+
+class Spread(NamedTuple):
+    """What is known of a table before the first pass of EM."""
+
+    weight: float
+    mean: Floats
+    variances: Floats  # of the columns
+    holes: bool  # is any cell missing?
+
+    @property
+    def size(self) -> float:
+        """Mean variance of a column; a stand-in where nothing varies; not finite where a cell or a square is not."""
+        size = float(self.variances.mean())
+        with np.errstate(over="ignore"):
+            return ALIKE * max(float(np.mean(self.mean**2)), 1.0) if size == 0 else size
+
+
+class Axes(NamedTuple):
+    """The first principal directions (count, d) and the variances along them, falling."""
+
+    values: Floats
+    directions: Floats
+
+
+def spread_of(run: Run, shift: Floats) -> Spread:
+    """One pass."""
+    found = run(ColumnsStep(shift))
+    counts = np.where(found["counts"] > 0, found["counts"], np.nan)
+    offset = found["sums"] / counts
+    with np.errstate(over="ignore", invalid="ignore"):  # the variances tell
+        variances = np.maximum(found["squares"] / counts - offset**2, 0.0)
+    rounding = 8 * np.finfo(np.float64).eps * found["squares"] / counts  # of the difference of two squares
+    variances = np.where(np.isfinite(variances) & (variances <= rounding), 0.0, variances)
+    return Spread(float(found["weight"]), shift + offset, variances, float(found["holes"]) > 0)
+
+
+def axes_of(run: Run, spread: Spread, count: int, seed: int) -> Axes:
+    """The first `count` principal directions; there are no more than columns."""
+    count = min(count, len(spread.mean))
+    if len(spread.mean) > WIDE:
+        return _by_turning(run, spread, count, seed)
+    found = run(PairsStep(spread.mean, spread.holes))
+    weights = np.maximum(found["both"], np.finfo(np.float64).tiny) if spread.holes else spread.weight
+    values, vectors = linalg.eigh(found["products"] / weights)
+    return _signed(values[::-1][:count], vectors.T[::-1][:count])
+
+
+def _by_turning(run: Run, spread: Spread, count: int, seed: int) -> Axes:
+    n_columns = len(spread.mean)
+    draw = np.random.default_rng(seed).standard_normal((n_columns, min(count + SPARE, n_columns)))
+    directions = linalg.qr(draw, mode="economic")[0]
+    for _ in range(TURNS):
+        turned = run(TurnStep(spread.mean, directions))["turned"] / spread.weight
+        directions = linalg.qr(turned, mode="economic")[0]
+    small = directions.T @ (run(TurnStep(spread.mean, directions))["turned"] / spread.weight)
+    values, vectors = linalg.eigh(0.5 * (small + small.T))
+    return _signed(values[::-1][:count], (directions @ vectors).T[::-1][:count])
+
+
+class Start(NamedTuple):
+    """Weights of a basis (functions, d), about the mean of the data, and a variance of the noise."""
+
+    coefficients: Floats
+    variance: float
+
+
+def plane(axes: Axes, lattice: tuple[int, ...], basis: Basis) -> Start:
+    """The lattice laid over the principal plane, as long and wide as the data there.
+
+    The noise is what the plane leaves in its next direction, or half the distance of neighbours, whichever is larger.
+    """
+    lengths = np.zeros(len(lattice))
+    known = min(len(lattice), len(axes.values))
+    lengths[:known] = np.sqrt(axes.values[:known])
+    units = lengths / np.maximum(grid(lattice).std(axis=0), np.finfo(np.float64).tiny)
+    units = np.where(np.array(lattice) > 1, units, 0.0)
+    coefficients = np.zeros((basis.n_functions, axes.directions.shape[1]))
+    coefficients[basis.n_bumps : basis.n_bumps + known] = units[:known, None] * axes.directions[:known]
+    left = float(axes.values[len(lattice)]) if len(axes.values) > len(lattice) else 0.0
+    return Start(coefficients, max(left, float(np.max(0.5 * units * spacing(lattice))) ** 2))
+
+
+def bent(spread: Spread, basis: Basis, random: np.random.Generator) -> Start:
+    """Weights of the bumps drawn at random, in proportion to the spread of each column; noise as wide as the data."""
+    n_columns = len(spread.mean)
+    coefficients = np.zeros((basis.n_functions, n_columns))
+    coefficients[: basis.n_bumps] = random.standard_normal((basis.n_bumps, n_columns)) * np.sqrt(spread.variances)
+    return Start(coefficients, spread.size)
+
+
+def _signed(values: Floats, directions: Floats) -> Axes:
+    """The largest entry of every direction positive, so that the map is always the same way up."""
+    largest = np.argmax(np.abs(directions), axis=1)
+    signs = np.where(directions[np.arange(len(directions)), largest] < 0, -1.0, 1.0)
+    return Axes(np.maximum(values, 0.0), directions * signs[:, None])
+
+
+def _filled(rows: NDArray[np.floating], shift: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+    """Rows less `shift`, missing cells at zero; and which cells are there."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        x = rows - shift
+    there = ~np.isnan(x)
+    return np.where(there, x, 0.0), there
+
+
+def _tiles(block: Block) -> list[tuple[NDArray[np.floating], Floats]]:
+    """Rows, some hundred at a time, and their weights."""
+    rows = block.rows
+    weights = np.ones(len(rows)) if block.weights is None else block.weights
+    size = tile_rows(2 * rows.shape[1])
+    return [(rows[first : first + size], weights[first : first + size]) for first in range(0, len(rows), size)]

@@ -1,0 +1,1 @@
+"""Criteria for a number of clusters or components, one file each."""

@@ -1,0 +1,132 @@
+"""The criteria of clusterings: what `select` measures of estimators with `n_clusters`, and which of them vote."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from unveil.selection.criteria import elbow, gap, penalties, silhouette, stability
+from unveil.selection.criteria.criteria import GROWS, KASS_RAFTERY, Criterion, Fitted
+from unveil.selection.criteria.dissimilarity import has_metric, is_kmeans, metric_of
+from unveil.selection.criteria.opinions import Line, Opinion
+
+CLUSTERING = ("fit", "n_clusters")
+
+
+def _cost(fitted: Fitted) -> float:
+    return float(fitted.estimator.inertia_)
+
+
+def _unknown(fitted: Fitted) -> None:
+    """Nothing yet: it takes all numbers of clusters to tell."""
+
+
+def _penalised_aic(fitted: Fitted) -> float:
+    centres = fitted.estimator.cluster_centers_
+    return penalties.penalised_aic(_cost(fitted), *centres.shape)
+
+
+def _penalised_bic(fitted: Fitted) -> float:
+    centres = fitted.estimator.cluster_centers_
+    return penalties.penalised_bic(_cost(fitted), *centres.shape)
+
+
+def _bic(fitted: Fitted) -> float | None:
+    model, rows = fitted.estimator, fitted.study.rows
+    counts = rows.counts(np.asarray(model.labels_), len(model.cluster_centers_))
+    return penalties.gaussian_bic(_cost(fitted) * rows.scale, counts, rows.n_columns)
+
+
+def _silhouette(fitted: Fitted) -> float | None:
+    value: float | None = fitted.study.silhouette(fitted.estimator)
+    return value
+
+
+def _even_silhouette(fitted: Fitted) -> float | None:
+    value: float | None = fitted.study.even_silhouette(fitted.estimator)
+    return value
+
+
+def _gap(fitted: Fitted) -> float | None:
+    found = fitted.study.gap(fitted.estimator)
+    return None if found is None else float(found.value)
+
+
+def _gap_error(fitted: Fitted) -> float | None:
+    found = fitted.study.gap(fitted.estimator)
+    return None if found is None else float(found.error)
+
+
+def _stability(fitted: Fitted) -> float | None:
+    found = fitted.study.stability(fitted.estimator)
+    return None if found is None else float(found.rand)
+
+
+def _cluster_stability(fitted: Fitted) -> list[float] | None:
+    found = fitted.study.stability(fitted.estimator)
+    return None if found is None else [float(value) for value in found.jaccard]
+
+
+def _predicts(estimator: Any) -> bool:
+    """Can other rows be put to its clusters? Those of a matrix of distances or kernels have no columns to go by."""
+    given = (metric_of(estimator), estimator.get_params().get("kernel"))
+    return hasattr(estimator, "predict") and "precomputed" not in given
+
+
+def opine_inertia(line: Line) -> Opinion:
+    """None: the cost alone cannot choose."""
+    return Opinion("inertia", "inertia", None, f"inertia cannot choose: {GROWS}", voice=False)
+
+
+INERTIA = Criterion("inertia", "inertia", _cost, CLUSTERING, trend=GROWS, opine=opine_inertia)
+ELBOW = Criterion(
+    "elbow",
+    "elbow",
+    _unknown,
+    CLUSTERING,
+    sign=1,
+    also={"chord": _unknown, "kneedle": _unknown},
+    settle=elbow.settle,
+    opine=elbow.opine,
+)
+AIC_PENALTY = Criterion("penalised_aic", "cost + 2Kd", _penalised_aic, CLUSTERING, suits=is_kmeans)
+BIC_PENALTY = Criterion("penalised_bic", "cost + K log d", _penalised_bic, CLUSTERING, suits=is_kmeans)
+BIC = Criterion("bic", "BIC", _bic, CLUSTERING, suits=is_kmeans, evidence=KASS_RAFTERY, opine=penalties.opine_bic)
+SILHOUETTE = Criterion(
+    "silhouette",
+    "silhouette",
+    _silhouette,
+    CLUSTERING,
+    sign=1,
+    suits=has_metric,
+    also={"silhouette_even": _even_silhouette},
+    opine=silhouette.opine,
+)
+GAP = Criterion(
+    "gap", "gap statistic", _gap, CLUSTERING, sign=1, suits=is_kmeans, also={"gap_error": _gap_error}, opine=gap.opine
+)
+STABILITY = Criterion(
+    "stability",
+    "stability",
+    _stability,
+    CLUSTERING,
+    sign=1,
+    suits=_predicts,
+    also={"cluster_stability": _cluster_stability},
+    opine=stability.opine,
+)
+VOTES = Criterion("votes", "votes", _unknown, CLUSTERING, sign=1)
+
+CLUSTERINGS: dict[str, Criterion] = {
+    criterion.name: criterion
+    for criterion in (VOTES, INERTIA, ELBOW, AIC_PENALTY, BIC_PENALTY, BIC, SILHOUETTE, GAP, STABILITY)
+}
+
+
+def opinion_of(rule: Criterion, line: Line) -> Opinion | None:
+    """What a criterion has to say about a line of the table; None for the votes themselves."""
+    if rule is VOTES:
+        return None
+    return (rule.opine or partial(penalties.opine_penalty, rule))(line)

@@ -1,0 +1,1 @@
+"""Tables in files, read in blocks: CSV, Parquet, Feather, npy."""

@@ -1,0 +1,188 @@
+"""Parquet and Arrow files (Feather is one), read through pyarrow a few megabytes at a time.
+
+Memory is what matters here: pages of a Parquet row group are read as they are needed (`buffer_size`, no
+`pre_buffer`), never the group as a whole, and one thread decodes, since the read-ahead is a thread already.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.ipc
+import pyarrow.parquet
+
+from unveil.core.protocols import Array
+from unveil.sources.cut import Chunk
+from unveil.sources.errors import DataError, blame
+from unveil.sources.files.formats import Column, Header, Request
+
+BUFFERS = 1 << 22  # bytes of a Parquet file held at a time, shared out among the columns
+SMALLEST_BUFFER, LARGEST_BUFFER = 1 << 12, 1 << 20
+LARGE_BATCH = 1 << 26  # bytes; a record batch above this is mapped, so that the system may drop it again
+
+_WORDS = (
+    ("number", (pa.types.is_floating, pa.types.is_decimal)),
+    ("integer", (pa.types.is_integer,)),
+    ("yes/no", (pa.types.is_boolean,)),
+    ("text", (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)),
+    ("category", (pa.types.is_dictionary,)),
+    ("date", (pa.types.is_temporal,)),
+    ("empty", (pa.types.is_null,)),
+)
+
+
+def column_of(name: str, kind: Any) -> Column:
+    """A column in plain words, from its Arrow type."""
+    word = next((word for word, tests in _WORDS if any(test(kind) for test in tests)), "other")
+    return Column(name, word, bool(pa.types.is_float32(kind)))
+
+
+def _columns(path: Path, schema: Any) -> tuple[Column, ...]:
+    """The columns of a file, whose names must differ."""
+    repeated = next((name for name, count in Counter(schema.names).items() if count > 1), None)
+    if repeated is not None:
+        raise DataError(f"{path}: more than one column is called {repeated!r}")
+    return tuple(column_of(name, kind) for name, kind in zip(schema.names, schema.types, strict=True))
+
+
+def numbers(cells: Any, dtype: np.dtype[Any]) -> Array:
+    """An Arrow array as floats; what is missing is NaN."""
+    kind = pa.from_numpy_dtype(dtype)
+    if cells.type != kind:
+        cells = cells.cast(kind, safe=False)  # unsafe: whole numbers above 2**53 are rounded, as everywhere in NumPy
+    return np.asarray(cells.to_numpy(zero_copy_only=False))
+
+
+def chunk_of(batch: Any, start: int, request: Request) -> Chunk:
+    """A record batch as a C-ordered table."""
+    place = {name: j for j, name in enumerate(batch.schema.names)}
+    rows = np.empty((batch.num_rows, len(request.names)), dtype=request.dtype)
+    for j, name in enumerate(request.names):
+        rows[:, j] = numbers(batch.column(place[name]), request.dtype)
+    if request.weight is None:
+        return Chunk(start, rows)
+    return Chunk(start, rows, numbers(batch.column(place[request.weight]), np.dtype(np.float64)))
+
+
+def used(request: Request) -> list[str]:
+    """Names of the columns to be read, the weights last."""
+    return [*request.names, *([] if request.weight is None else [request.weight])]
+
+
+@dataclass(frozen=True)
+class Parquet:
+    """Parquet: row groups that nobody needs are skipped."""
+
+    named: bool = True
+
+    def header(self, path: Path) -> Header:
+        """From the footer alone."""
+        with self._open(path, 1) as file:
+            return Header(_columns(path, file.schema_arrow), int(file.metadata.num_rows))
+
+    def count(self, path: Path, header: Header) -> int:
+        """From the footer alone."""
+        with self._open(path, 1) as file:
+            return int(file.metadata.num_rows)
+
+    def chunks(self, path: Path, header: Header, request: Request) -> Iterator[Chunk]:
+        """Batches of the row groups that are needed."""
+        names = used(request)
+        with self._open(path, len(names)) as file:
+            for start, groups in _runs(file.metadata, request):
+                options = {"batch_size": request.size, "row_groups": groups, "columns": names, "use_threads": False}
+                for batch in file.iter_batches(**options):
+                    yield chunk_of(batch, start, request)
+                    start += batch.num_rows
+
+    @contextmanager
+    def _open(self, path: Path, n_columns: int) -> Iterator[Any]:
+        size = min(max(BUFFERS // n_columns, SMALLEST_BUFFER), LARGEST_BUFFER)
+        with blame(path, "Parquet"), path.open("rb"):  # opened here first: Python's own errors are the clearer ones
+            file = pyarrow.parquet.ParquetFile(str(path), buffer_size=size, pre_buffer=False)
+            try:
+                yield file
+            finally:
+                file.close()
+
+
+def _runs(metadata: Any, request: Request) -> Iterator[tuple[int, list[int]]]:
+    """Runs of neighbouring row groups that are needed: number of the first row, and the groups."""
+    counts = [int(metadata.row_group(group).num_rows) for group in range(metadata.num_row_groups)]
+    starts = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]).tolist()
+    for needed, run in groupby(range(len(counts)), key=lambda group: request.needs(starts[group], starts[group + 1])):
+        groups = list(run)
+        if needed:
+            yield starts[groups[0]], groups
+
+
+@dataclass(frozen=True)
+class Feather:
+    """Arrow's own format, as a file or as a stream."""
+
+    named: bool = True
+
+    def header(self, path: Path) -> Header:
+        """The schema, and the number of rows where the file has an index of its batches."""
+        with self._open(path) as reader:
+            header, indexed = Header(_columns(path, reader.schema), None), _has_index(reader)
+        return header._replace(n_rows=self.count(path, header)) if indexed else header
+
+    def count(self, path: Path, header: Header) -> int:
+        """From the heads of the batches, of which no more than one column is unpacked."""
+        with self._open(path, [0] if header.columns else None) as reader:
+            return sum(int(batch.num_rows) for batch in _batches(reader))
+
+    def chunks(self, path: Path, header: Header, request: Request) -> Iterator[Chunk]:
+        """Record batches in pieces."""
+        places = {column.name: j for j, column in enumerate(header.columns)}
+        with self._open(path, [places[name] for name in used(request)]) as reader:
+            start = 0
+            for batch in _batches(reader):
+                for offset in range(0, batch.num_rows, request.size):
+                    piece = batch.slice(offset, request.size)
+                    yield chunk_of(piece, start, request)
+                    start += piece.num_rows
+
+    @contextmanager
+    def _open(self, path: Path, fields: list[int] | None = None) -> Iterator[Any]:
+        options = pyarrow.ipc.IpcReadOptions(included_fields=fields, use_threads=False)
+        with blame(path, "Feather or Arrow"), path.open("rb") as plain:
+            if plain.read(6) != b"ARROW1":
+                with pa.OSFile(str(path)) as file, pyarrow.ipc.open_stream(file, options=options) as reader:
+                    yield reader
+                return
+            with _opener(path)(str(path)) as file, pyarrow.ipc.open_file(file, options=options) as reader:
+                yield reader
+
+
+def _opener(path: Path) -> Any:
+    """Plain reads, which are freed batch by batch; a map where batches are so large that one would fill the memory."""
+    with pa.memory_map(str(path)) as file, pyarrow.ipc.open_file(file) as reader:
+        large = path.stat().st_size > LARGE_BATCH * max(reader.num_record_batches, 1)
+    return pa.memory_map if large else pa.OSFile
+
+
+def _has_index(reader: Any) -> bool:
+    """Is this a file, whose batches can be addressed, rather than a stream?"""
+    return hasattr(reader, "num_record_batches")
+
+
+def _batches(reader: Any) -> Iterator[Any]:
+    """The record batches of a file or of a stream, one at a time."""
+    if _has_index(reader):
+        yield from (reader.get_batch(number) for number in range(reader.num_record_batches))
+    else:
+        yield from reader
+
+
+PARQUET = Parquet()
+FEATHER = Feather()

@@ -1,0 +1,95 @@
+"""What a file format owes a scan, and the formats there are, by the endings of file names.
+
+A format is a small object that says what columns a file has, how many rows, and hands the rows out in order, in
+pieces of its own choosing. Each lives in its own module, imported when the first such file is met.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from unveil.sources.cut import Chunk
+from unveil.sources.errors import DataError
+
+NUMERIC = frozenset({"number", "integer", "yes/no"})
+
+
+class Column(NamedTuple):
+    """A column of a file, in plain words."""
+
+    name: str
+    word: str  # number, integer, yes/no, text, category, date, empty (no cell seen yet) or other
+    single: bool = False  # kept as float32
+
+
+class Header(NamedTuple):
+    """What is known of a file before its rows are read."""
+
+    columns: tuple[Column, ...]
+    n_rows: int | None  # None where only reading tells
+
+
+class Request(NamedTuple):
+    """Which part of a file is to be read, and as what."""
+
+    names: tuple[str, ...]  # columns, in this order
+    weight: str | None  # column of row weights
+    dtype: np.dtype[Any]
+    size: int  # rows that are convenient to the reader; a hint
+    needs: Callable[[int, int], bool]  # is any row from start to before stop needed? Others may be left out
+
+
+class Format(Protocol):
+    """How one kind of file is read."""
+
+    named: bool  # do the files name their columns?
+
+    def header(self, path: Path) -> Header:
+        """Columns and, where the file says, number of rows."""
+
+    def count(self, path: Path, header: Header) -> int:
+        """Number of rows, by reading all if need be."""
+
+    def chunks(self, path: Path, header: Header, request: Request) -> Iterator[Chunk]:
+        """The rows in order, numbered within the file."""
+
+
+_HOMES = {
+    ".csv": "unveil.sources.files.csv:COMMAS",
+    ".csv.gz": "unveil.sources.files.csv:COMMAS",
+    ".tsv": "unveil.sources.files.csv:TABS",
+    ".tsv.gz": "unveil.sources.files.csv:TABS",
+    ".parquet": "unveil.sources.files.arrow:PARQUET",
+    ".pq": "unveil.sources.files.arrow:PARQUET",
+    ".feather": "unveil.sources.files.arrow:FEATHER",
+    ".arrow": "unveil.sources.files.arrow:FEATHER",
+    ".ipc": "unveil.sources.files.arrow:FEATHER",
+    ".npy": "unveil.sources.files.npy:NPY",
+}
+KNOWN = ", ".join(_HOMES)
+
+
+def _home(path: Path) -> str | None:
+    """Where the format of a file is defined; None for an ending that is not known."""
+    name = path.name.lower()
+    return next((home for ending, home in _HOMES.items() if name.endswith(ending)), None)
+
+
+def is_known(path: Path) -> bool:
+    """Does the file's name end like a format that is known?"""
+    return _home(path) is not None
+
+
+def format_of(path: Path) -> Format:
+    """The format of a file, by the ending of its name."""
+    home = _home(path)
+    if home is None:
+        raise DataError(f"{path}: not a known kind of file; its name must end in one of {KNOWN}")
+    module, _, name = home.partition(":")
+    found: Format = getattr(importlib.import_module(module), name)
+    return found

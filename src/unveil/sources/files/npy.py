@@ -1,0 +1,69 @@
+"""NumPy's own file of one array, mapped into memory one piece at a time.
+
+A map that stays open would count every page it ever touched as resident; mapping anew for each piece lets them go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from unveil.core.protocols import Array
+from unveil.sources.cut import Chunk
+from unveil.sources.errors import DataError, blame
+from unveil.sources.files.formats import Column, Header, Request
+
+_WORDS = {"f": "number", "i": "integer", "u": "integer", "b": "yes/no"}
+
+
+@dataclass(frozen=True)
+class Npy:
+    """A two-dimensional array of numbers. Its columns have no names of their own and are called x0, x1 and so on."""
+
+    named: bool = False
+
+    def header(self, path: Path) -> Header:
+        """From the head of the file alone."""
+        table = _mapped(path)
+        word = _WORDS[table.dtype.kind]
+        single = table.dtype.newbyteorder("=") == np.float32
+        columns = tuple(Column(f"x{j}", word, single) for j in range(table.shape[1]))
+        return Header(columns, int(table.shape[0]))
+
+    def count(self, path: Path, header: Header) -> int:
+        """From the head of the file alone."""
+        return int(_mapped(path).shape[0])
+
+    def chunks(self, path: Path, header: Header, request: Request) -> Iterator[Chunk]:
+        """Pieces that are needed, copied out of the map."""
+        places = [int(name.removeprefix("x")) for name in request.names]
+        whole = places == list(range(len(header.columns)))
+        for start in range(0, header.n_rows or 0, request.size):
+            stop = min(start + request.size, header.n_rows or 0)
+            if request.needs(start, stop):
+                piece = _mapped(path)[start:stop]
+                rows = np.array(piece if whole else piece[:, places], dtype=request.dtype, order="C")
+                yield Chunk(start, rows, _weights(piece, request.weight))
+
+
+def _mapped(path: Path) -> Array:
+    """The table in the file, checked for what it holds."""
+    with blame(path, "an .npy array"):
+        table: Any = np.load(path, mmap_mode="r")
+        if not isinstance(table, np.ndarray) or table.ndim != 2:
+            raise DataError(f"{path}: must hold an array of 2 dimensions, got {getattr(table, 'shape', 'an archive')}")
+        if table.dtype.kind not in _WORDS:
+            raise DataError(f"{path}: must hold numbers, got {table.dtype}")
+        return table
+
+
+def _weights(piece: Array, weight: str | None) -> Any:
+    """The column of weights, if there is one."""
+    return None if weight is None else np.array(piece[:, int(weight.removeprefix("x"))], dtype=np.float64)
+
+
+NPY = Npy()

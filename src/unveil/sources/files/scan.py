@@ -1,0 +1,201 @@
+"""Tables in files, read a partition at a time while a thread reads ahead, so that they may be larger than memory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator, Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+
+from unveil.core.partition import partition_rows
+from unveil.core.protocols import Block
+from unveil.sources.cut import Chunk, Wanted, chosen_partitions, cut
+from unveil.sources.errors import DataError as DataError
+from unveil.sources.files.ahead import read_ahead
+from unveil.sources.files.formats import Request
+from unveil.sources.files.paths import PathLike, find_files
+from unveil.sources.files.plan import File, Plan, make_plan
+from unveil.sources.weighted import checked_weights
+
+AHEAD = 2  # partitions that wait, finished, for whoever reads
+
+
+def scan(path: PathLike | Sequence[PathLike], columns: Sequence[str] | None = None, weight: str | None = None) -> Scan:
+    """A table in one or more files, to be given to any ``fit`` in place of an array. Nothing is loaded yet.
+
+    Parameters
+    ----------
+    path : path or list of paths
+        A file, a list of files, a pattern such as ``"part-*.parquet"``, or a folder with files of one format: CSV
+        (``.csv``, ``.tsv``, either with ``.gz``), Parquet, Feather or Arrow, and ``.npy``. Files follow each other as
+        listed, or by name.
+    columns : list of str, optional
+        Columns to read, in this order. By default all that hold numbers or yes/no; the others are listed in
+        ``skipped``. The columns of an ``.npy`` file are called ``x0``, ``x1`` and so on.
+    weight : str, optional
+        A column that says how often each row counts. It is then not one of the columns.
+
+    Returns
+    -------
+    Scan
+        A source. Cells are float64, or float32 where every column is; missing ones are NaN.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile, unveil
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> file = pathlib.Path(folder.name, "people.csv")
+    >>> _ = file.write_text("height,age,name\\n1.5,30,Ann\\n1.8,NA,Bob\\n")
+    >>> people = unveil.scan(file)
+    >>> people.n_rows, people.names, people.skipped
+    (2, ('height', 'age'), ('name',))
+    >>> folder.cleanup()
+    """
+    table = Scan(path, columns, weight)
+    _ = table.dtype  # look at the files now, so that what is wrong with them is said here
+    return table
+
+
+@final
+class Scan:
+    """A table in files; made by `unveil.scan`. Pickles as paths and options, so that a worker opens it itself."""
+
+    def __init__(
+        self, path: PathLike | Sequence[PathLike], columns: Sequence[str] | None = None, weight: str | None = None
+    ) -> None:
+        if isinstance(columns, str):
+            raise DataError(f"columns must be a list of names, got the string {columns!r}")
+        self._shown = _shown(path)
+        self._paths = find_files(path)
+        self._columns = None if columns is None else tuple(columns)
+        self._weight = weight
+        self._counts: dict[int, int] = {}  # rows of those files that have been counted
+
+    @cached_property
+    def _plan(self) -> Plan:
+        return make_plan(self._paths, self._columns, self._weight)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows. A CSV file does not say: the first time, it is read through to count them."""
+        return sum(self._count(number, file) for number, file in enumerate(self._plan.files))
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns that are read."""
+        return len(self._plan.names)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the cells, float32 or float64."""
+        return self._plan.dtype
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """Names of the columns that are read; None where the files have no names (``.npy``)."""
+        return self._plan.names if self._plan.files[0].format.named else None
+
+    @property
+    def skipped(self) -> tuple[str, ...]:
+        """Names of the columns that were left out because they hold no numbers."""
+        return self._plan.skipped
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files, in the order of their rows."""
+        return self._paths
+
+    def schema(self) -> list[tuple[str, str]]:
+        """Name and kind of every column in the files, read or not.
+
+        Kinds are ``number``, ``integer``, ``yes/no``, ``text``, ``category``, ``date``, ``empty`` and ``other``.
+        """
+        return [(column.name, column.word) for column in self._plan.columns]
+
+    def read(self, partitions: Sequence[int] | None = None) -> Iterator[Block]:
+        """Blocks in increasing order of partition; all of them by default. May be called again and again."""
+        chosen = None if partitions is None else chosen_partitions(partitions, self.n_rows, self.n_columns)
+        if chosen == []:
+            return
+        wanted = Wanted(chosen, partition_rows(self.n_columns))
+        yield from read_ahead(lambda: self._blocks(wanted), AHEAD)
+
+    def ship(self, run: int, length: int) -> tuple[Any, Scan]:
+        """How a worker of a cluster gets rows: it opens the files itself, at the same paths."""
+        return Scan.read, self
+
+    def _blocks(self, wanted: Wanted) -> Generator[Block, None, None]:
+        """What the thread that reads ahead runs."""
+        yield from cut(self._chunks(wanted), wanted)
+
+    def _chunks(self, wanted: Wanted) -> Iterator[Chunk]:
+        """Rows of all files, one after the other, numbered through; files that nobody needs are not opened."""
+        first = 0  # row of the table that is the file's first
+        for number, file in enumerate(self._plan.files):
+            count = self._known(number, file)
+            if count is None or wanted.any_row(first, first + count):
+                for chunk in self._file(number, file, first, wanted):
+                    yield chunk
+                    if wanted.ends_before(chunk.start + len(chunk.rows)):
+                        return
+            first += self._count(number, file)
+
+    def _file(self, number: int, file: File, first: int, wanted: Wanted) -> Iterator[Chunk]:
+        """Rows of one file, which the scan counts on the way where it does not know their number yet."""
+        known = self._known(number, file)
+        seen = 0
+
+        def needs(start: int, stop: int) -> bool:
+            return wanted.any_row(first + start, first + stop)
+
+        request = Request(self._plan.names, self._weight, self._plan.dtype, wanted.size, needs)
+        for chunk in file.format.chunks(file.path, file.header, request):
+            seen = chunk.start + len(chunk.rows)
+            if known is not None and seen > known:
+                break
+            if chunk.weights is not None:
+                _check_weights(chunk, file.path, self._weight)
+            yield chunk._replace(start=first + chunk.start)
+        if known is not None and seen != known and (seen > known or needs(seen, known)):
+            raise DataError(f"{file.path}: the file changed while it was in use: it had {known:,} rows")
+        if known is None:
+            self._counts[number] = seen
+
+    def _known(self, number: int, file: File) -> int | None:
+        """Rows of a file, if that is known without reading it."""
+        return self._counts.get(number, file.header.n_rows)
+
+    def _count(self, number: int, file: File) -> int:
+        """Rows of a file, counted if need be, once."""
+        known = self._known(number, file)
+        if known is None:
+            known = self._counts[number] = file.format.count(file.path, file.header)
+        return known
+
+    def __repr__(self) -> str:
+        counts = [self._known(number, file) for number, file in enumerate(self._plan.files)]
+        rows = "" if None in counts else f"{sum(filter(None, counts)):,} rows x "
+        columns = "1 column" if self.n_columns == 1 else f"{self.n_columns:,} columns"
+        return f"Scan({self._shown}, {rows}{columns})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_plan"}
+
+
+def _shown(path: PathLike | Sequence[PathLike]) -> str:
+    """The path as the user gave it, long lists cut short."""
+    if isinstance(path, (str, os.PathLike)):
+        return repr(os.fspath(path))
+    shown = [repr(os.fspath(entry)) for entry in path]
+    return f"[{', '.join(shown)}]" if len(shown) <= 3 else f"[{shown[0]}, ... {len(shown):,} files]"
+
+
+def _check_weights(chunk: Chunk, path: Path, weight: str | None) -> None:
+    """An error that names the file for a weight that cannot be one."""
+    try:
+        checked_weights(chunk.weights if chunk.weights is not None else (), len(chunk.rows), f"weight {weight!r}")
+    except ValueError as error:
+        raise DataError(f"{path}: {error} of those from row {chunk.start:,} on") from error

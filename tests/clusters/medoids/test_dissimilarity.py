@@ -1,0 +1,70 @@
+"""Metrics beside scikit-learn's, and the matrix of all pairs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.metrics import pairwise_distances
+
+from unveil.clusters.medoids.dissimilarity import BLOCK, checked, learned, matrix_tasks, metric_of
+
+
+def rows(n: int = 30, d: int = 4, seed: int = 0) -> Any:
+    return np.random.default_rng(seed).random((n, d))
+
+
+@pytest.mark.parametrize(
+    "name", ["euclidean", "l2", "manhattan", "l1", "cosine", "chebyshev", "canberra", "hamming", "correlation"]
+)
+@pytest.mark.parametrize("d", [4, 100])
+def test_named_metrics_are_scikit_learns(name: str, d: int) -> None:
+    x, y = rows(d=d), rows(7, d, seed=1)
+    np.testing.assert_allclose(metric_of(name, {})(x, y), pairwise_distances(x, y, metric=name), rtol=1e-10)
+
+
+def test_parameters_reach_the_metric() -> None:
+    x, y = rows(), rows(7, seed=1)
+    found = metric_of("minkowski", {"p": 3})(x, y)
+    np.testing.assert_allclose(found, pairwise_distances(x, y, metric="minkowski", p=3))
+
+
+@pytest.mark.parametrize("name", ["seuclidean", "mahalanobis"])
+def test_what_a_metric_learns_is_learned_once(name: str) -> None:
+    x = rows()
+    params = learned(name, None, lambda: x)
+    np.testing.assert_allclose(metric_of(name, params)(x[:5], x), pairwise_distances(x, metric=name)[:5], atol=1e-7)
+    assert learned(name, params, lambda: rows(seed=9)) == params
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "manhattan", "cosine", lambda a, b: float(np.abs(a - b).max())])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_matrix_is_symmetric_to_the_bit_in_any_order_of_the_work(metric: Any, dtype: Any) -> None:
+    x = rows(BLOCK + 40, 3).astype(dtype)
+    x = x if isinstance(metric, str) else x[:40]
+    out = np.full((len(x), len(x)), np.nan, dtype)
+    for task in reversed(list(matrix_tasks(metric_of(metric, {}), x, out))):
+        task()
+    np.testing.assert_array_equal(out, out.T)
+    np.testing.assert_allclose(out, pairwise_distances(x.astype(np.float64), metric=metric), atol=1e-5)
+
+
+def test_yes_no_metrics_take_numbers_as_yes_or_no() -> None:
+    x = np.round(rows(9, 6))
+    np.testing.assert_allclose(metric_of("jaccard", {})(x, x[:3]), pairwise_distances(x > 0, x[:3] > 0, "jaccard"))
+
+
+def test_distances_between_close_rows_far_from_the_origin_keep_their_digits() -> None:
+    x = 1e6 + 1e-3 * np.round(rows(20, 80), 3)
+    found = metric_of("euclidean", {})(x, x)
+    np.testing.assert_allclose(found, pairwise_distances(x - 1e6, metric="euclidean"), rtol=1e-6, atol=1e-7)
+    assert np.all(np.diag(found) == 0)
+
+
+def test_rounding_below_zero_is_zero_and_more_is_refused() -> None:
+    assert checked(np.array([[-1e-16, 1.0]]), "metric").tolist() == [[0.0, 1.0]]
+    with pytest.raises(ValueError, match=r"metric must have dissimilarities that are not negative, got -0\.5"):
+        checked(np.array([[-0.5, 1.0]]), "metric")
+    with pytest.raises(ValueError, match="finite dissimilarities, got nan"):
+        checked(np.array([[np.nan, 1.0]]), "metric")

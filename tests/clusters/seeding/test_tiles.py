@@ -1,0 +1,67 @@
+"""Tiles, spans and draws."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from unveil.clusters.seeding import tiles as ground
+from unveil.clusters.seeding.kernels import TILE
+from unveil.clusters.seeding.tiles import Large, Small, sample, scale_of, survey
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_small_and_large_tables_are_swept_alike(dtype, monkeypatch):
+    generator = np.random.default_rng(0)
+    rows, weights = generator.normal(size=(700, 3)) * 1e5, generator.integers(0, 3, size=700) * 1.0
+    small = survey(rows, weights, 2, dtype, map)
+    monkeypatch.setattr(ground, "SMALL", 0)
+    large = survey(rows, weights, 2, dtype, map)
+    assert isinstance(small, Small)
+    assert isinstance(large, Large)
+    results = []
+    for one in (small, large):
+        nearest, costs = np.full((3, 2, TILE), np.inf), np.empty((3, 2))
+        one.sweep(np.array([1, 600]), 0, nearest, costs)
+        results.append((nearest.transpose(1, 0, 2).reshape(2, -1)[:, :700], costs))
+    np.testing.assert_array_equal(small.weights, large.weights)
+    for here, there in zip(*results, strict=True):
+        np.testing.assert_allclose(here, there, rtol=1e-4)
+
+
+def test_draws_are_in_proportion_to_the_odds():
+    generator = np.random.default_rng(1)
+    odds = generator.integers(0, 4, size=(3, TILE)) * 1.0
+    odds[1] = 0.0
+    draws = sample(odds.sum(axis=1), odds.__getitem__, 60_000, generator)
+    counts, expected = np.bincount(draws, minlength=odds.size), 60_000 * odds.reshape(-1) / odds.sum()
+    assert np.all(counts[expected == 0] == 0)
+    some = expected > 0
+    statistic = float(np.sum((counts[some] - expected[some]) ** 2 / expected[some]))
+    assert abs(statistic - some.sum()) < 4 * np.sqrt(2 * some.sum())
+
+
+class Ends:
+    """Random numbers at the ends of their range."""
+
+    def random(self, size):
+        return np.array([0.0, np.nextafter(1.0, 0.0)] * (size // 2))
+
+
+def test_rows_without_odds_are_never_drawn():
+    odds = np.zeros((3, TILE))
+    odds[1, 5], odds[1, 9] = 1e-300, 0.1
+    assert sample(odds.sum(axis=1), odds.__getitem__, 2, Ends()).tolist() == [TILE + 5, TILE + 9]
+    assert len(sample(np.zeros(3), odds.__getitem__, 4, Ends())) == 0
+
+
+@pytest.mark.parametrize("largest", [5e-324, 1e-300, 0.3, 1.0, 1e200, 1.7e308])
+def test_scaled_rows_are_below_one(largest):
+    rows = np.array([[0.0, -largest], [largest / 2, 0.0]])
+    scaled = np.abs(rows * scale_of(rows, map))
+    assert scaled.max() < 1
+    assert scaled.max() >= 0.5 or largest == 5e-324
+
+
+def test_rows_of_zeros_are_left_as_they_are():
+    assert scale_of(np.zeros((4, 2)), map) == 1.0

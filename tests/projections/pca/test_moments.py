@@ -1,0 +1,88 @@
+"""Moments: the laws of statistics, and numpy's covariance."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from scipy import sparse
+
+from unveil.core.protocols import Block
+from unveil.core.statistics import tree_sum
+from unveil.numerics.sparse_rows import Compressed
+from unveil.projections.pca.moments import MomentsStep, merged, moments
+
+ROWS = np.random.default_rng(0).normal(3.0, 2.0, (5000, 4)) @ np.random.default_rng(1).normal(size=(4, 4))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_mean_and_scatter_are_numpys(weighted: bool, dtype: Any) -> None:
+    rows = ROWS.astype(dtype)
+    weights = np.random.default_rng(2).integers(0, 3, 5000).astype(np.float64) if weighted else None
+    shift = rows[0].astype(np.float64)
+    statistics, memo = MomentsStep(shift)(Block(0, 0, rows, weights), None)
+    found = moments(statistics, shift)
+    exact = rows.astype(np.float64)
+    np.testing.assert_allclose(found.mean, np.average(exact, axis=0, weights=weights), rtol=1e-11)
+    covariance = np.cov(exact.T, bias=True, aweights=weights)
+    np.testing.assert_allclose(found.scatter / found.weight, covariance, rtol=1e-10, atol=1e-10)
+    assert found.weight == (5000 if weights is None else weights.sum())
+    assert memo is None
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.lists(st.integers(1, 4999), min_size=1, max_size=5, unique=True))
+def test_parts_add_up(cuts: list[int]) -> None:
+    step = MomentsStep(np.zeros(4))
+    pieces = np.split(ROWS, sorted(cuts))
+    total = tree_sum(step(Block(i, 0, piece), None)[0] for i, piece in enumerate(pieces))
+    whole, _ = step(Block(0, 0, ROWS), None)
+    for name in whole:
+        np.testing.assert_allclose(total[name], whole[name], rtol=1e-11, atol=1e-8)
+
+
+def test_weights_equal_repetition() -> None:
+    times = np.random.default_rng(3).integers(0, 3, 5000)
+    step = MomentsStep(ROWS[0])
+    weighted, _ = step(Block(0, 0, ROWS, times.astype(np.float64)), None)
+    repeated, _ = step(Block(0, 0, np.repeat(ROWS, times, axis=0)), None)
+    for name in weighted:
+        np.testing.assert_allclose(weighted[name], repeated[name], rtol=1e-11, atol=1e-8)
+
+
+def test_a_shift_near_the_mean_saves_the_digits() -> None:
+    far = ROWS + 1e8
+    step = MomentsStep(far[0])
+    found = moments(step(Block(0, 0, far), None)[0], far[0])
+    np.testing.assert_allclose(found.scatter / 5000, np.cov(ROWS.T, bias=True), rtol=1e-6)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.lists(st.integers(1, 4999), min_size=1, max_size=4, unique=True), st.sampled_from([0.0, 1e8]))
+def test_moments_merge_wherever_the_parts_lie(cuts: list[int], drift: float) -> None:
+    rows = np.round(ROWS, 4)
+    rows[2500:] += drift
+    parts = [
+        moments(MomentsStep(part[0])(Block(0, 0, part), None)[0], part[0]) for part in np.split(rows, sorted(cuts))
+    ]
+    total = parts[0]
+    for part in parts[1:]:
+        total = merged(total, part)
+    assert total.weight == 5000
+    np.testing.assert_allclose(total.mean, rows.mean(axis=0), rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(total.scatter / 5000, np.cov(rows.T, bias=True), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_compressed_rows_have_the_moments_of_dense_ones(weighted: bool) -> None:
+    matrix = sparse.random(700, 12, 0.2, format="csr", random_state=0)
+    weights = np.random.default_rng(0).uniform(size=700) if weighted else None
+    step = MomentsStep(np.where(np.arange(12) == 5, 0.3, 0.0))
+    found, _ = step(Block(0, 0, Compressed.of(matrix), weights), None)
+    dense, _ = step(Block(0, 0, matrix.toarray(), weights), None)
+    for name in dense:
+        np.testing.assert_allclose(found[name], dense[name], rtol=1e-11, atol=1e-12, err_msg=name)
