@@ -13,6 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from unveil.chains.description import Tables
 from unveil.chains.estimator import HMMEstimator
 from unveil.chains.model.constraints import table_of, tied_entries
+from unveil.core.arrays import Floats
 from unveil.core.protocols import Source
 from unveil.estimation.columns import Column
 from unveil.estimation.input import as_source
@@ -22,8 +23,6 @@ from unveil.families.categorical import FLOOR, Categorical, CategoricalParams
 from unveil.families.held.family import hold
 from unveil.families.priors import Dirichlet
 from unveil.sources.encoded import encoded
-
-Floats = NDArray[np.float64]
 
 
 class CategoricalHMM(Tabular, HMMEstimator):

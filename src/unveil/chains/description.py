@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unveil.chains.model.constraints import (
     CHAIN,
@@ -23,9 +22,9 @@ from unveil.chains.model.constraints import (
     transition_rule,
 )
 from unveil.chains.model.model import HiddenMarkov, MarkovParams
+from unveil.core.arrays import Floats
 from unveil.families.base import Family
 
-Floats = NDArray[np.float64]
 Tables = Mapping[str, Any]
 
 

@@ -17,7 +17,6 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
@@ -47,6 +46,7 @@ from unveil.chains.starts import (
     starts,
     supported,
 )
+from unveil.core.arrays import Floats
 from unveil.core.loop import BoundChange, ExpectationStep, Parts, best_of, check_allowed, fit
 from unveil.core.protocols import Schedule, Source
 from unveil.core.result import Fit, State
@@ -63,7 +63,6 @@ from unveil.numerics.blas import single_threaded_blas
 from unveil.schedules import Batch
 from unveil.sources.sequences import Sequences
 
-Floats = NDArray[np.float64]
 COOLER = {"annealed": Annealed(0.85)}  # what a word means for chains: neighbours count too, so states melt sooner
 ZEROS = "see transitions, startprob_init, transmat_init and what is given of the emissions"
 

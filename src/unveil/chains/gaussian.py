@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_array
 from unveil.chains.description import Tables
 from unveil.chains.estimator import HMMEstimator
 from unveil.chains.model.constraints import probabilities
+from unveil.core.arrays import Floats
 from unveil.core.protocols import Source
 from unveil.estimation.gaussian_prior import held_by, prior_of
 from unveil.estimation.registry import STRUCTURES, lookup
@@ -24,8 +25,6 @@ from unveil.families.gaussian import Gaussian, GaussianParams
 from unveil.families.held.covariances import POOLED
 from unveil.families.held.family import hold
 from unveil.families.priors import NormalInverseWishart
-
-Floats = NDArray[np.float64]
 
 
 class GaussianHMM(HMMEstimator):

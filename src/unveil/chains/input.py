@@ -12,18 +12,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from unveil.core.arrays import Indices
 from unveil.core.protocols import Source
 from unveil.sources.sequences import Sequences
 from unveil.sources.weighted import with_weights
-
-Lengths = NDArray[np.intp]
 
 
 class Handed(NamedTuple):
     """A table of all steps, and the lengths of the sequences where the user's list says them."""
 
     table: Any
-    lengths: Lengths | None
+    lengths: Indices | None
 
 
 def handed(X: Any) -> Handed:
@@ -133,7 +132,7 @@ def _sum(given: NDArray[Any]) -> Any:
     return given.sum() if given.dtype.kind in "iufb" else "of words"
 
 
-def as_sequences(source: Source, found: Lengths | None, lengths: Any, sequence_weight: Any) -> Sequences:
+def as_sequences(source: Source, found: Indices | None, lengths: Any, sequence_weight: Any) -> Sequences:
     """`source` as sequences: of the lengths `found` in a list, of `lengths`, or as a single one."""
     if found is not None and lengths is not None and not np.array_equal(found, np.asarray(lengths)):
         raise ValueError("lengths must be left out where X is a list of sequences, which have lengths of their own")

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from unveil.chains.description import Tables
 from unveil.chains.estimator import HMMEstimator
+from unveil.core.arrays import Floats
 from unveil.estimation.column_families import MIXED, Mixed
 from unveil.estimation.gaussian_prior import held_by
 from unveil.families.base import Family
 from unveil.families.product import Product
-
-Floats = NDArray[np.float64]
 
 
 class MixedHMM(Mixed, HMMEstimator):

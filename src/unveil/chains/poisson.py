@@ -6,11 +6,11 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_array
 
 from unveil.chains.description import Tables
 from unveil.chains.estimator import HMMEstimator
+from unveil.core.arrays import Floats
 from unveil.core.protocols import Source
 from unveil.estimation.input import as_source
 from unveil.estimation.tabular import SUPPORTS
@@ -20,7 +20,6 @@ from unveil.families.poisson import Poisson, PoissonParams
 from unveil.families.priors import Gamma
 from unveil.sources.encoded import Within, encoded
 
-Floats = NDArray[np.float64]
 LEAST = 1e-300
 
 

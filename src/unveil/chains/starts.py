@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 
 from unveil.chains.model.model import HiddenMarkov, MarkovParams
+from unveil.core.arrays import Floats, Indices
 from unveil.core.loop import BoundChange, Parts, fit, stream
 from unveil.core.protocols import Block, Engine, Memo
 from unveil.core.result import Fit, Status
@@ -40,8 +41,6 @@ from unveil.schedules import Batch
 from unveil.sources.array import ArraySource
 from unveil.sources.sequences import Sequences
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.intp]
 WINDOW = 1024  # steps of a piece of a sequence too long to be tried as a whole
 MOST_STEPS, WORK = 8192, 1 << 22  # of the sample; and steps times pairs of states
 FEW_PASSES, MORE_PASSES = 8, 40  # of a short run, and of one that goes on
@@ -118,7 +117,7 @@ class Renamed(Start):
     """Another start with its states in another order."""
 
     start: Start
-    order: Integers
+    order: Indices
 
     def responsibilities(self, block: Block, points: Floats, n_components: int) -> Floats:
         """Rows in this order."""
@@ -142,7 +141,7 @@ class FirstStep:
         return self.model.gather(block._replace(rows=rows), np.ascontiguousarray(given.T)), None
 
 
-def _lengths(block: Block) -> Integers:
+def _lengths(block: Block) -> Indices:
     return np.array([len(block.rows)]) if block.lengths is None else block.lengths
 
 
@@ -169,7 +168,7 @@ def sampled(source: Sequences, seed: int, most: int, whole: bool) -> Sequences:
     return Sequences(table, lengths, shares)
 
 
-def _pieces(source: Sequences, seed: int, most: int, whole: bool) -> tuple[Integers, Integers, Integers]:
+def _pieces(source: Sequences, seed: int, most: int, whole: bool) -> tuple[Indices, Indices, Indices]:
     """First rows and lengths of what is taken, in order, and the numbers of the sequences that it comes from."""
     lengths, shares = source.lengths, source.sequence_weights
     owners = np.arange(len(lengths)) if shares is None else np.flatnonzero(shares)

@@ -14,8 +14,8 @@ import pyarrow.compute
 import pyarrow.csv
 import pyarrow.ipc
 import pyarrow.parquet
-from numpy.typing import NDArray
 
+from unveil.core.arrays import Array
 from unveil.sources.errors import DataError, blame
 from unveil.sources.files.arrow import Parquet, column_of
 from unveil.sources.files.csv import MISSING, Csv
@@ -24,7 +24,6 @@ from unveil.sources.files.paths import find_files
 from unveil.sources.files.scan import scan
 from unveil.sources.weighted import checked_weights
 
-Cells = NDArray[Any]
 TAKEN = NUMERIC | {"text", "category"}  # dates and the like have no family
 MANY = 50  # values beyond which a column of words that hardly repeats is a name or a key, not a category
 
@@ -33,8 +32,8 @@ MANY = 50  # values beyond which a column of words that hardly repeats is a name
 class Frame:
     """Columns by name, with what of polars' frames the estimators ask for."""
 
-    cells: dict[str, Cells]
-    weights: Cells | None = None
+    cells: dict[str, Array]
+    weights: Array | None = None
     skipped: tuple[str, ...] = ()
     files: tuple[Path, ...] = ()
 
@@ -63,7 +62,7 @@ class Frame:
         """Number of columns."""
         return self.shape[1]
 
-    def to_series(self, number: int) -> Cells:
+    def to_series(self, number: int) -> Array:
         """The cells of a column."""
         return self.cells[self.columns[number]]
 
@@ -149,7 +148,7 @@ def _is_usual(column: Any) -> bool:
     return bool(distinct <= max(MANY, len(column) // 2))
 
 
-def _cells(path: Path, name: str, column: Any) -> Cells:
+def _cells(path: Path, name: str, column: Any) -> Array:
     """A column as an array; objects, with None for a missing cell, where no number can stand for it."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
@@ -164,7 +163,7 @@ def _cells(path: Path, name: str, column: Any) -> Cells:
     return cells
 
 
-def _weights(path: Path, table: Any, weight: str | None) -> Cells | None:
+def _weights(path: Path, table: Any, weight: str | None) -> Array | None:
     if weight is None:
         return None
     if column_of(weight, table[weight].type).word not in NUMERIC:

@@ -18,11 +18,11 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from unveil.core.arrays import Array
 from unveil.core.statistics import Statistics
 
 Params = Any  # a frozen dataclass that belongs to its model
 Memo = Any  # what a block remembers for itself between passes; only its model and expectation look inside
-Array = NDArray[Any]
 
 
 class Block(NamedTuple):

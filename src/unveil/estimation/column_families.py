@@ -11,10 +11,10 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from unveil.core.arrays import Floats
 from unveil.estimation.base import Iterative
 from unveil.estimation.columns import column_number
 from unveil.estimation.persistence import Savable
@@ -25,7 +25,6 @@ from unveil.families.gaussian import Gaussian
 from unveil.families.product import Product, ProductParams
 from unveil.storage.parts import Parts
 
-Floats = NDArray[np.float64]
 OWN = "own"  # what a column of a family of the user's own is taken for
 MIXED: dict[str, list[Any]] = {  # constraints of the arguments that such estimators share
     "families": [StrOptions({"auto"}), dict, list, tuple, Family],

@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_array
 
-Cells = NDArray[Any]
+from unveil.core.arrays import Array
 
 
 class Column(NamedTuple):
     """The cells of a column, and what its type says they are: "yes/no", "category", "count" or "number"."""
 
-    cells: Cells
+    cells: Array
     kind: str
 
 
@@ -29,9 +29,9 @@ class Column(NamedTuple):
 class Codes:
     """The values of a column of categories, sorted; codes are their places."""
 
-    values: Cells
+    values: Array
 
-    def encode(self, cells: Cells, name: Any, unknown: str) -> NDArray[np.float64]:
+    def encode(self, cells: Array, name: Any, unknown: str) -> NDArray[np.float64]:
         """Codes of a column; `unknown` says what becomes of values that are not listed."""
         known = {value: code for code, value in enumerate(self.values.tolist())}
         pairs = zip(cells.tolist(), missing_cells(cells), strict=True)
@@ -44,7 +44,7 @@ class Codes:
         codes[strange] = np.nan
         return codes
 
-    def decode(self, codes: NDArray[np.float64]) -> Cells:
+    def decode(self, codes: NDArray[np.float64]) -> Array:
         """Values of codes, the nearest where these are expectations; None where missing."""
         out = np.empty(len(codes), dtype=object)
         out[:] = None
@@ -53,7 +53,7 @@ class Codes:
         return out
 
 
-def codes_of(cells: Cells, name: Any) -> Codes:
+def codes_of(cells: Array, name: Any) -> Codes:
     """The values of a column."""
     try:
         distinct = set(cells[~missing_cells(cells)].tolist())
@@ -68,7 +68,7 @@ def codes_of(cells: Cells, name: Any) -> Codes:
     return Codes(values)
 
 
-def numbers_of(cells: Cells) -> NDArray[np.float64]:
+def numbers_of(cells: Array) -> NDArray[np.float64]:
     """Cells as numbers, NaN where missing. TypeError or ValueError for what is no number."""
     if cells.dtype.kind in "biuf":
         return cells.astype(np.float64)
@@ -76,7 +76,7 @@ def numbers_of(cells: Cells) -> NDArray[np.float64]:
     return np.array([np.nan if gone else float(cell) for cell, gone in pairs], dtype=np.float64)
 
 
-def missing_cells(cells: Cells) -> NDArray[np.bool_]:
+def missing_cells(cells: Array) -> NDArray[np.bool_]:
     """Cells that hold nothing: None, NaN, or a value that is not equal to itself in any other way."""
     if cells.dtype.kind in "fc":
         return np.isnan(cells)
@@ -136,7 +136,7 @@ def _letter(dtype: Any) -> str:
     return "b" if str(dtype) == "Boolean" else next(found, "O")
 
 
-def _kind_by_content(cells: Cells) -> str:
+def _kind_by_content(cells: Array) -> str:
     """What the cells of an array of objects are, or those of any array of one type."""
     if cells.dtype.kind in _KINDS:
         return _KINDS[cells.dtype.kind](cells)
@@ -147,7 +147,7 @@ def _kind_by_content(cells: Cells) -> str:
     return "category"
 
 
-def _whole_numbers(cells: Cells) -> str:
+def _whole_numbers(cells: Array) -> str:
     present = cells[~missing_cells(cells)]
     return "count" if len(present) == 0 or present.min() >= 0 else "number"
 

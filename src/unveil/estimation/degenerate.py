@@ -18,11 +18,10 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from unveil.core.arrays import Floats
 from unveil.estimation.registry import STRUCTURES, lookup
 
-Floats = NDArray[np.float64]
 REGULARISED = 2.0  # times the regulariser: half or more of such a variance is not the data's
 LOST = 2e-13  # of the variance of its column: what is left of a matrix of no full rank after rounding and its floor
 NARROW = 0.01  # of the variance of its column: a component within one step of a column that has many

@@ -8,15 +8,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_array
 
+from unveil.core.arrays import Floats
 from unveil.core.protocols import Block, Source
 from unveil.estimation.input import frame_of
 from unveil.families.base import Family
 from unveil.families.priors import NormalInverseWishart
 
-Floats = NDArray[np.float64]
 NARROW = 1e3  # reg_covar is added after the M step, which it disturbs where a variance is not large against it
 SHRINKAGE = 0.01  # rows that the prior's mean counts for
 

@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import _check_feature_names, check_array
 
-from unveil.core.protocols import Array, Source
+from unveil.core.arrays import Array, Floats
+from unveil.core.protocols import Source
 from unveil.estimation.columns import Codes, Column, codes_of, columns_of, is_missing, numbers_of
 from unveil.estimation.input import as_source
 from unveil.sources.array import ArraySource
 from unveil.sources.encoded import Lookup, Reader, Within, encoded
 
-Floats = NDArray[np.float64]
 MANY = 1000  # different numbers in a column beyond which it is hardly one of categories
 
 

@@ -20,10 +20,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from unveil.core.arrays import Floats
 from unveil.families.kernels.em import Sums
 from unveil.families.kernels.pairs import score_pairs
-
-Floats = NDArray[np.float64]
 
 
 @dataclass

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.families.base import Family, Floats
+from unveil.core.arrays import Floats
+from unveil.families.base import Family
 from unveil.families.independent import Independent, Terms
 from unveil.families.kernels.bits import Codes, encode, expect_bits
 from unveil.families.kernels.em import LINEAR, Sums

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.families.base import Family, Floats, Tile
+from unveil.core.arrays import Floats
+from unveil.families.base import Family, Tile
 from unveil.families.independent import Independent, IndependentPlan, Terms
 from unveil.families.priors import Dirichlet
 from unveil.numerics.jit import kernel

@@ -18,7 +18,8 @@ from scipy.integrate import quad
 from scipy.special import logsumexp
 from scipy.stats import chi2
 
-from unveil.families.base import ExponentialFamily, Family, Floats, Tile
+from unveil.core.arrays import Floats
+from unveil.families.base import ExponentialFamily, Family, Tile
 
 ROUNDING = 1e-9
 DRAWS = 2000  # rows drawn from each component

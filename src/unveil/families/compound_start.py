@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.families.base import Family, Floats, Tile
+from unveil.core.arrays import Floats
+from unveil.families.base import Family, Tile
 from unveil.families.compound import CompoundParams
 
 STEPS = 10  # of Lloyd's

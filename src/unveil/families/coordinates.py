@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import digamma, expit, logit, polygamma
 
+from unveil.core.arrays import Floats
 from unveil.families.base import Family
 from unveil.families.bernoulli import Bernoulli, BernoulliParams
 from unveil.families.categorical import Categorical, CategoricalParams
@@ -36,7 +37,6 @@ from unveil.families.poisson import Poisson, PoissonParams
 from unveil.families.product import Product, ProductParams
 from unveil.families.student import LEAST_DOF, MOST_DOF, Student, StudentParams
 
-Floats = NDArray[np.float64]
 DEPTH = 28.0  # logarithm of how far below its column a rate or a probability may fall: about that of the M step
 LEAST = 1e-300  # stands for a probability of 0, which has no logarithm
 FLAT = 1e-2  # least information of a coordinate, in that of a good one: at the edge there is none

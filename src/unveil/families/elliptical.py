@@ -17,14 +17,13 @@ from functools import singledispatch
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from unveil.core.arrays import Floats
 from unveil.families.covariance.orbits import orbit_of
 from unveil.families.covariance.structure import Columns, Products, Spheres, Structure, Tied
 from unveil.families.covariance.symmetric import invert_positive, unpack
 from unveil.families.priors import NormalInverseWishart
 
-Floats = NDArray[np.float64]
 FLOOR = 1e-15  # least variance, as a share of the spread of the column
 FLAT = 1e-10  # the same, as a share of the component's own: Cholesky's factor still has some digits there
 LEAST = 1e-31  # of a column of equal numbers, where there is nothing to compare with: about that of the M step

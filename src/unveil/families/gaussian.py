@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.families.base import ExponentialFamily, Family, Floats, Tile
+from unveil.core.arrays import Floats
+from unveil.families.base import ExponentialFamily, Family, Tile
 from unveil.families.covariance.structure import Full, Structure
 from unveil.families.kernels.em import Sums
 from unveil.families.marginal import Observed, about, observe

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.families.base import Floats, Tile
+from unveil.core.arrays import Floats
+from unveil.families.base import Tile
 from unveil.families.kernels.missing import Centred, Components, Ordered, expect_filled
-
-LOG_TWO_PI = float(np.log(2 * np.pi))
+from unveil.numerics.constants import LOG_TWO_PI
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from unveil.families.base import Family, Floats
+from unveil.core.arrays import Floats
+from unveil.families.base import Family
 from unveil.families.independent import Independent, Terms
 from unveil.families.kernels.em import LINEAR, Sums
 from unveil.families.priors import Gamma

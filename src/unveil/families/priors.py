@@ -9,10 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import betaln, gammaln, multigammaln
 
-Floats = NDArray[np.float64]
+from unveil.core.arrays import Floats
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.families.base import Family, Floats, Tile
+from unveil.core.arrays import Floats
+from unveil.families.base import Family, Tile
 from unveil.families.missing_cells import holed
 from unveil.numerics.softmax import soft_assign
 

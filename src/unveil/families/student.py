@@ -24,7 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import digamma, gammaln, polygamma
 
-from unveil.families.base import Family, Floats, Tile
+from unveil.core.arrays import Floats
+from unveil.families.base import Family, Tile
 from unveil.families.covariance.structure import Full, Structure
 from unveil.families.gaussian import Gaussian, GaussianParams, GaussianPlan
 from unveil.families.marginal import observe

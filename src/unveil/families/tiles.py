@@ -9,14 +9,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from unveil.core.arrays import Floats
 from unveil.core.protocols import Block
 from unveil.families.base import Family, Tile
 from unveil.numerics.missing_patterns import Patterns
 from unveil.numerics.tiles import tile_rows
-
-Floats = NDArray[np.float64]
 
 
 def tiles_of(

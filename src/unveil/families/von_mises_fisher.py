@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, ive
 
-from unveil.families.base import ExponentialFamily, Floats
+from unveil.core.arrays import Floats
+from unveil.families.base import ExponentialFamily
 from unveil.families.kernels.em import LINEAR, Sums
 
 MOST_CONCENTRATED = 1e6  # an angle of a thousandth; past it, mean'x is 1 but for its last digits

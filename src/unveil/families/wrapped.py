@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.families.base import Family, Floats, Tile
+from unveil.core.arrays import Floats
+from unveil.families.base import Family, Tile
 
 NATURE = ("framed", "takes_missing", "neutral", "missing_compiled")  # attributes that say what a family is like
 

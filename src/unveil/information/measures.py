@@ -13,13 +13,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from unveil.core.arrays import Floats
 from unveil.information.quadrature import Density, density, divergence
 
 __all__ = ["Gaussian", "entropy", "free_energy", "kl_divergence", "log_likelihood"]
 
-Floats = NDArray[np.float64]
 SUM_TOLERANCE = 1e-6  # how far from 1 a row may sum: float32 softmaxes pass, mistakes do not
 KINDS = "an array of probabilities, a Gaussian, a density function or a distribution with logpdf and support"
 

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from unveil.core.arrays import Floats
+
 Function = Callable[[float], float]
 FAR = 1e12  # beyond it, or as near to 0, a nan is an overflow in a formula; the check of the mass covers for it
 NEGLIGIBLE = 1e-30  # mass of q below which it does not matter whether p is zero or only underflows

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils._param_validation import Interval
 
+from unveil.core.arrays import Floats
 from unveil.core.protocols import Source
 from unveil.families.base import Family
 from unveil.families.bernoulli import FLOOR, Bernoulli, BernoulliParams
@@ -17,8 +18,6 @@ from unveil.families.priors import Beta
 from unveil.mixtures.estimator import MixtureEstimator, narrowed
 from unveil.mixtures.model.model import MixtureParams
 from unveil.sources.binarized import Binarized
-
-Floats = NDArray[np.float64]
 
 
 class BernoulliMixture(MixtureEstimator):

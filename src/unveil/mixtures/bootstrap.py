@@ -16,10 +16,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from unveil.certificate import FitWarning
+from unveil.core.arrays import Floats
 from unveil.mixtures.matching import matched
-
-Floats = NDArray[np.float64]
-
 
 SHOWN = ("weights_", "means_", "covariances_", "probabilities_", "rates_", "scales_", "degrees_of_freedom_")
 

@@ -11,14 +11,13 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from unveil.core.arrays import Floats
 from unveil.estimation.tabular import Tabular
 from unveil.families.base import Family
 from unveil.families.categorical import FLOOR, Categorical, CategoricalParams
 from unveil.families.priors import Dirichlet
 from unveil.mixtures.estimator import MixtureEstimator, narrowed
 from unveil.mixtures.model.model import MixtureParams
-
-Floats = NDArray[np.float64]
 
 
 class CategoricalMixture(Tabular, MixtureEstimator):

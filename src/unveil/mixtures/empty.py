@@ -13,8 +13,6 @@ from unveil.core.protocols import Block
 from unveil.core.statistics import Statistics
 from unveil.mixtures.model.model import Mixture, MixtureParams
 
-Floats = NDArray[np.float64]
-
 
 @dataclass(frozen=True)
 class Keep:

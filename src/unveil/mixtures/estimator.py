@@ -18,6 +18,7 @@ from sklearn.utils import check_array
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from unveil.clusters.assignment.in_numpy import SMALL
+from unveil.core.arrays import Floats
 from unveil.core.loop import BoundChange, ExpectationStep, Parts, best_of, check_allowed, fit
 from unveil.core.protocols import Block, Engine, Schedule, Source
 from unveil.core.result import Fit
@@ -37,8 +38,6 @@ from unveil.mixtures.starts.starts import STARTS, Given, Sample, short_run_count
 from unveil.numerics.blas import single_threaded_blas
 from unveil.schedules import Batch
 from unveil.schedules.reseeding import Reseeding
-
-Floats = NDArray[np.float64]
 
 
 class MixtureEstimator(Savable, Iterative, Density, DensityMixin, BaseEstimator, ABC):

@@ -17,6 +17,7 @@ from scipy.special import logsumexp, softmax
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from unveil.core.arrays import Floats
 from unveil.core.protocols import Block, Source
 from unveil.estimation.base import engine_for
 from unveil.estimation.columns import column_number
@@ -26,8 +27,6 @@ from unveil.families.base import Family, Tile
 from unveil.mixtures.model.model import Mixture, MixtureParams, Plan
 from unveil.numerics.blas import single_threaded_blas
 from unveil.sources.array import ArraySource
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

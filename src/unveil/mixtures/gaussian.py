@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array
 
+from unveil.core.arrays import Floats
 from unveil.core.protocols import Source
 from unveil.estimation.gaussian_prior import held_by, prior_of
 from unveil.estimation.registry import STRUCTURES, lookup
@@ -20,8 +21,6 @@ from unveil.families.gaussian import Gaussian, GaussianParams
 from unveil.families.priors import NormalInverseWishart
 from unveil.mixtures.estimator import MixtureEstimator, narrowed
 from unveil.mixtures.model.model import MixtureParams
-
-Floats = NDArray[np.float64]
 
 
 class GaussianMixture(MixtureEstimator):

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 from scipy.special import softmax
 
+from unveil.core.arrays import Floats
 from unveil.core.protocols import Block
 
-Floats = NDArray[np.float64]
 DRAWS = 2000  # rows that stand for a mixture where there are no others to compare on
 
 

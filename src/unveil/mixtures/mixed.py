@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from unveil.core.arrays import Floats
 from unveil.estimation.column_families import MIXED, OWN, Mixed
 from unveil.estimation.gaussian_prior import held_by
 from unveil.families.base import Family
@@ -15,8 +16,6 @@ from unveil.families.gaussian import Gaussian
 from unveil.families.product import Product, ProductParams
 from unveil.mixtures.estimator import MixtureEstimator, narrowed
 from unveil.mixtures.model.model import MixtureParams
-
-Floats = NDArray[np.float64]
 
 
 class MixedMixture(Mixed, MixtureEstimator):

@@ -15,6 +15,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from unveil.core.arrays import Floats
 from unveil.core.protocols import Block
 from unveil.core.statistics import Statistics
 from unveil.estimation.stationarity import stationarity
@@ -22,7 +23,6 @@ from unveil.mixtures.model.model import DEAD, Mixture, MixtureParams
 
 logger = logging.getLogger("unveil")
 
-Floats = NDArray[np.float64]
 
 MOST_DRAWS, FEWEST_DRAWS = 1000, 50  # rows per component: a share of 1/4 to one or to six per cent
 WORK = 2e8  # multiplications that an overlap may cost, some tens of milliseconds

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from unveil.core.arrays import Floats
 from unveil.core.protocols import Source
 from unveil.estimation.input import as_source
 from unveil.estimation.tabular import SUPPORTS
@@ -19,7 +20,6 @@ from unveil.mixtures.estimator import MixtureEstimator, narrowed
 from unveil.mixtures.model.model import MixtureParams
 from unveil.sources.encoded import Within, encoded
 
-Floats = NDArray[np.float64]
 LEAST = 1e-300
 
 

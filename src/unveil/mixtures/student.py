@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from unveil.core.arrays import Floats
 from unveil.estimation.gaussian_prior import held_by
 from unveil.estimation.registry import STRUCTURES, lookup
 from unveil.families.base import Family
@@ -17,8 +18,6 @@ from unveil.families.covariance.structure import Structure
 from unveil.families.student import Student, StudentParams
 from unveil.mixtures.estimator import MixtureEstimator, narrowed
 from unveil.mixtures.model.model import MixtureParams
-
-Floats = NDArray[np.float64]
 
 
 class StudentMixture(MixtureEstimator):

@@ -6,15 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from unveil.core.arrays import Floats
 from unveil.plot.labels import axis_label, column_labels
 from unveil.plot.plane import Plane
 from unveil.plot.points import drawn
 from unveil.plot.scatter import add_points
 from unveil.plot.style import colour, finish, new_figure, square
-
-Floats = NDArray[np.float64]
 
 
 def principal_curve(

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from unveil.core.arrays import Floats
 from unveil.plot.components import component_covariance
 from unveil.plot.histogram import density
 from unveil.plot.labels import axis_label
@@ -15,8 +16,6 @@ from unveil.plot.plane import Plane, ellipse
 from unveil.plot.points import drawn, thinned
 from unveil.plot.scatter import add_points
 from unveil.plot.style import colour, faded, finish, marker, new_figure, square
-
-Floats = NDArray[np.float64]
 
 
 def mixture(

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from unveil.core.arrays import Floats
 from unveil.plot.components import component_covariance
 from unveil.plot.labels import label
 from unveil.plot.style import INK, RULE, colour, finish, new_figure
-
-Floats = NDArray[np.float64]
 
 
 def density(estimator: Any, X: ArrayLike, *, name: str | None = None, sample_weight: ArrayLike | None = None) -> Any:

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Floats = NDArray[np.float64]
+from unveil.core.arrays import Floats
+
 UNEVEN = 5.0  # columns whose spreads differ by more than this factor are put on one scale first
 
 

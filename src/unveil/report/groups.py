@@ -10,12 +10,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from unveil.core.arrays import Floats
 from unveil.core.protocols import Source
 from unveil.report.profile import Usable
 
-Floats = NDArray[np.float64]
 SURE = 0.9  # a row whose likeliest group has at least this probability is placed surely
 TOLD = 0.5  # differences below this many deviations are not told
 MOST = 3  # columns told of per group

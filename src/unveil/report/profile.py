@@ -10,14 +10,12 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from unveil.core.arrays import Floats
 from unveil.core.protocols import Source
 from unveil.report.table import Table
 from unveil.report.view import complete_rows
 from unveil.sources.errors import DataError
-
-Floats = NDArray[np.float64]
 
 
 class Column(NamedTuple):

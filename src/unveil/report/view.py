@@ -12,11 +12,10 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from unveil.core.arrays import Floats
 from unveil.core.partition import partition_rows
 from unveil.core.protocols import Block, Source
 from unveil.sources.cut import Chunk, Wanted, chosen_partitions, cut
-
-Floats = NDArray[np.float64]
 
 
 @final

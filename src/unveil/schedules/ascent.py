@@ -16,13 +16,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from unveil.core.arrays import Floats
 from unveil.core.protocols import Coordinates, Expectation, Model, Params, Schedule, Work
 from unveil.core.statistics import Statistics
 from unveil.schedules.gradient import Found, height_of, lacks_gradient, search
 
-Floats = NDArray[np.float64]
 CURVED = 1e-10  # least curvature along a step, as a share of what it could be, from which anything is learnt
 FAR = 0.3  # distance from a chart's origin, in roots of information per row, at which its units no longer suit
 ABSURD = 10.0  # fall of the energy per row, q held, beyond which no pass is spent on a trial

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from unveil.core.arrays import Floats
 from unveil.numerics.blas import single_threaded_blas
 from unveil.selection.criteria.dissimilarity import is_kmeans
 from unveil.selection.criteria.fitting import fitted
-from unveil.selection.criteria.rows import Floats
 from unveil.selection.criteria.small import Small, grown, next_centre, squares
 from unveil.selection.criteria.study import Study
 

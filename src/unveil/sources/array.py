@@ -9,8 +9,9 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from unveil.core.arrays import Array
 from unveil.core.partition import partition_count, partition_rows
-from unveil.core.protocols import Array, Block
+from unveil.core.protocols import Block
 from unveil.sources.cut import chosen_partitions
 from unveil.sources.weighted import checked_weights
 

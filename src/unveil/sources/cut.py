@@ -13,8 +13,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from unveil.core.arrays import Array
 from unveil.core.partition import partition_count
-from unveil.core.protocols import Array, Block
+from unveil.core.protocols import Block
 
 
 class Chunk(NamedTuple):

@@ -12,8 +12,9 @@ from typing import Any, final
 
 import numpy as np
 
+from unveil.core.arrays import Array
 from unveil.core.partition import partition_count, partition_rows
-from unveil.core.protocols import Array, Block
+from unveil.core.protocols import Block
 from unveil.sources.cut import chosen_partitions
 
 LOCAL = 32  # partitions computed at a time for a reader in this process

@@ -11,7 +11,8 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.core.protocols import Array, Block, Source
+from unveil.core.arrays import Array
+from unveil.core.protocols import Block, Source
 from unveil.sources.array import ArraySource
 from unveil.sources.mapped import Mapped
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from unveil.core.protocols import Array
+from unveil.core.arrays import Array
 from unveil.sources.array import ArraySource
 from unveil.sources.errors import DataError
 

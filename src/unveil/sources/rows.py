@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from unveil.core.arrays import Array
 from unveil.core.partition import partition_rows
-from unveil.core.protocols import Array, Source
+from unveil.core.protocols import Source
 
 
 def take(source: Source, rows: ArrayLike) -> Array:

@@ -11,9 +11,10 @@ from unveil.clusters.assignment.choice import BUDGET, FEW, FLAT, WORK, choose
 from unveil.clusters.assignment.in_numpy import SMALL, distances
 from unveil.clusters.assignment.kd_tree import Filtered
 from unveil.clusters.assignment.plan import NARROW
-from unveil.clusters.assignment.rules import Direct, Elkan, Hamerly, Plain, Pruned, readable
+from unveil.clusters.assignment.rules import Direct, Elkan, Hamerly, Plain, Pruned
 from unveil.clusters.kmeans.model import KMeans
 from unveil.core.protocols import Block
+from unveil.numerics.readable import readable
 
 shapes = st.tuples(st.integers(1, 10**10), st.integers(1, 5000), st.integers(1, 10**5))
 

@@ -8,7 +8,8 @@ import pytest
 from unveil.clusters.assignment.elkan import loosen_each
 from unveil.clusters.assignment.in_numpy import distances
 from unveil.clusters.assignment.plan import drift_of
-from unveil.clusters.assignment.rules import Elkan, readable
+from unveil.clusters.assignment.rules import Elkan
+from unveil.numerics.readable import readable
 
 SEEDS = [0, 1, 2]
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from unveil.clusters.assignment.in_numpy import distances
 from unveil.clusters.assignment.kd_tree import MOST, Filtered
-from unveil.clusters.assignment.rules import Elkan, Hamerly, Plain, Pruned, readable
+from unveil.clusters.assignment.rules import Elkan, Hamerly, Plain, Pruned
+from unveil.numerics.readable import readable
 
 
 @st.composite

@@ -12,7 +12,8 @@ from unveil.clusters.assignment.distances import to_all, to_own
 from unveil.clusters.assignment.in_numpy import distances
 from unveil.clusters.assignment.plan import make_filter
 from unveil.clusters.assignment.prune import loosen
-from unveil.clusters.assignment.rules import label, readable, revised
+from unveil.clusters.assignment.rules import label, revised
+from unveil.numerics.readable import readable
 
 
 def distances_to(rows, centres):

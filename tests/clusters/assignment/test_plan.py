@@ -7,7 +7,8 @@ import pytest
 
 from unveil.clusters.assignment.in_numpy import distances
 from unveil.clusters.assignment.plan import NARROW, bare_filter, comparable, drift_of, group_size, make_filter
-from unveil.clusters.assignment.rules import Elkan, Hamerly, Plain, Pruned, readable
+from unveil.clusters.assignment.rules import Elkan, Hamerly, Plain, Pruned
+from unveil.numerics.readable import readable
 from unveil.numerics.vectors import BLOCK
 
 SCALES = [1.0, 1e-100, 1e-140, 1e140]

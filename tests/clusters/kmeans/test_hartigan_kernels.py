@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unveil.clusters.assignment.rules import readable
 from unveil.clusters.kmeans.hartigan import sweep_small
 from unveil.clusters.kmeans.hartigan_kernels import Clusters, sweep_moves
+from unveil.numerics.readable import readable
 
 
 def clusters_of(rows, weights, labels, k) -> Clusters:

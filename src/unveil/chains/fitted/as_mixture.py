@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from unveil.chains.fitted.laws import is_whole
 from unveil.chains.model.model import HiddenMarkov
+from unveil.core.arrays import Floats
 from unveil.estimation.registry import ESTIMATORS, FAMILIES, lookup
 from unveil.families.base import Family
 from unveil.families.categorical import Categorical
@@ -22,7 +23,6 @@ from unveil.families.held.family import Held
 from unveil.families.product import Product, ProductParams
 from unveil.mixtures.model.model import MixtureParams
 
-Floats = NDArray[np.float64]
 OWN = "own"  # what a mixture takes the columns of a family of the user's own for
 STANDING = ("converged_", "n_iter_", "history_", "certificate_", "lower_bound_")  # what a mixture has of its fit
 

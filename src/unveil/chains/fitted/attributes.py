@@ -12,17 +12,16 @@ from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 
 from unveil.chains.fitted.as_mixture import told_apart
 from unveil.chains.fitted.belief import digest
 from unveil.chains.model.constraints import table_of
 from unveil.chains.model.model import HiddenMarkov, MarkovParams, MarkovPlan
+from unveil.core.arrays import Floats
 from unveil.families.gaussian import Gaussian
 from unveil.numerics.blas import single_threaded_blas
 
-Floats = NDArray[np.float64]
 ASYMMETRY = 1e-6  # of a covariance, as a share of its largest entry
 LARGE = 1 << 22  # bytes of attributes that are not kept a second time
 LEARNING = {"schedule", "expectation", "max_iter", "tol", "n_init", "init_params", "warm_start", "random_seed_"}

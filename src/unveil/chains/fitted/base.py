@@ -7,17 +7,15 @@ from collections.abc import Callable, Iterator
 from numbers import Integral
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from unveil.chains.fitted.attributes import Planned, planned
 from unveil.chains.model.model import HiddenMarkov, MarkovParams
+from unveil.core.arrays import Floats
 from unveil.estimation.base import engine_for
 from unveil.numerics.blas import single_threaded_blas
 from unveil.sources.sequences import Sequences
 
-Floats = NDArray[np.float64]
 ENOUGH = 1 << 14  # rows of a block
 
 

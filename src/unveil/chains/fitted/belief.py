@@ -9,9 +9,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from unveil.core.arrays import Floats
+
 ROUNDING = 1e-6  # by which probabilities that a user writes down may miss 1
 
 

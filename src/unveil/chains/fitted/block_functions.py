@@ -15,13 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.chains.model.model import HiddenMarkov, MarkovPlan
+from unveil.core.arrays import Floats, Integers
 from unveil.core.idle_threads import share
 from unveil.core.loop import stream
 from unveil.core.protocols import Block
 from unveil.estimation.input import finite_rows
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 TILE = 1 << 20  # cells of a table of pairs of states that are held at a time
 NONE = np.empty(0)
 

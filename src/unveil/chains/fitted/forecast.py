@@ -21,10 +21,10 @@ from sklearn.utils import check_array, check_random_state
 from unveil.chains.fitted.as_mixture import Description
 from unveil.chains.fitted.base import whole_number
 from unveil.chains.fitted.laws import covariances, distribution, is_lattice
+from unveil.core.arrays import Floats
 from unveil.core.protocols import Block
 from unveil.mixtures.model.model import Mixture, MixtureParams
 
-Floats = NDArray[np.float64]
 HALVINGS = 1100  # enough to get from any two numbers to neighbours: doublings of a width, then digits
 
 

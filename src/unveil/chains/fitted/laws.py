@@ -9,9 +9,9 @@ from functools import singledispatch
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr, pdtr, stdtr
 
+from unveil.core.arrays import Floats
 from unveil.families.base import Family
 from unveil.families.bernoulli import Bernoulli
 from unveil.families.categorical import Categorical
@@ -22,8 +22,6 @@ from unveil.families.held.family import Held
 from unveil.families.poisson import Poisson
 from unveil.families.product import Product
 from unveil.families.student import Student
-
-Floats = NDArray[np.float64]
 
 # -- covariances -------------------------------------------------------------------------------------------------------
 

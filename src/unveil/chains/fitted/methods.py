@@ -14,7 +14,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from unveil.chains.fitted.as_mixture import Description
@@ -23,9 +22,7 @@ from unveil.chains.fitted.block_functions import Completed, LogLikelihoods, Smoo
 from unveil.chains.fitted.online import Online
 from unveil.chains.fitted.paths import Paths
 from unveil.chains.fitted.stationary import durations, long_run
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
+from unveil.core.arrays import Floats, Integers
 
 
 class Chain(Online, Paths):

@@ -7,7 +7,6 @@ from copy import copy
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unveil.chains.fitted.as_mixture import Description
 from unveil.chains.fitted.base import ChainBase, whole_number
@@ -15,12 +14,12 @@ from unveil.chains.fitted.belief import Belief, belief_of
 from unveil.chains.fitted.block_functions import Filtered, Lagged, Smoothed, lengths_of
 from unveil.chains.fitted.forecast import Forecast
 from unveil.chains.model.model import MarkovPlan, log
+from unveil.core.arrays import Floats
 from unveil.core.protocols import Block
 from unveil.numerics.blas import single_threaded_blas
 from unveil.sources.array import ArraySource
 from unveil.sources.sequences import Sequences
 
-Floats = NDArray[np.float64]
 FARTHEST = 1 << 62  # steps: as good as all
 
 

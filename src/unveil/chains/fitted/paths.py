@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unveil.chains.fitted.base import ChainBase, whole_number
 from unveil.chains.fitted.block_functions import Best, Drawn, Entropies, Several, Smoothed
+from unveil.core.arrays import Floats, Integers
 from unveil.estimation.base import seed_of
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 DECODERS = ("viterbi", "map")
 
 

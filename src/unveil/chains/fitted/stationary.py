@@ -10,10 +10,9 @@ first state, which again is the average occupation in the long run.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
-Floats = NDArray[np.float64]
+from unveil.core.arrays import Floats
 
 
 def long_run(start: Floats, transition: Floats) -> Floats:

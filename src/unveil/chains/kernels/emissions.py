@@ -14,14 +14,14 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cython_blas  # noqa: F401  (compiled products call it; loaded here so that thread limits reach it)
 
+from unveil.core.arrays import Floats
 from unveil.families.kernels.em import LINEAR, NORM, PRODUCTS, SQUARES, Sums
 from unveil.numerics.jit import inlined, kernel
+from unveil.numerics.readable import readable
 from unveil.numerics.tiles import linear, with_norm, with_products, with_squares
 
-Floats = NDArray[np.float64]
 TILE_CELLS, SMALLEST = 3072, 64  # statistics of a tile that stay in a core's first-level cache; rows
 
 
@@ -39,13 +39,13 @@ def emitter_of(sums: Sums | None) -> Emitter | None:
 
 def score_rows(rows: Any, shift: Floats, natural: Floats, emitter: Emitter, out: Floats) -> None:
     """Write natural parameters times the statistics of `rows` less `shift` to `out` (rows, states)."""
-    emitter.score(_readable(rows), shift, natural, *_room(rows, natural), out)
+    emitter.score(readable(rows), shift, natural, *_room(rows, natural), out)
 
 
 def gather_rows(rows: Any, shift: Floats, natural: Floats, emitter: Emitter, posteriors: Floats) -> Floats:
     """Sums (states, statistics) of the statistics of `rows` less `shift`, weighted by `posteriors` (rows, states)."""
     moments = np.zeros(natural.shape)
-    emitter.gather(_readable(rows), shift, posteriors, *_room(rows, natural), np.empty(natural.shape[::-1]), moments)
+    emitter.gather(readable(rows), shift, posteriors, *_room(rows, natural), np.empty(natural.shape[::-1]), moments)
     return moments
 
 
@@ -54,13 +54,6 @@ def _room(rows: Any, natural: Floats) -> tuple[Floats, Floats]:
     fitting = max(TILE_CELLS // natural.shape[1], 1)
     size = min(max(1 << (fitting.bit_length() - 1), SMALLEST), len(rows))
     return np.empty(rows.shape[1] * size), np.empty(natural.shape[1] * size)
-
-
-def _readable(rows: Any) -> Any:
-    """The rows as one type for the compiler, whether or not they could be written to."""
-    view = np.ascontiguousarray(rows).view()
-    view.flags.writeable = False
-    return view
 
 
 @inlined

@@ -19,9 +19,9 @@ from unveil.chains.kernels.forward_backward import Chain, Matrices, Rows, flat
 from unveil.chains.kernels.in_logs import log_filter, log_lagged, steps_of
 from unveil.chains.kernels.smooth import NO_CODES, filter_one, room
 from unveil.chains.kernels.vector_steps import push
+from unveil.core.arrays import Floats
 from unveil.numerics.jit import kernel
 
-Floats = NDArray[np.float64]
 SMALL = 1e-12  # against HARMLESS
 
 

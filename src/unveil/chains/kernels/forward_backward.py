@@ -28,10 +28,10 @@ from numpy.typing import NDArray
 
 from unveil.chains.kernels.vector_states import padded
 from unveil.chains.kernels.vector_steps import LOST, add_outer, expose, pull, push
+from unveil.core.arrays import Floats
 from unveil.numerics.exp_log import bits_of, from_bits
 from unveil.numerics.jit import inlined, kernel
 
-Floats = NDArray[np.float64]
 SURE = 1e-50  # with transitions above this, nothing that is lost can matter
 TINY = 1e-90  # transitions below this count as lost, if they are above 0
 HARMLESS = 1e-25  # posterior probability of lost paths that no result shows

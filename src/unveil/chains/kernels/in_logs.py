@@ -15,12 +15,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from unveil.core.arrays import Floats
 from unveil.numerics.exp_log import exp_nonpositive, log_positive
 from unveil.numerics.jit import inlined, kernel
 
-Floats = NDArray[np.float64]
 CUTOFF = -707.0
 TRUSTED = 1e-250  # a larger sum has lost nothing: what became 0 is below 1e-307
 FAINT = 1e-30  # states with a smaller posterior have no transitions that a count would show

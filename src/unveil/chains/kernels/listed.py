@@ -10,16 +10,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unveil.chains.kernels.forward_backward import Chain, Matrices
 from unveil.chains.kernels.smooth import Counts, smooth_in_logs
 from unveil.chains.kernels.vector_states import FLOOR
 from unveil.chains.kernels.vector_steps import CEILING, LOST
+from unveil.core.arrays import Floats
 from unveil.numerics.exp_log import exp_nonpositive
 from unveil.numerics.jit import kernel
 
-Floats = NDArray[np.float64]
 CUTOFF = float(np.log(FLOOR))
 
 

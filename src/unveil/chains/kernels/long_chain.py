@@ -17,7 +17,6 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unveil.chains.kernels.filter import filter_states
 from unveil.chains.kernels.forward_backward import (
@@ -34,8 +33,8 @@ from unveil.chains.kernels.forward_backward import (
     loss,
 )
 from unveil.chains.kernels.smooth import NO_CODES, room, smooth_in_logs, with_missing
+from unveil.core.arrays import Floats
 
-Floats = NDArray[np.float64]
 CHUNK = 16384  # steps
 SPLIT = 4 * CHUNK  # steps from which cutting a chain pays
 PIECE = 512  # steps after which the sweeps from guess and truth are compared

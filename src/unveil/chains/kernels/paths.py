@@ -14,21 +14,19 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unveil.chains.kernels.forward_backward import Chain, Matrices, Rows, flat
 from unveil.chains.kernels.in_logs import Steps, log_filter, steps_of
 from unveil.chains.kernels.smooth import NO_CODES, filter_one, room
 from unveil.chains.kernels.vector_states import padded
 from unveil.chains.kernels.vector_steps import locate, relax
+from unveil.core.arrays import Floats, Integers
 from unveil.numerics.jit import kernel
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 EVERY = 256  # steps after which the maximum is taken off, so that long chains lose no digits
 
 
-def best_paths(scores: Floats, lengths: Any, log_start: Floats, log_transition: Floats, out: Ints) -> Floats:
+def best_paths(scores: Floats, lengths: Any, log_start: Floats, log_transition: Floats, out: Integers) -> Floats:
     """Write the likeliest path of every sequence into `out` (rows,), and return its joint log-probability.
 
     Of equals the one with the lowest states, last step first. Where no path is possible: states 0, minus infinity.
@@ -45,7 +43,7 @@ def best_paths(scores: Floats, lengths: Any, log_start: Floats, log_transition: 
 
 @kernel
 def _best_paths(
-    scores: Floats, bounds: Any, matrices: Any, width: int, reach: Floats, out: Ints, found: Floats
+    scores: Floats, bounds: Any, matrices: Any, width: int, reach: Floats, out: Integers, found: Floats
 ) -> None:
     """Two sequences at a time: a step waits for the one before, and the other sequence fills the wait."""
     forward, turned, log_start = matrices
@@ -97,7 +95,7 @@ def _lower(values: Floats, at: int, count: int) -> float:
     return peak
 
 
-def k_best_paths(scores: Floats, log_start: Floats, log_transition: Floats, k: int) -> tuple[Ints, Floats]:
+def k_best_paths(scores: Floats, log_start: Floats, log_transition: Floats, k: int) -> tuple[Integers, Floats]:
     """The k likeliest paths (at most k, T) of one chain, all different, and their log-probabilities, falling.
 
     There are fewer than k where fewer are possible. Equals come in the order in which `best_paths` prefers them.
@@ -113,7 +111,7 @@ def k_best_paths(scores: Floats, log_start: Floats, log_transition: Floats, k: i
 
 
 @kernel
-def _k_best(scores: Floats, log_start: Floats, turned: Floats, came: Any, values: Floats, ends: Ints) -> int:
+def _k_best(scores: Floats, log_start: Floats, turned: Floats, came: Any, values: Floats, ends: Integers) -> int:
     """Where each of the k best ways to each state came from (state * k + rank); values and ends of the best paths."""
     length, n_states, k = came.shape
     reach, new, offset = np.full((n_states, k), -np.inf), np.empty((n_states, k)), 0.0
@@ -139,7 +137,7 @@ def _k_best(scores: Floats, log_start: Floats, turned: Floats, came: Any, values
 
 
 @kernel
-def _choose(reach: Floats, step: Floats, following: Ints, came: Any, out: Floats) -> None:
+def _choose(reach: Floats, step: Floats, following: Integers, came: Any, out: Floats) -> None:
     """The k largest reach_ir + step_i, falling; each line of `reach` falls, so the next of a state follows its last."""
     n_states, k = reach.shape
     for i in range(n_states):
@@ -157,7 +155,7 @@ def _choose(reach: Floats, step: Floats, following: Ints, came: Any, out: Floats
 
 
 @kernel
-def _follow(came: Any, ends: Ints, paths: Ints) -> None:
+def _follow(came: Any, ends: Integers, paths: Integers) -> None:
     """Paths from where each step came from."""
     k = came.shape[2]
     for number in range(len(paths)):
@@ -168,7 +166,9 @@ def _follow(came: Any, ends: Ints, paths: Ints) -> None:
             place = np.int64(came[t, state, rank])
 
 
-def draw_paths(scores: Floats, lengths: Any, start: Floats, transition: Floats, uniforms: Floats, out: Ints) -> Floats:
+def draw_paths(
+    scores: Floats, lengths: Any, start: Floats, transition: Floats, uniforms: Floats, out: Integers
+) -> Floats:
     """Draw paths from the posterior into `out` (rows, draws) by `uniforms` in [0, 1); returns the log-likelihoods.
 
     A sequence that no path can give gets states 0 and minus infinity.
@@ -191,7 +191,14 @@ def draw_paths(scores: Floats, lengths: Any, start: Floats, transition: Floats, 
 
 @kernel
 def _draw_all(
-    rows: Rows, bounds: Any, matrices: Matrices, filtering: bool, uniforms: Floats, out: Ints, found: Floats, again: Any
+    rows: Rows,
+    bounds: Any,
+    matrices: Matrices,
+    filtering: bool,
+    uniforms: Floats,
+    out: Integers,
+    found: Floats,
+    again: Any,
 ) -> None:
     """Paths of all chains of a block; `again` says which are left to log space."""
     k, width, turned, sums = rows.k, rows.width, matrices.backward, np.empty(rows.k)
@@ -225,7 +232,7 @@ def _pick(sums: Floats, uniform: float) -> int:
 
 
 @kernel
-def _draw_in_logs(filtered: Floats, steps: Steps, uniforms: Floats, out: Ints) -> None:
+def _draw_in_logs(filtered: Floats, steps: Steps, uniforms: Floats, out: Integers) -> None:
     """Paths of one chain from its filtered log-probabilities."""
     n, k = filtered.shape
     sums = np.empty(k)
@@ -241,7 +248,7 @@ def _draw_in_logs(filtered: Floats, steps: Steps, uniforms: Floats, out: Ints) -
             out[t, draw] = _pick(sums, uniforms[t, draw])
 
 
-def count_paths(paths: Ints, lengths: Any, weights: Floats, n_states: int) -> tuple[Floats, Floats]:
+def count_paths(paths: Integers, lengths: Any, weights: Floats, n_states: int) -> tuple[Floats, Floats]:
     """Starts (K,) and transitions (K, K) of `paths` (rows, draws), each weighing its sequence's weight / draws."""
     bounds = np.concatenate([[0], np.cumsum(np.asarray(lengths, dtype=np.intp))])
     weights = np.array(weights, dtype=np.float64) if len(weights) else np.ones(len(lengths))
@@ -251,7 +258,7 @@ def count_paths(paths: Ints, lengths: Any, weights: Floats, n_states: int) -> tu
 
 
 @kernel
-def _count_paths(paths: Ints, bounds: Any, shares: Floats, starts: Floats, transitions: Floats) -> None:
+def _count_paths(paths: Integers, bounds: Any, shares: Floats, starts: Floats, transitions: Floats) -> None:
     for number in range(len(bounds) - 1):
         for draw in range(paths.shape[1]):
             if bounds[number] < bounds[number + 1]:

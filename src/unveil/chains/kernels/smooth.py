@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unveil.chains.kernels.forward_backward import (
     HARMLESS,
@@ -27,9 +26,9 @@ from unveil.chains.kernels.forward_backward import (
     loss,
 )
 from unveil.chains.kernels.in_logs import log_filter, log_smooth, steps_of
+from unveil.core.arrays import Floats
 from unveil.numerics.jit import inlined, kernel
 
-Floats = NDArray[np.float64]
 Counts = tuple[Floats, Floats, Floats]
 NO_CODES = np.empty(0, dtype=np.int64)
 

@@ -14,10 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.chains.model.probability_table import Stochastic, banded, left_right
+from unveil.core.arrays import Floats, Labels, Mask
 
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
-Labels = NDArray[np.intp]
 ROUNDING = 1e-12  # by which a sum of probabilities may miss 1
 CHAIN = ("startprob", "transmat")  # parameters that every chain has
 WORDS = '"any", "left-right", ("banded", width) or a boolean array of shape (n_components, n_components)'

@@ -21,12 +21,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.chains.model.probability_table import Layout, Stochastic
+from unveil.core.arrays import Floats
 from unveil.core.statistics import Statistics
 
 if TYPE_CHECKING:
     from unveil.chains.model.model import HiddenMarkov, MarkovParams
 
-Floats = NDArray[np.float64]
 FLAT = 1e-2  # least information of an entry, in that of its row: at the edge there is none
 LEAST = 1e-9  # least information of a coordinate per unit of weight, so that it has a unit
 DEEPEST = 300.0  # by which a logarithm may fall or rise at a step

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from unveil.chains.kernels.emissions import Emitter, emitter_of, gather_rows, score_rows
 from unveil.chains.kernels.smooth import add_by_code
+from unveil.core.arrays import Floats
 from unveil.core.idle_threads import share
 from unveil.core.protocols import Block
 from unveil.core.statistics import tree_sum
@@ -36,7 +37,6 @@ from unveil.families.tiles import tiles_of
 from unveil.families.wrapped import Wrapped
 from unveil.numerics.missing_patterns import Patterns, find_patterns, has_missing
 
-Floats = NDArray[np.float64]
 CHUNK = 1 << 14  # rows that are scored and added up at a time
 KEPT = 1 << 20  # numbers that tiles may keep from scoring to adding up: eight megabytes
 GLANCE = 256  # rows by which a block is judged to have few distinct ones

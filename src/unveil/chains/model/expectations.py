@@ -26,6 +26,7 @@ from unveil.chains.kernels.filter import filter_states
 from unveil.chains.kernels.long_chain import SPLIT, smooth_long
 from unveil.chains.kernels.paths import best_paths, count_paths, draw_paths
 from unveil.chains.kernels.smooth import smooth, smooth_coded
+from unveil.core.arrays import Floats
 from unveil.core.idle_threads import share
 from unveil.core.protocols import Block, Expectation
 from unveil.core.statistics import Statistics
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from unveil.chains.model.emissions import Chunk
     from unveil.chains.model.model import HiddenMarkov, MarkovPlan
 
-Floats = NDArray[np.float64]
 Random = Callable[[], np.random.Generator]
 SHAKE = 0.3  # standard deviation of what is added to the scores of an infinitely warm q: equal states part again
 MOST_DRAWS = 1 << 10  # of paths

@@ -24,12 +24,12 @@ from unveil.chains.model.emissions import Chunk, Emissions, within
 from unveil.chains.model.expectations import Chains, expect_coded, path_expectation
 from unveil.chains.model.probability_table import Stochastic
 from unveil.chains.model.sparse_em import ActivePaths, expect_listed
+from unveil.core.arrays import Floats
 from unveil.core.protocols import Block, Expectation, Memo, Model
 from unveil.core.statistics import Statistics
 from unveil.families.base import Family
 from unveil.numerics.missing_patterns import find_patterns
 
-Floats = NDArray[np.float64]
 WORTH_COMPILING = 1 << 23  # rows times statistics times states: a pass of some milliseconds
 DEAD = 1e-9  # share of all the weight below which a state stands for nothing
 ROUNDING = 1e-12  # share of all counts by which an extrapolated one may miss zero

@@ -23,11 +23,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
-Integers = NDArray[np.intp]
+from unveil.core.arrays import Floats, Indices, Mask
+
 ROUNDING = 1e-9  # by which a table that is handed in may miss what is asked of it
 PSEUDO = 1.0  # counts that a start adds to each row, shared out evenly: what is 0 once stays 0
 STEPS = 200  # of Newton's method, which takes ten to thirty
@@ -63,7 +61,7 @@ class Stochastic:
 
     allowed: Mask | None = None
     free: Mask | None = None
-    tied: Integers | None = None
+    tied: Indices | None = None
     concentration: Floats | float = 1.0
 
     def __post_init__(self) -> None:
@@ -209,7 +207,7 @@ class Stochastic:
 class Layout(NamedTuple):
     """The groups of tied entries of a table."""
 
-    group: Integers  # (k, m): number of the group of an entry, -1 if it does not move
+    group: Indices  # (k, m): number of the group of an entry, -1 if it does not move
     members_of_rows: Floats  # (k, groups): entries that a group has in a row
     masses: Floats  # (k,): what the fixed entries leave of a row
 
@@ -224,7 +222,7 @@ class Layout(NamedTuple):
         found: Floats = self.members_of_rows.sum(axis=0)
         return found
 
-    def islands(self) -> Iterator[tuple[Integers, Integers]]:
+    def islands(self) -> Iterator[tuple[Indices, Indices]]:
         """Rows and groups that have nothing to do with the others."""
         from scipy.sparse import csr_matrix
         from scipy.sparse.csgraph import connected_components
@@ -257,7 +255,7 @@ def solve(layout: Layout, counts: Floats, current: Floats) -> Floats:
     return values
 
 
-def _crossing(members: Floats, masses: Floats, counts: Floats, current: Floats, rows: Integers) -> Floats:
+def _crossing(members: Floats, masses: Floats, counts: Floats, current: Floats, rows: Indices) -> Floats:
     """Values of groups that cross rows, by Newton's method on values, multipliers and their products.
 
     value * slack = count, slack = members' multipliers, members values = masses. What has no count is held off zero by

@@ -22,13 +22,12 @@ from numpy.typing import NDArray
 
 from unveil.chains.kernels.listed import smooth_listed
 from unveil.chains.model.expectations import NONE, Chains, forward_backward
+from unveil.core.arrays import Floats
 from unveil.core.protocols import Block, Expectation
 from unveil.core.statistics import Statistics
 
 if TYPE_CHECKING:
     from unveil.chains.model.model import HiddenMarkov, MarkovMemo, MarkovParams, MarkovPlan
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -10,16 +10,14 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unveil.clusters.assignment import cluster_sums as gather
 from unveil.clusters.assignment.assign import Bounds
 from unveil.clusters.assignment.boxes import LANES
 from unveil.clusters.assignment.kd_tree_kernel import Cells, Lists, assign_cells, grow, make_lists, sort_rows
 from unveil.clusters.assignment.rules import Assignment, Known
-from unveil.core.protocols import Array
+from unveil.core.arrays import Array, Floats
 
-Floats = NDArray[np.float64]
 NONE = np.empty(0)  # no bounds
 MOST = 1 << 14  # rows that a tree is grown from
 

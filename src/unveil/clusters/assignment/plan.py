@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unveil.clusters.assignment.assign import Filter
-from unveil.core.protocols import Array
+from unveil.core.arrays import Array, Floats
 from unveil.numerics.vectors import BLOCK
 
-Floats = NDArray[np.float64]
 NARROW = 32  # columns up to which the vector kernel is faster than a BLAS product
 LEAST, MOST = 1e-130, 1e130  # reach within which squares do not underflow or overflow. Beyond, the exact rule sees ties
 #                              where the scaled filter does not: an infinite reach makes it doubt everything

@@ -22,9 +22,8 @@ from unveil.clusters.assignment.narrow import Turned, make_turned, revise_narrow
 from unveil.clusters.assignment.plan import bare_filter, comparable, make_filter
 from unveil.clusters.assignment.prune import revise
 from unveil.clusters.assignment.workspace import drift_for, room_for, scratch_for, tile_for, work_for
-from unveil.core.protocols import Array
+from unveil.core.arrays import Array, Floats
 
-Floats = NDArray[np.float64]
 SKEW = 16  # rows more than needed: bounds of a row a power of two apart would push each other out of the cache
 
 
@@ -244,10 +243,3 @@ def turned_all(rows: Array, plan: Filter) -> Turned:
 def all_of(rows: Array) -> NDArray[np.int32]:
     """Numbers of all rows."""
     return np.arange(len(rows), dtype=np.int32)
-
-
-def readable(rows: Array) -> Array:
-    """The rows as the kernels take them: contiguous, and of one type whether or not they could be written to."""
-    view = np.ascontiguousarray(rows).view()
-    view.flags.writeable = False
-    return view

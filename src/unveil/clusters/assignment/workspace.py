@@ -12,7 +12,7 @@ from unveil.clusters.assignment.assign import Bounds, Filter, Packed, Tiles, mak
 from unveil.clusters.assignment.narrow import Tile, make_tile
 from unveil.clusters.assignment.plan import drift_of
 from unveil.clusters.assignment.prune import Work
-from unveil.core.protocols import Array
+from unveil.core.arrays import Array
 
 _threads = local()
 

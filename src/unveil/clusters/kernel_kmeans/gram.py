@@ -15,15 +15,13 @@ from functools import cached_property
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from unveil.core.arrays import Array, Floats, Labels
 from unveil.core.partition import partition_bounds, partition_count
-from unveil.core.protocols import Array, Block, Engine
+from unveil.core.protocols import Block, Engine
 from unveil.numerics.exp_log import exp_nonpositive
 from unveil.numerics.jit import kernel
 
-Floats = NDArray[np.float64]
-Labels = NDArray[np.intp]
 ROUNDING = 1e-13  # share of the squared norms involved below which squared distances do not differ
 CHUNK = 1024  # rows whose kernels with a segment are computed together: a tile that the cache holds
 SYMMETRY = 1e-6  # share of the largest entry by which a symmetric matrix may differ from its transpose

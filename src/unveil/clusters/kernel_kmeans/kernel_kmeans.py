@@ -20,6 +20,7 @@ from unveil.clusters.kernel_kmeans import model
 from unveil.clusters.kernel_kmeans import nystroem as landmarks
 from unveil.clusters.kernel_kmeans.gram import Computed, Function, Gram, Held, Kernel, given, hold, named
 from unveil.clusters.kmeans.kmeans import KMeans
+from unveil.core.arrays import Floats
 from unveil.core.loop import best_of
 from unveil.core.protocols import Engine, Source
 from unveil.core.result import Fit
@@ -32,7 +33,6 @@ from unveil.numerics.blas import single_threaded_blas
 from unveil.sources.array import ArraySource
 from unveil.storage.atomic import PathLike
 
-Floats = NDArray[np.float64]
 HELD_BYTES = 1 << 30  # a kernel matrix of up to this size is kept in memory
 EXACT_ROWS = 60_000  # more rows than this are embedded by landmarks, unless method="exact"
 LANDMARKS, PER_CLUSTER = 300, 10  # landmarks that are taken at least, and for each cluster

@@ -24,15 +24,14 @@ from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from unveil.clusters.kernel_kmeans.gram import ROUNDING, Gram, Segments, better_move
+from unveil.core.arrays import Floats, Labels
 from unveil.core.protocols import Block, Engine
 from unveil.core.result import Fit, History, Record, State, Status
 from unveil.core.statistics import Statistics
 
-Floats = NDArray[np.float64]
-Labels = NDArray[np.intp]
 REFRESH = 32  # passes after which sums are taken from scratch
 SERIAL = 1 << 18  # cells of K that a thread adds sooner than a pool is asked
 

@@ -24,12 +24,12 @@ from numpy.typing import NDArray
 from unveil.clusters.kernel_kmeans.gram import Computed, Kernel
 from unveil.clusters.kernel_kmeans.model import labelled, pivots
 from unveil.clusters.kmeans.kmeans import KMeans
+from unveil.core.arrays import Floats
 from unveil.core.protocols import Block, Engine, Source
 from unveil.core.result import History
 from unveil.estimation.input import finite_rows
 from unveil.sources.array import ArraySource
 
-Floats = NDArray[np.float64]
 CLIMBED = ("log_likelihood", "free_energy", "objective")
 IN_MEMORY = 1 << 30  # bytes of embedded rows that are kept in memory; more go to a temporary file
 

@@ -15,11 +15,11 @@ from typing import Any, NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
+from unveil.core.arrays import Floats
 from unveil.core.protocols import Block, Engine, Expectation, Model, Params, Schedule, Work
 from unveil.core.result import Fit
 from unveil.core.statistics import Statistics
 
-Floats = NDArray[np.float64]
 ROUNDING = 1e-10  # the mean of many copies of a row is off by less than this share of it, and that is no distance
 BY_CLUSTER = ("counts", "sums", "shares")  # statistics with an entry for each cluster
 

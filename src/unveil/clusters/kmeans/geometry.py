@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, issparse
 from sklearn.utils.validation import validate_data
 
@@ -31,6 +30,7 @@ from unveil.clusters.seeding.furthest import Furthest
 from unveil.clusters.seeding.plusplus import PlusPlus
 from unveil.clusters.seeding.random import RandomRows
 from unveil.clusters.seeding.sparse import SparseFurthest, SparsePlusPlus, SparseRandom
+from unveil.core.arrays import Floats
 from unveil.core.protocols import Block, Source
 from unveil.estimation.input import SAMPLE_CELLS, SAMPLE_ROWS, as_source
 from unveil.numerics.sparse_rows import Compressed, stacked
@@ -40,8 +40,6 @@ from unveil.sources.rows import sample_rows
 from unveil.sources.sparse import SparseSource
 
 __all__ = ["Cosine", "Dense", "Geometry", "Partial", "Sample", "Seeding", "Sparse", "geometry_of", "is_sparse", "twin"]
-
-Floats = NDArray[np.float64]
 
 
 @final

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unveil.clusters.assignment.in_numpy import is_small
 from unveil.clusters.assignment.rules import Assignment, Direct, Plain
@@ -23,10 +22,10 @@ from unveil.clusters.kmeans.model import Centres, KMeans
 from unveil.clusters.kmeans.partial import PartialKMeans, filled
 from unveil.clusters.kmeans.variance import Spread
 from unveil.clusters.seeding.tiles import Share
+from unveil.core.arrays import Floats
 from unveil.core.protocols import Block, Source
 from unveil.estimation.input import as_source, finite_rows, frame_of, sample_of, some_rows
 
-Floats = NDArray[np.float64]
 Sample = tuple[Any, Floats | None]  # rows, as `draw` takes them, and their weights
 
 

@@ -22,10 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.clusters.assignment.in_numpy import distances, is_small
-from unveil.clusters.assignment.rules import Plain, readable, sweep
+from unveil.clusters.assignment.rules import Plain, sweep
 from unveil.clusters.kmeans.hartigan_kernels import LEAST, ULPS, Clusters, sweep_moves
+from unveil.core.arrays import Floats
+from unveil.numerics.readable import readable
 
-Floats = NDArray[np.float64]
 Labels = NDArray[np.int32]
 Sweep = Callable[[Floats, Floats, Labels, Clusters], int]  # rows, weights, labels, clusters; how many moved
 RUN = 32  # rows looked at together after a move: the next move makes the rest of the look void

@@ -22,6 +22,7 @@ from unveil.clusters.kmeans.geometry import METRICS, MISSING, Geometry, geometry
 from unveil.clusters.kmeans.prediction import Assigned, Centred
 from unveil.clusters.kmeans.restarts import Climb, Table, is_small_enough
 from unveil.clusters.kmeans.starts import STARTS, Ground, starts, times_of
+from unveil.core.arrays import Floats
 from unveil.core.loop import Parts, best_of
 from unveil.core.protocols import Source
 from unveil.core.result import Fit
@@ -33,7 +34,6 @@ from unveil.expectations import Hard
 from unveil.numerics.blas import single_threaded_blas
 from unveil.schedules.batch import Batch
 
-Floats = NDArray[np.float64]
 ALGORITHMS: dict[str, Callable[[], Assignment]] = {
     "plain": Plain,
     "lloyd": Plain,

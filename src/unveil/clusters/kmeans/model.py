@@ -25,10 +25,12 @@ from unveil.clusters.assignment.assign import Filter
 from unveil.clusters.assignment.cluster_sums import Tally
 from unveil.clusters.assignment.distances import to_all, to_own
 from unveil.clusters.assignment.in_numpy import distances
-from unveil.clusters.assignment.rules import Assignment, Known, Plain, readable
+from unveil.clusters.assignment.rules import Assignment, Known, Plain
 from unveil.clusters.kmeans.empty import Empty, Keep
-from unveil.core.protocols import Array, Block, Expectation, Model
+from unveil.core.arrays import Array
+from unveil.core.protocols import Block, Expectation, Model
 from unveil.core.statistics import Statistics
+from unveil.numerics.readable import readable
 
 NONE = np.empty(0, np.int32)  # no labels
 NO_WEIGHTS = readable(np.empty(0))

@@ -16,14 +16,14 @@ from typing import NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.clusters.assignment.rules import readable
 from unveil.clusters.kmeans.model import NO_WEIGHTS, Centres, KMeans
 from unveil.clusters.kmeans.partial_kernels import UNIT, assign, gather, to_all
 from unveil.clusters.kmeans.sparse import others_most
-from unveil.core.protocols import Array, Block, Expectation
+from unveil.core.arrays import Array, Floats
+from unveil.core.protocols import Block, Expectation
 from unveil.core.statistics import Statistics
+from unveil.numerics.readable import readable
 
-Floats = NDArray[np.float64]
 EIGHT = 8  # kernels take centres in eights
 NOTHING = np.empty(0)
 

@@ -12,11 +12,10 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 from sklearn.utils.validation import check_is_fitted
 
 from unveil.clusters.kmeans.geometry import Geometry
+from unveil.core.arrays import Floats
 from unveil.core.protocols import Block, Source
 from unveil.estimation.base import engine_for
 from unveil.numerics.blas import single_threaded_blas
-
-Floats = NDArray[np.float64]
 
 
 class Assigned(NamedTuple):

@@ -17,15 +17,14 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unveil.clusters.kmeans.hartigan import Polished, cost, polish
 from unveil.clusters.kmeans.model import Centres
+from unveil.core.arrays import Floats
 from unveil.core.loop import Parts, fit
 from unveil.core.protocols import Source
 from unveil.core.result import Fit, Record, Status
 
-Floats = NDArray[np.float64]
 LIMIT = 1 << 24  # cells times clusters: a sweep of moves takes some hundredths of a second
 SHARE = 0.8  # of the rows that a shake goes by
 SWEEPS = 3  # of a shake

@@ -14,14 +14,14 @@ from typing import Any, NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.clusters.assignment.rules import readable
 from unveil.clusters.assignment.sparse_kernels import UNIT, Sheet, assign, gather, make_sheet, moved, squared_distances
 from unveil.clusters.kmeans.model import NO_WEIGHTS, Centres, KMeans
+from unveil.core.arrays import Floats
 from unveil.core.protocols import Block, Expectation
 from unveil.core.statistics import Statistics
+from unveil.numerics.readable import readable
 from unveil.numerics.sparse_rows import Compressed
 
-Floats = NDArray[np.float64]
 NOTHING = np.empty(0)
 
 

@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unveil.clusters.kmeans.model import Centres, KMeans
+from unveil.core.arrays import Floats
 from unveil.core.protocols import Block, Expectation, Model
 from unveil.core.statistics import Statistics
 
-Floats = NDArray[np.float64]
 NO_DIRECTION = 1e-12  # a mean of directions that is shorter than this is rounding
 HALVED = ("log_likelihood", "free_energy", "inertia")
 

@@ -16,7 +16,6 @@ from functools import cached_property
 from typing import Any, final
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array
@@ -24,12 +23,11 @@ from sklearn.utils.validation import check_array
 from unveil.clusters.kmeans.geometry import Geometry, Sample, Seeding
 from unveil.clusters.kmeans.variance import variance_of
 from unveil.clusters.seeding.plusplus import PlusPlus
+from unveil.core.arrays import Floats
 from unveil.core.protocols import Engine, Source
 from unveil.engines.threads import Threads
 from unveil.estimation.input import refuse_nonfinite
 from unveil.estimation.registry import SEEDINGS, lookup
-
-Floats = NDArray[np.float64]
 
 
 @final

@@ -12,12 +12,10 @@ from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from unveil.core.arrays import Floats
 from unveil.core.protocols import Block, Engine, Source
 from unveil.core.statistics import tree_sum
-
-Floats = NDArray[np.float64]
 
 
 @final

@@ -21,7 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.clusters.medoids.search import Search, counted, record_of
-from unveil.clusters.medoids.starts import Floats, Medoids, Start
+from unveil.clusters.medoids.starts import Medoids, Start
+from unveil.core.arrays import Floats
 from unveil.core.result import Fit, History, Status
 from unveil.core.statistics import Statistics
 

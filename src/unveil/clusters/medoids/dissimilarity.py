@@ -13,11 +13,10 @@ from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unveil.clusters.medoids import pairwise as kernels
+from unveil.core.arrays import Array
 
-Array = NDArray[Any]
 BLOCK = 256  # rows of the matrix that are made at once
 TILE = 256  # columns of a tile: the sums of a row of it stay in the nearest cache
 EXPAND = 64  # from so many columns on, a matrix product and a few corrections beat plain differences

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.clusters.medoids.dissimilarity import Metric, checked, matrix_tasks
+from unveil.core.arrays import Floats
 from unveil.core.protocols import Block, Engine, Source
 from unveil.engines.threads import Threads
 from unveil.estimation.input import finite_rows
@@ -19,7 +20,6 @@ from unveil.sources.array import ArraySource
 from unveil.sources.rows import take
 from unveil.sources.weighted import Weighted
 
-Floats = NDArray[np.float64]
 Medoids = NDArray[np.int64]
 PRECOMPUTED = 'X of metric="precomputed"'
 SQUARE = 1024  # rows and columns that are compared with their mirror image at once

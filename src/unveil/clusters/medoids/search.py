@@ -23,7 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.clusters.medoids import kernels
-from unveil.clusters.medoids.starts import Floats, Medoids, Start, best_medoid
+from unveil.clusters.medoids.starts import Medoids, Start, best_medoid
+from unveil.core.arrays import Floats
 from unveil.core.result import Fit, History, Record, Status
 from unveil.core.statistics import Statistics
 

@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.clusters.medoids.kernels import potentials
+from unveil.core.arrays import Floats
 
-Floats = NDArray[np.float64]
 Medoids = NDArray[np.int64]
 Start = Callable[[NDArray[Any], Floats, int, np.random.Generator], Medoids]
 EXTRA = 10  # rows that LAB draws besides √n, so that a small table is not left with next to none

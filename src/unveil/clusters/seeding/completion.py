@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Indices = NDArray[np.intp]
+from unveil.core.arrays import Indices
 
 
 def repeated(rows: Any) -> NDArray[np.bool_]:

@@ -13,7 +13,8 @@ import numpy as np
 
 from unveil.clusters.seeding.completion import completed
 from unveil.clusters.seeding.kernels import TILE
-from unveil.clusters.seeding.tiles import Ground, Indices, Share, sample, survey
+from unveil.clusters.seeding.tiles import Ground, Share, sample, survey
+from unveil.core.arrays import Indices
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from unveil.clusters.seeding.completion import repeated
-from unveil.clusters.seeding.tiles import Indices, Share
+from unveil.clusters.seeding.tiles import Share
+from unveil.core.arrays import Indices
 
 
 @dataclass(frozen=True)

@@ -22,12 +22,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.clusters.seeding.plusplus import PlusPlus
+from unveil.core.arrays import Floats
 from unveil.core.loop import stream
 from unveil.core.protocols import Block, Engine, Memo, Source
 from unveil.core.statistics import Statistics
 from unveil.numerics.blas import single_threaded_blas
 
-Floats = NDArray[np.float64]
 TILE = 1024  # rows whose distances to all new candidates are in memory at once
 STEPS = 20  # most of Lloyd's, on the candidates
 

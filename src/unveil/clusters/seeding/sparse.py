@@ -16,10 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.clusters.assignment.sparse_kernels import make_sheet, squared_distances
-from unveil.clusters.seeding.tiles import Indices, Share
+from unveil.clusters.seeding.tiles import Share
+from unveil.core.arrays import Floats, Indices
 from unveil.numerics.sparse_rows import Compressed
-
-Floats = NDArray[np.float64]
 
 
 @final

@@ -15,12 +15,10 @@ from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unveil.clusters.seeding.kernels import TILE, Laid, approach, lay_out
+from unveil.core.arrays import Floats, Indices
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 Share = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]  # as `map`: a pool's own map takes its place
 
 SMALL = 1 << 20  # cells of the table times seeds: a few milliseconds

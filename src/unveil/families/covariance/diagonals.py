@@ -10,8 +10,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from unveil.core.arrays import Floats
 from unveil.families.covariance.spectra import Equal, EqualShape, EqualVolume, Spectrum, volumes_of
-from unveil.families.covariance.structure import Columns, Floats, Spheres
+from unveil.families.covariance.structure import Columns, Spheres
 
 
 @dataclass(frozen=True)

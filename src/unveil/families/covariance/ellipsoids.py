@@ -11,10 +11,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from unveil.core.arrays import Floats, Mask
 from unveil.families.covariance import spectra
 from unveil.families.covariance.orientation import common_axes, shared_axes
-from unveil.families.covariance.spectra import Equal, EqualShape, EqualVolume, Free, Mask, Spectrum, volumes_of
-from unveil.families.covariance.structure import Floats, Matrices
+from unveil.families.covariance.spectra import Equal, EqualShape, EqualVolume, Free, Spectrum, volumes_of
+from unveil.families.covariance.structure import Matrices
 from unveil.families.covariance.symmetric import FLAT, invert_positive, raised_matrices
 
 MOST_STARTS = 8  # sets of axes that are looked at before common ones are sought

@@ -19,14 +19,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from unveil.core.arrays import Floats
 from unveil.families.covariance.diagonals import EEI, EII, EVI, VEI
 from unveil.families.covariance.ellipsoids import EEV, EVE, EVV, VEE, VEV, VVE
 from unveil.families.covariance.orientation import shared_axes
 from unveil.families.covariance.structure import Diagonal, Full, Spherical, Structure, Tied
 
-Floats = NDArray[np.float64]
 LETTERS: dict[type[Structure], str] = {
     Spherical: "VII",
     Diagonal: "VVI",

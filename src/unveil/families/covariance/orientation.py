@@ -20,9 +20,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from unveil.core.arrays import Floats
+
 Fit = Callable[[Floats], Floats]
 SETTLED = 1e-15  # what the next step promises, in log-likelihood per unit of weight and axis, at which the axes stand
 MOST_STEPS = 300

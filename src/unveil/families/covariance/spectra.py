@@ -16,10 +16,9 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
+from unveil.core.arrays import Floats, Mask
+
 SETTLED = 1e-12  # largest relative change of a volume at which an iteration ends
 MOST_STEPS = 500
 

@@ -21,11 +21,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from unveil.core.arrays import Floats
 from unveil.families.covariance.symmetric import floored_matrices, invert_positive, positive, triangle, unpack, width_of
 from unveil.families.kernels.em import NORM, PRODUCTS, SQUARES, Sums
-
-Floats = NDArray[np.float64]
-LOG_TWO_PI = float(np.log(2 * np.pi))
+from unveil.numerics.constants import LOG_TWO_PI
 
 
 class Structure(ABC):

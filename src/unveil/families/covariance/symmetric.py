@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-Floats = NDArray[np.float64]
+from unveil.core.arrays import Floats
+
 FLAT = 1e-13  # share of a column's variance that must be its own: below, Cholesky's factor has no digits left
 
 

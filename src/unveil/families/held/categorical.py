@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from unveil.families.base import Floats
+from unveil.core.arrays import Floats, Labels, Mask
 from unveil.families.categorical import FLOOR, Categorical, CategoricalParams
-from unveil.families.held.entries import Entries, Labels, Mask, renumbered, spread_out
+from unveil.families.held.entries import Entries, renumbered, spread_out
 from unveil.families.held.family import Rule
 from unveil.families.held.simplex import bound_rows, free_directions, likeliest
 

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.families.base import Floats
+from unveil.core.arrays import Floats, Labels, Mask
 from unveil.families.covariance.orbits import LETTERS
 from unveil.families.covariance.structure import Diagonal, Full, Spherical, Structure
 from unveil.families.gaussian import Gaussian, GaussianParams
-from unveil.families.held.entries import Labels, Mask, flags, renumbered
+from unveil.families.held.entries import flags, renumbered
 
 BARELY = 1e-200  # weight of a component without rows that only a prior tells of
 

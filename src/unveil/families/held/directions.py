@@ -9,12 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import block_array, csr_array, eye_array
 
-from unveil.families.held.entries import Labels, Mask, renumbered, spread_out
-
-Floats = NDArray[np.float64]
+from unveil.core.arrays import Floats, Labels, Mask
+from unveil.families.held.entries import renumbered, spread_out
 
 
 def mean_directions(groups: Labels, roots: Floats) -> csr_array:

@@ -14,9 +14,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
-Labels = NDArray[np.intp]
+from unveil.core.arrays import Floats, Labels, Mask
 
 
 @dataclass(frozen=True)

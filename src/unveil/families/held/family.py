@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from unveil.families.base import Family, Floats
+from unveil.core.arrays import Floats
+from unveil.families.base import Family
 from unveil.families.coordinates import Coordinates
 from unveil.families.wrapped import NATURE, Wrapped
 

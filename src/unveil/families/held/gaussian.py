@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from unveil.families.base import Floats
+from unveil.core.arrays import Floats
 from unveil.families.gaussian import Gaussian, GaussianParams
 from unveil.families.held.covariances import Sharing, stayed
 from unveil.families.held.directions import blocks, covariance_directions, mean_directions

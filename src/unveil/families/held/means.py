@@ -19,13 +19,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from unveil.core.arrays import Floats, Labels, Mask
 from unveil.families.covariance.orbits import LETTERS
 from unveil.families.covariance.structure import Structure
 from unveil.families.covariance.symmetric import invert_positive
-from unveil.families.held.entries import Labels, clusters, pooled, renumbered
+from unveil.families.held.entries import clusters, pooled, renumbered
 
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 ROUNDS = 200
 SETTLED = 1e-11  # squared change of the means, in units of their covariances, at which turns end
 

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from unveil.core.arrays import Floats
 from unveil.families import bernoulli, exponential, poisson
-from unveil.families.base import Family, Floats
+from unveil.families.base import Family
 from unveil.families.bernoulli import Bernoulli
 from unveil.families.exponential import Exponential
 from unveil.families.held.entries import Entries, pooled, spread_out

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from unveil.families.base import Family, Floats
+from unveil.core.arrays import Floats, Labels
+from unveil.families.base import Family
 from unveil.families.bernoulli import Bernoulli
 from unveil.families.categorical import Categorical
 from unveil.families.compound import Compound, CompoundParams
@@ -18,7 +19,7 @@ from unveil.families.exponential import Exponential
 from unveil.families.gaussian import Gaussian
 from unveil.families.held.categorical import LevelRule, linear
 from unveil.families.held.directions import blocks
-from unveil.families.held.entries import Entries, Labels, spread_out
+from unveil.families.held.entries import Entries, spread_out
 from unveil.families.held.family import Rule
 from unveil.families.held.gaussian import GaussianRule
 from unveil.families.held.ratios import RatioRule

@@ -20,10 +20,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from unveil.core.arrays import Floats, Labels
 from unveil.families.held.entries import clusters
 
-Floats = NDArray[np.float64]
-Labels = NDArray[np.intp]
 STEPS = 100
 CLOSE = 1e-9  # what a Newton step promises, as a share of all counts, from which on full steps are safe
 SHORTEST = 1e-8  # share of a Newton step that is tried

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from unveil.families.base import Floats
+from unveil.core.arrays import Floats, Mask
 from unveil.families.gaussian import GaussianParams
 from unveil.families.held.covariances import Sharing, fixed_components, picked, stayed
 from unveil.families.held.directions import blocks, covariance_directions, kept_columns, mean_directions
-from unveil.families.held.entries import Entries, Mask, flags
+from unveil.families.held.entries import Entries, flags
 from unveil.families.held.family import Rule
 from unveil.families.held.gaussian import GaussianRule
 from unveil.families.held.means import Pull, alive_groups, located

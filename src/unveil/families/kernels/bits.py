@@ -14,11 +14,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from unveil.core.arrays import Floats
 from unveil.numerics.jit import kernel
 from unveil.numerics.softmax import soft_assign
 from unveil.numerics.tiles import transpose
 
-Floats = NDArray[np.float64]
 FITTING = 1 << 20  # bytes of tables that a core's second-level cache holds
 TILE = 1024  # rows
 LANES = 4  # components are padded to a multiple of it, so that loops over them are vector instructions

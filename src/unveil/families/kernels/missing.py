@@ -19,11 +19,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import cython_blas  # noqa: F401  (compiled products call it; loaded here so that thread limits reach it)
 
+from unveil.numerics.constants import LOG_TWO_PI
 from unveil.numerics.jit import inlined, kernel
 from unveil.numerics.softmax import soft_assign
 from unveil.numerics.tiles import tile_rows
 
-LOG_TWO_PI = float(np.log(2 * np.pi))
 DEPENDENT = 0.01  # share of a squared column of W that the columns before it leave over: below, digits are lost
 MOST_CELLS = 1 << 22  # of conditional covariances that are kept at a time, where many columns are missing
 

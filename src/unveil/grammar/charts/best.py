@@ -12,13 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from unveil.core.arrays import Floats, Integers
 from unveil.grammar.charts.limits import Marked, Passed, is_limited, limits_of, mark, span_number
 from unveil.grammar.kernels.layout import FREE, INNER, Limits
 from unveil.grammar.language.best import BestClosure, best_closure
 from unveil.grammar.language.normal_form import NormalForm, Weights
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 class BestNodes(NamedTuple):

@@ -12,13 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from unveil.core.arrays import Floats, Integers
 from unveil.grammar.charts.inside_outside import Masks, Spans, bounds_of, log_grammar_of, packed_of
 from unveil.grammar.charts.limits import Bounds, span_number
 from unveil.grammar.kernels.layout import FREE, INNER, Limits
 from unveil.grammar.language.closure import Closed
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 class Drawn(NamedTuple):

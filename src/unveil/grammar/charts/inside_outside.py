@@ -13,11 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from unveil.core.arrays import Floats
 from unveil.grammar.charts.limits import Bounds, bounds
 from unveil.grammar.language.closure import Closed
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 Spans = Sequence[ArrayLike | None] | None
 Masks = Sequence[NDArray[np.bool_] | None] | None
 

@@ -19,13 +19,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from unveil.core.arrays import Floats, Integers
 from unveil.grammar.charts.best import BestCharts
 from unveil.grammar.language.closure import LEFT_SILENT, UNARY, Steps
 from unveil.grammar.language.normal_form import NormalForm, Weights
 from unveil.grammar.language.trees import Tree
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 UNKNOWN = "<unknown>"
 

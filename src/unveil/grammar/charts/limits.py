@@ -21,11 +21,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from unveil.core.arrays import Floats, Integers
 from unveil.grammar.kernels.layout import FREE, INNER, Limits
 from unveil.grammar.language.closure import Closed
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 Passed = tuple[int, ...]  # symbols that a chain passes, outermost first
 

@@ -19,13 +19,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from unveil.core.arrays import Floats, Integers
 from unveil.grammar.charts.inside_outside import log_grammar_of, packed_of
 from unveil.grammar.language.closure import Closed
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 NEWTON_STEPS = 200
 

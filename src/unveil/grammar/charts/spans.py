@@ -12,12 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from unveil.core.arrays import Floats, Integers
 from unveil.grammar.charts.inside_outside import bounds_of, log_grammar_of, packed_of
 from unveil.grammar.charts.limits import Bounds
 from unveil.grammar.language.closure import Closed
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 def span_posteriors(

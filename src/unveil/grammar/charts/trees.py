@@ -16,8 +16,9 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from unveil.core.arrays import Floats, Integers
 from unveil.grammar.charts.best import BestCharts
 from unveil.grammar.charts.inside_outside import Spans
 from unveil.grammar.charts.kbest import k_best_trees
@@ -29,8 +30,6 @@ from unveil.grammar.language.trees import Tree
 
 __all__ = ["UNKNOWN", "BestUses", "best_trees", "best_uses", "draw_trees", "grown", "k_best_trees"]
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 Parts = tuple[Tree | str, ...]  # what a node is to its parent: itself, or its children if it is made up
 Link = Callable[[int, int, int, int, Parts], Parts]  # first, last, top, base and the base
 

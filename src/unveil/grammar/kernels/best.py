@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import math
 
+from unveil.core.arrays import Floats, Integers
 from unveil.grammar.kernels.inside_outside import lay_out, measure, meeting
 from unveil.grammar.kernels.jit import part
-from unveil.grammar.kernels.layout import FREE, LANES, ByParent, Floats, Integers, Limits, Packed, Program
+from unveil.grammar.kernels.layout import FREE, LANES, ByParent, Limits, Packed, Program
 from unveil.grammar.kernels.limits import forbid, spans_before
 from unveil.grammar.kernels.vector_loops import best_apply, best_products, copy, fill, keep
 from unveil.grammar.kernels.workspace import Space

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 
+from unveil.core.arrays import Floats, Integers
 from unveil.grammar.kernels.inside_outside import fill_inside, inside_of, is_whole, lower_of, measure, outside_of
-from unveil.grammar.kernels.layout import LANES, Floats, Integers, Limits, Packed
+from unveil.grammar.kernels.layout import LANES, Limits, Packed
 from unveil.grammar.kernels.limits import spans_before
 from unveil.grammar.kernels.vector_loops import added
 from unveil.grammar.kernels.workspace import FINE, LARGE, LARGEST, LOST, Space

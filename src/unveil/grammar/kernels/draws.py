@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import math
 
+from unveil.core.arrays import Floats, Integers
 from unveil.grammar.kernels.inside_outside import fill_inside, measure, outside_of, smallest
 from unveil.grammar.kernels.jit import part
-from unveil.grammar.kernels.layout import ByParent, Floats, Integers, Limits, Packed
+from unveil.grammar.kernels.layout import ByParent, Limits, Packed
 from unveil.grammar.kernels.limits import chain_weight, spans_before
 from unveil.grammar.kernels.workspace import FINE, LARGEST, LOST, Space
 from unveil.numerics.jit import kernel

@@ -19,8 +19,9 @@ from __future__ import annotations
 
 import math
 
+from unveil.core.arrays import Floats, Integers
 from unveil.grammar.kernels.jit import part
-from unveil.grammar.kernels.layout import ANY, LANES, LONG, SHORT, SLOTS, Floats, Integers, Limits, Packed, Program
+from unveil.grammar.kernels.layout import ANY, LANES, LONG, SHORT, SLOTS, Limits, Packed, Program
 from unveil.grammar.kernels.limits import (
     clear_slopes,
     forbid,

@@ -16,8 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
+from unveil.core.arrays import Floats, Integers
 
 LANES = 8  # spans side by side
 BLOCK = 4  # symbols of a block

@@ -11,8 +11,9 @@ given no limits are compiled without all this.
 
 from __future__ import annotations
 
+from unveil.core.arrays import Floats
 from unveil.grammar.kernels.jit import part
-from unveil.grammar.kernels.layout import FREE, INNER, Floats, Limits
+from unveil.grammar.kernels.layout import FREE, INNER, Limits
 
 
 @part

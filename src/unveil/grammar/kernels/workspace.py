@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from unveil.grammar.kernels.layout import BLOCK, LANES, SLOTS, Floats, Integers, Packed
+from unveil.core.arrays import Floats, Integers
+from unveil.grammar.kernels.layout import BLOCK, LANES, SLOTS, Packed
 
 LARGE, LARGEST = 2.0**450, 2.0**900  # bounds on inside and on outside values
 FINE, IMPOSSIBLE, LOST = 0, 1, 2  # what became of a sentence

@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from unveil.core.arrays import Floats
 from unveil.grammar.language.closure import Numbers, Steps, unary_steps
 from unveil.grammar.language.derivations import Choice, grow, wrap
 from unveil.grammar.language.normal_form import NormalForm, Weights
-from unveil.grammar.language.rules import Floats
 from unveil.grammar.language.trees import Tree
 
 

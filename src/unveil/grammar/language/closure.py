@@ -22,9 +22,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.grammar.language.empty_rules import Flags, makes_words, null_probabilities, reachability, silent_uses, solve
+from unveil.core.arrays import Floats, Mask
+from unveil.grammar.language.empty_rules import makes_words, null_probabilities, reachability, silent_uses, solve
 from unveil.grammar.language.normal_form import NormalForm, Weights
-from unveil.grammar.language.rules import Floats
 
 Numbers = NDArray[np.int32]
 
@@ -124,7 +124,7 @@ def unary_steps(form: NormalForm, weights: Weights, null: Floats) -> Steps:
     return Steps(parents, children, silent, kinds, rows, np.concatenate((weights.unary[unary], *sided)))
 
 
-def _chains(steps: Steps, useful: Flags) -> Floats:
+def _chains(steps: Steps, useful: Mask) -> Floats:
     """(I - U)^-1 over the symbols that make words, I elsewhere."""
     closure, total = np.eye(len(useful)), np.zeros((len(useful), len(useful)))
     if len(steps.weights):

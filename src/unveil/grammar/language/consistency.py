@@ -12,9 +12,10 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from unveil.core.arrays import Floats
 from unveil.grammar.language.empty_rules import CRITICAL, null_probabilities, reachability, spectral_radius
 from unveil.grammar.language.normal_form import normal_form
-from unveil.grammar.language.rules import Floats, Grammar, Nonterminal
+from unveil.grammar.language.rules import Grammar, Nonterminal
 
 
 def expected_children(grammar: Grammar) -> Floats:

@@ -13,10 +13,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from unveil.core.arrays import Floats
 from unveil.grammar.language.closure import Closed, Steps, unary_steps
 from unveil.grammar.language.derivations import Choice, grow, wrap
 from unveil.grammar.language.normal_form import NormalForm, Weights
-from unveil.grammar.language.rules import Floats
 from unveil.grammar.language.trees import Tree
 
 

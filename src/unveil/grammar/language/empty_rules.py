@@ -19,10 +19,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from unveil.core.arrays import Floats, Mask
 from unveil.grammar.language.normal_form import NormalForm, Weights
-from unveil.grammar.language.rules import Floats
-
-Flags = NDArray[np.bool_]
 
 NEWTON_STEPS = 200  # a double root halves its distance per step: 60 steps use up all digits
 CRITICAL = 1e-9  # spectral radii this close to 1 count as 1
@@ -55,7 +53,7 @@ def null_probabilities(form: NormalForm, weights: Weights) -> Floats:
     return null
 
 
-def makes_words(form: NormalForm, weights: Weights, nullable: Flags) -> Flags:
+def makes_words(form: NormalForm, weights: Weights, nullable: Mask) -> Mask:
     """Which symbols make some string of at least one word."""
     makes = np.zeros(form.n_symbols, dtype=bool)
     makes[form.lexical[weights.lexical > 0, 0]] = True
@@ -109,7 +107,7 @@ def spectral_radius(matrix: Floats) -> float:
     return float(np.abs(np.linalg.eigvals(matrix)).max(initial=0.0))
 
 
-def reachability(edges: Flags) -> Flags:
+def reachability(edges: Mask) -> Mask:
     """Which nodes lead to which, by any number of edges (none included), by repeated squaring."""
     reach = edges | np.eye(len(edges), dtype=bool)
     while True:
@@ -119,7 +117,7 @@ def reachability(edges: Flags) -> Flags:
         reach = further
 
 
-def _nullable(form: NormalForm, weights: Weights) -> Flags:
+def _nullable(form: NormalForm, weights: Weights) -> Mask:
     """Which symbols have an empty tree of positive weight."""
     able = np.zeros(form.n_symbols, dtype=bool)
     able[form.empty[weights.empty > 0]] = True

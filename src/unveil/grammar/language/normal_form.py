@@ -15,7 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.grammar.language.rules import Floats, Grammar, Nonterminal, Symbol
+from unveil.core.arrays import Floats
+from unveil.grammar.language.rules import Grammar, Nonterminal, Symbol
 from unveil.grammar.language.trees import Tree
 
 Numbers = NDArray[np.int32]

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.grammar.language.rules import Floats, Grammar, Nonterminal, Rule, normalised
+from unveil.core.arrays import Floats
+from unveil.grammar.language.rules import Grammar, Nonterminal, Rule, normalised
 
 BRANCHING = 0.45  # sentences of 5.5 words on average
 

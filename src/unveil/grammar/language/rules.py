@@ -16,13 +16,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from unveil.core.arrays import Floats, Indices
 
 if TYPE_CHECKING:
     from unveil.grammar.language.trees import Tree
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.intp]
 
 SUM_TOLERANCE = 1e-6  # how far from 1 the probabilities of a parent may sum: float32 passes, mistakes do not
 ROUNDING = 4 * np.finfo(np.float64).eps  # a sum this close to 1 stays as it is, so that normalising twice is once
@@ -124,7 +124,7 @@ class Grammar:
         return tuple(dict.fromkeys(child for child in children if isinstance(child, str)))
 
     @cached_property
-    def parents(self) -> Integers:
+    def parents(self) -> Indices:
         """Number, within `nonterminals`, of the parent of each rule: (n_rules,)."""
         number = {symbol: index for index, symbol in enumerate(self.nonterminals)}
         return np.array([number[rule.parent] for rule in self.rules], dtype=np.intp)

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from unveil.grammar.language.rules import Floats, Grammar, Nonterminal, Rule
+from unveil.core.arrays import Floats
+from unveil.grammar.language.rules import Grammar, Nonterminal, Rule
 from unveil.grammar.language.trees import Tree
 
 LONGEST = 100_000  # nodes of a drawn tree: one that is larger would hardly ever end

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from unveil.core.arrays import Floats
 from unveil.core.protocols import Block
 from unveil.grammar import Tree
 from unveil.grammar.charts.prefix import prefix_probabilities
@@ -16,8 +17,6 @@ from unveil.grammar.charts.trees import best_trees
 from unveil.grammar.pcfg.expectations import log_probabilities
 from unveil.grammar.pcfg.model import GrammarModel, Plan
 from unveil.grammar.pcfg.spans import constituents
-
-Floats = NDArray[np.float64]
 
 
 class Parse(NamedTuple):

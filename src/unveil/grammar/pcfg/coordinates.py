@@ -12,14 +12,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from unveil.core.arrays import Floats
 from unveil.core.statistics import Statistics
 
 if TYPE_CHECKING:
     from unveil.grammar.pcfg.model import GrammarModel, GrammarParams
 
-Floats = NDArray[np.float64]
 LEAST = 1e-12  # least share of a rule, so that it has a logarithm and a scale
 RARE = 1e-4  # least uses of a parent per word
 

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from unveil.core.arrays import Floats
 from unveil.core.protocols import Block, Expectation
 from unveil.grammar.language.closure import Closed, close, rule_counts
 from unveil.grammar.language.normal_form import NormalForm, Weights
@@ -28,7 +29,6 @@ from unveil.grammar.language.normal_form import NormalForm, Weights
 if TYPE_CHECKING:
     from unveil.grammar.pcfg.model import Plan
 
-Floats = NDArray[np.float64]
 Random = Callable[[], np.random.Generator]
 
 SHAKE = 0.3  # standard deviation of what is added to the log-weights of rules in an infinitely warm world

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from unveil.certificate import Certificate, Finding, FitWarning, examine
+from unveil.core.arrays import Floats
 from unveil.core.loop import BoundChange, ExpectationStep, Parts, best_of, check_allowed, fit
 from unveil.core.protocols import Schedule
 from unveil.core.result import Fit, Status
@@ -37,8 +38,6 @@ from unveil.grammar.pcfg.starts import (
 )
 from unveil.schedules import LBFGS, Ascent, Batch, Gradient
 from unveil.sources.sequences import Sequences
-
-Floats = NDArray[np.float64]
 
 FLOOR = 1e-8  # of a rule's probability while sentences come batch by batch: what one did without, the next may need
 

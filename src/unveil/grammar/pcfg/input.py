@@ -13,13 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from unveil.core.arrays import Floats
 from unveil.grammar import Grammar, Nonterminal, NormalForm, Rule, Span, Tree
 from unveil.grammar.pcfg.expectations import Derivation
 from unveil.sources.array import ArraySource
 from unveil.sources.sequences import Sequences
 from unveil.sources.weighted import checked_weights
-
-Floats = NDArray[np.float64]
 
 ENOUGH = 512  # words of a partition: the work grows with the cube of a sentence's length and the rules of a grammar
 TAKEN = "a list of sentences, each a string, a list of words, a Bracketed or a Tree"

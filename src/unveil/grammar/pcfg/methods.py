@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from unveil.core.arrays import Floats
 from unveil.estimation.base import engine_for
 from unveil.grammar import Grammar, Rule, Tree, normal_form
 from unveil.grammar.charts.prefix import next_words
@@ -32,7 +33,6 @@ from unveil.grammar.pcfg.model import GrammarModel, Plan
 from unveil.numerics.blas import single_threaded_blas
 from unveil.sources.sequences import Sequences
 
-Floats = NDArray[np.float64]
 FOREST = 8192  # words of a partition whose trees are built: that is work for one thread at a time
 
 UNSEEN = ("error", "impossible", "rare", "uniform")

@@ -20,14 +20,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from unveil.core.arrays import Floats, Indices
 from unveil.core.protocols import Block, Expectation, Memo, Model
 from unveil.core.statistics import Statistics
 from unveil.grammar.language.closure import Closed, close
 from unveil.grammar.language.normal_form import NormalForm, Weights
 from unveil.grammar.pcfg.expectations import BlockMemo, choose, remember
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.intp]
 
 LEAST = 1e-12  # floor of a rule under a prior that would drive it to nothing
 
@@ -72,7 +70,7 @@ class GrammarModel(Model):
     """
 
     form: NormalForm
-    parents: Integers
+    parents: Indices
     concentration: Floats | float = 1.0
     free: NDArray[np.bool_] | None = None
     floor: float = 0.0
@@ -185,7 +183,7 @@ class GrammarModel(Model):
         counts = statistics["counts"]
         return bool(np.all(np.isfinite(counts)) and np.all(counts >= 0.0))
 
-    def dead(self, statistics: Statistics) -> Integers:
+    def dead(self, statistics: Statistics) -> Indices:
         """Parents that no tree has."""
         return np.flatnonzero(self._totals(statistics["counts"]) <= 0.0)
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.certificate import Finding
+from unveil.core.arrays import Floats, Indices, Mask
 from unveil.core.result import Fit
 from unveil.core.statistics import Statistics
 from unveil.grammar import Grammar, Nonterminal, Rule
@@ -20,15 +21,11 @@ from unveil.grammar.pcfg.expectations import Derivation
 from unveil.grammar.pcfg.model import GrammarModel, GrammarParams
 from unveil.sources.sequences import Sequences
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.intp]
-Flags = NDArray[np.bool_]
-
 REVIVED = 1e-3  # share of a parent given to rules of probability 0 that trees use or a prior wants
 FEW = 5.0  # words per free parameter: the usual rule of thumb
 
 
-def numbers_named(grammar: Grammar, key: Any, argument: str, gone: Sequence[Rule] = ()) -> Integers:
+def numbers_named(grammar: Grammar, key: Any, argument: str, gone: Sequence[Rule] = ()) -> Indices:
     """Numbers of the rules that `key` stands for: a rule, its text, or a parent. Those that are `gone` have none.
 
     >>> from unveil.grammar import read_grammar
@@ -69,7 +66,7 @@ def concentration_of(grammar: Grammar, prior: Any, gone: Sequence[Rule] = ()) ->
     return found
 
 
-def pruned(grammar: Grammar, threshold: float, free: Flags | None = None) -> tuple[Grammar, Integers]:
+def pruned(grammar: Grammar, threshold: float, free: Mask | None = None) -> tuple[Grammar, Indices]:
     """The grammar without rules below `threshold`, and the old numbers of those that stay.
 
     Only `free` rules go, and only they share what those had. Every parent keeps its likeliest; parents that cannot be
@@ -93,7 +90,7 @@ def pruned(grammar: Grammar, threshold: float, free: Flags | None = None) -> tup
     return smaller, np.array([grammar.numbers[rule] for rule in smaller.rules], dtype=np.intp)
 
 
-def revived(probabilities: Floats, parents: Integers, wanted: Flags, share: float, free: Flags | None = None) -> Floats:
+def revived(probabilities: Floats, parents: Indices, wanted: Mask, share: float, free: Mask | None = None) -> Floats:
     """Probabilities with those that are 0 and `wanted` raised: to a `share` of what their parent's free rules have."""
     free = np.ones(len(parents), dtype=bool) if free is None else free
     lost = wanted & free & (probabilities == 0)
@@ -130,7 +127,7 @@ def taken(outcome: Fit, grammar: Grammar, order: NDArray[np.intp]) -> Fit:
 
 
 def findings_of(
-    grammar: Grammar, counts: Floats, skipped: Integers, dropped: int, n_parameters: int, n_words: float
+    grammar: Grammar, counts: Floats, skipped: Indices, dropped: int, n_parameters: int, n_words: float
 ) -> list[Finding]:
     """Do trees end, which sentences and rules had no part, is there enough text?"""
     findings = [consistency(grammar), *unused(grammar, counts)]

@@ -13,14 +13,12 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
+from unveil.core.arrays import Floats, Integers
 from unveil.grammar.charts.inside_outside import bounds_of, log_grammar_of
 from unveil.grammar.charts.spans import span_posteriors
 from unveil.grammar.language.closure import Closed
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 Labels = dict[tuple[int, int], tuple[int, ...]]
 
 

@@ -22,14 +22,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unveil.core.arrays import Floats
 from unveil.core.protocols import Expectation
 from unveil.grammar.language.normal_form import NormalForm
 from unveil.grammar.pcfg.expectations import BlockMemo, Chosen, gather
 
 if TYPE_CHECKING:
     from unveil.grammar.pcfg.model import Plan
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

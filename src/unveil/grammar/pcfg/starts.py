@@ -15,13 +15,13 @@ from itertools import count, islice
 import numpy as np
 from numpy.typing import NDArray
 
+from unveil.core.arrays import Floats
 from unveil.core.loop import Parts, fit
 from unveil.core.result import Fit, Status
 from unveil.grammar import Grammar, Nonterminal, Rule
 from unveil.grammar.pcfg.input import Sentence, words_of
 from unveil.grammar.pcfg.model import GrammarParams
 
-Floats = NDArray[np.float64]
 Sizes = tuple[int | None, Sequence[str] | None, int | None, Sequence[str] | None]
 """Nonterminals and preterminals, how many or by name."""
 

@@ -13,14 +13,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from unveil.core.arrays import Floats
 from unveil.core.statistics import Statistics
 
 if TYPE_CHECKING:
     from unveil.mixtures.model.model import Mixture, MixtureParams
 
-Floats = NDArray[np.float64]
 LEAST = 1e-12  # least weight of a component, so that it has a logarithm and a scale
 
 

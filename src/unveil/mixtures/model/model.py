@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from unveil.core.arrays import Floats
 from unveil.core.protocols import Block, Expectation, Memo, Model
 from unveil.core.statistics import Statistics
 from unveil.families.base import ExponentialFamily, Family, Tile
@@ -24,8 +25,8 @@ from unveil.families.tiles import tiles_of
 from unveil.families.wrapped import unwrapped
 from unveil.mixtures.model.sparse_em import ActiveLists, expect_active
 from unveil.numerics.missing_patterns import Patterns, find_patterns, has_missing
+from unveil.numerics.readable import readable
 
-Floats = NDArray[np.float64]
 WORTH_COMPILING = 1 << 23  # rows times statistics times components: a pass of some milliseconds
 DEAD = 1e-9  # share of all the weight below which a component stands for nothing
 
@@ -120,7 +121,7 @@ class Mixture(Model):
         natural = plan.family.natural.copy()
         natural[:, 0] += plan.log_weights
         none = np.empty(0)
-        return expect_block(_readable(block.rows), none if weights is None else weights, self.shift, natural, sums)
+        return expect_block(readable(block.rows), none if weights is None else weights, self.shift, natural, sums)
 
     def _expect_by_tiles(
         self,
@@ -286,10 +287,3 @@ def _log_dirichlet(alpha: float, k: int) -> float:
     from scipy.special import gammaln
 
     return float(gammaln(alpha * k) - k * gammaln(alpha))
-
-
-def _readable(rows: NDArray[Any]) -> NDArray[Any]:
-    """The rows as one type for the compiler, whether or not they could be written to."""
-    view = np.ascontiguousarray(rows).view()
-    view.flags.writeable = False
-    return view

@@ -17,14 +17,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unveil.core.arrays import Floats
 from unveil.core.protocols import Block, Expectation
 from unveil.core.statistics import Statistics
 from unveil.numerics.softmax import soft_assign
 
 if TYPE_CHECKING:
     from unveil.mixtures.model.model import BlockMemo, Mixture, MixtureParams, Plan
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unveil.core.arrays import Floats
 from unveil.numerics.jit import kernel
 
-Floats = NDArray[np.float64]
 ROUNDING = 1e-12  # a pivot this small against its diagonal is what rounding leaves of zero
 
 

@@ -26,10 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
+from unveil.core.arrays import Floats, Indices
 from unveil.mixtures.starts.agglomerate import Costs, Groups, agglomerate, joint_log_determinants, log_determinant
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 FEWEST = 100  # groups that are never too many
 UNLIMITED = 1e300

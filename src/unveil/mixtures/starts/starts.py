@@ -22,6 +22,7 @@ from unveil.clusters.kmeans.model import AssignmentsFixed, Centres, KMeans
 from unveil.clusters.seeding.furthest import Furthest
 from unveil.clusters.seeding.plusplus import PlusPlus
 from unveil.clusters.seeding.random import RandomRows
+from unveil.core.arrays import Floats
 from unveil.core.loop import BoundChange, Parts, fit, stream
 from unveil.core.protocols import Block, Memo
 from unveil.core.result import Fit, Status
@@ -35,7 +36,6 @@ from unveil.mixtures.starts.hierarchical import Hierarchical
 from unveil.schedules import Batch
 from unveil.sources.array import ArraySource
 
-Floats = NDArray[np.float64]
 HIERARCHICAL = 500  # rows that are merged pair by pair; the others follow their nearest
 FEW_PASSES = 6  # of a short run
 SPIKE = 2.0  # times the regulariser: half or more of such a variance is not the data's

@@ -9,11 +9,9 @@ A^-1 G: the degrees of freedom of a smoothing spline, in a time linear in the nu
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from unveil.core.arrays import Floats
 from unveil.numerics.jit import kernel
-
-Floats = NDArray[np.float64]
 
 NEAR, FAR = 0.001, 0.999  # of the radius: rows nearer count fully, rows further off do not (Cleveland 1979)
 

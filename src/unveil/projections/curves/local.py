@@ -14,12 +14,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from unveil.core.arrays import Floats
 from unveil.core.statistics import Statistics
 from unveil.projections.curves.track import Track
-
-Floats = NDArray[np.float64]
 
 ROUNDING = 1e-7  # of a row: a span that holds so many rows exactly must not take one less
 

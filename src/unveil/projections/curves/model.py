@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
+from unveil.core.arrays import Floats
 from unveil.core.loop import Callback
 from unveil.core.protocols import Block, Engine, Memo, Source
 from unveil.core.result import History, Record, State, Status
@@ -34,7 +35,6 @@ from unveil.core.statistics import Statistics, tree_sum
 from unveil.projections.curves.local import Local
 from unveil.projections.curves.track import Layout, Smoother, Track
 
-Floats = NDArray[np.float64]
 Located = tuple[Floats, float, float]  # coordinates of rows, their squared distance and their weight
 
 ROUNDING = 1e-24  # a squared distance below this share of the squared length, for each unit of weight, is none

@@ -11,9 +11,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from unveil.core.arrays import Floats
 from unveil.numerics.jit import strict
-
-Floats = NDArray[np.float64]
 
 LEAF = 4  # segments in a box that is not divided
 EPSILON = float(np.finfo(np.float64).eps)

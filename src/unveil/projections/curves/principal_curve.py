@@ -19,6 +19,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from unveil.certificate import Certificate, FitWarning, examine
+from unveil.core.arrays import Floats
 from unveil.core.protocols import Block, Engine, Source
 from unveil.core.result import Status
 from unveil.core.statistics import tree_sum
@@ -41,8 +42,6 @@ from unveil.projections.curves.spline import Spline
 from unveil.projections.curves.track import Smoother
 from unveil.projections.pca.moments import MomentsStep, moments
 from unveil.projections.pca.routes import refuse_what_is_not_finite
-
-Floats = NDArray[np.float64]
 
 
 class _Placed(NamedTuple):

@@ -20,10 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq, minimize_scalar
 
+from unveil.core.arrays import Floats
 from unveil.core.statistics import Statistics
 from unveil.projections.curves.track import Track
-
-Floats = NDArray[np.float64]
 
 FEWEST_AROUND = 8  # B-splines of a closed curve: with fewer, one would meet itself around the corner
 LIGHTEST, HEAVIEST, STEP = -36.0, 24.0, 4.0  # of log(penalty), for matrices of like size: beyond, rounding takes over

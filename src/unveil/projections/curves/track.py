@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from unveil.core.arrays import Floats
 from unveil.core.statistics import Statistics
-
-Floats = NDArray[np.float64]
 
 SAME = 1e-9  # of the whole length: coordinates nearer than this count as one
 

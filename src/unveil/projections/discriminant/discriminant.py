@@ -21,6 +21,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from unveil.core.arrays import Floats
 from unveil.core.protocols import Source
 from unveil.estimation.base import engine_for
 from unveil.estimation.input import as_source, refuse_nonfinite
@@ -31,8 +32,6 @@ from unveil.projections.discriminant.scatter import Scatter, gather, seen_along
 from unveil.projections.discriminant.separation import SOLVERS, Look, Problem, Rule, lacking, priors_of, separation
 from unveil.projections.discriminant.shrinkage import Covariances, Empirical, Foreign, by_ledoit_wolf, shrunk
 from unveil.sources.files import labelled
-
-Floats = NDArray[np.float64]
 
 
 class LinearDiscriminantAnalysis(

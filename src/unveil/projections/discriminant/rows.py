@@ -14,10 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax, softmax
 
+from unveil.core.arrays import Floats
 from unveil.core.protocols import Block
 from unveil.estimation.input import finite_rows
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -23,12 +23,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from unveil.core.arrays import Floats
 from unveil.core.partition import partition_rows, width_of
 from unveil.core.protocols import Engine, Memo, Source
 from unveil.core.statistics import Statistics
 from unveil.projections.discriminant.kernels import about_classes, about_classes_weighted
 
-Floats = NDArray[np.float64]
 STRETCH = 1 << 16  # labels looked at together for classes that have not been met yet
 LOST = 1e3  # products over scatter from which on a second pass is worth its time: three digits
 

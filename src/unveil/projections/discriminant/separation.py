@@ -26,13 +26,12 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg
 
+from unveil.core.arrays import Floats
 from unveil.projections.discriminant.scatter import Scatter
 from unveil.projections.discriminant.shrinkage import Covariances, scales_of, shrunk
 
-Floats = NDArray[np.float64]
 Look = Callable[[Floats], Floats]  # the scatter within classes along given directions, from the rows themselves
 EPS = float(np.finfo(np.float64).eps)
 POOR = 1e-4  # conditioning below which directions of small variance are worth another look at the rows

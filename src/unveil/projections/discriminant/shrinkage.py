@@ -20,12 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from unveil.core.arrays import Floats
 from unveil.core.protocols import Engine, Memo, Source
 from unveil.core.statistics import Statistics
 from unveil.projections.discriminant.kernels import add_quartics
 from unveil.projections.discriminant.scatter import Scatter
-
-Floats = NDArray[np.float64]
 
 
 class Covariances(Protocol):

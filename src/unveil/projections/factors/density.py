@@ -19,14 +19,13 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from unveil.core.arrays import Floats
 from unveil.core.protocols import Block
 from unveil.estimation.base import engine_for
 from unveil.estimation.input import as_source, finite_rows
 from unveil.numerics.blas import single_threaded_blas
 from unveil.projections.factors.missing import Factors
 from unveil.projections.factors.model import FactorParams, Noise, standing
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

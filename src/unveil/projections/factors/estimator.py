@@ -19,6 +19,7 @@ from scipy import linalg
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from unveil.certificate import Certificate, Finding, FitWarning
+from unveil.core.arrays import Floats
 from unveil.core.loop import BoundChange, Parts, check_allowed
 from unveil.core.protocols import Engine, Source
 from unveil.core.result import Fit, History, Status
@@ -52,8 +53,6 @@ from unveil.projections.factors.model import (
 )
 from unveil.schedules.squarem import Squarem
 from unveil.schedules.stepwise import Running, Stepwise
-
-Floats = NDArray[np.float64]
 
 PATIENCE = 3  # dimensions in a row that must do worse before the search for the best of them ends
 SCARCE, SCARCE_COLUMN, SCARCE_PAIRS = 0.25, 0.05, 0.5  # few: share of all cells, of a column's, of pairs ever seen

@@ -18,11 +18,10 @@ from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from unveil.certificate import Finding
+from unveil.core.arrays import Floats
 from unveil.projections.factors.estimator import FactorEstimator
 from unveil.projections.factors.missing import Completed, Hidden
 from unveil.projections.factors.model import Covariance, FactorParams, Noise, PerColumn, signed
-
-Floats = NDArray[np.float64]
 
 ROTATIONS = {"quartimax": 0.0, "varimax": 1.0}
 """How much the spread of loadings within a factor counts, against that within a row alone."""

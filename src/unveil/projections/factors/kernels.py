@@ -18,11 +18,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import cython_blas  # noqa: F401  (compiled products call it; loaded here so that thread limits reach it)
 
+from unveil.numerics.constants import LOG_TWO_PI
 from unveil.numerics.jit import kernel
 from unveil.numerics.tiles import tile_rows
 from unveil.projections.factors.line_sums import added, squared
 
-LOG_TWO_PI = float(np.log(2 * np.pi))
 STRIP = 32
 
 

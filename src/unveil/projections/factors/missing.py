@@ -31,14 +31,15 @@ from typing import Any, NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
+from unveil.core.arrays import Floats
 from unveil.core.loop import Parts, fit
 from unveil.core.protocols import Block, Expectation, Memo, Model
 from unveil.core.result import Fit, History, Status
 from unveil.core.statistics import Statistics
+from unveil.numerics.constants import LOG_TWO_PI
 from unveil.numerics.missing_patterns import Patterns, find_patterns, has_missing
 from unveil.numerics.tiles import tile_rows
 from unveil.projections.factors.model import (
-    LOG_TWO_PI,
     Covariance,
     FactorParams,
     Noise,
@@ -52,8 +53,6 @@ from unveil.projections.factors.model import (
     sunk,
 )
 from unveil.projections.pca.moments import MomentsStep
-
-Floats = NDArray[np.float64]
 
 PROBE = 512  # rows by which it is told whether patterns repeat at all
 REPEATED = 2  # rows of a pattern, on average, from which it pays to bring them together

@@ -26,13 +26,12 @@ from numpy.typing import NDArray
 from scipy import linalg
 from scipy.optimize import minimize
 
+from unveil.core.arrays import Floats
 from unveil.core.result import Fit, History, Record, Status
 from unveil.core.statistics import Statistics
-
-Floats = NDArray[np.float64]
+from unveil.numerics.constants import LOG_TWO_PI
 
 FLOOR = 1e-9  # least noise of a column, as a share of its variance
-LOG_TWO_PI = float(np.log(2.0 * np.pi))
 AT_FLOOR = 1.0 + 1e-6
 ROUNDING = 1e-13  # share of the largest eigenvalue below which a direction has no variance
 VANISHING = 1e-3  # noise, as a share of a column's variance, that may be on its way to nothing

@@ -17,11 +17,10 @@ from scipy import linalg
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from unveil.certificate import Finding
+from unveil.core.arrays import Floats
 from unveil.projections.factors.estimator import FactorEstimator, Seen
 from unveil.projections.factors.model import Covariance, FactorParams, Noise, Shared, rank_of
 from unveil.projections.pca.dimension import minka_dimension
-
-Floats = NDArray[np.float64]
 
 
 class ProbabilisticPCA(FactorEstimator):

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import cython_blas  # noqa: F401  (compiled products call it; loaded here so that thread limits reach it)
 
-from unveil.core.protocols import Array
+from unveil.core.arrays import Array
 from unveil.numerics.exp_log import exp_nonpositive, log_positive
 from unveil.numerics.jit import inlined, kernel
 from unveil.numerics.tiles import subtract, tile_rows

@@ -15,15 +15,14 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg
 
+from unveil.core.arrays import Floats
 from unveil.core.result import Status
 from unveil.projections.ica.model import Means
 
 logger = logging.getLogger("unveil")
 
-Floats = NDArray[np.float64]
 Evaluate = Callable[..., Means]
 
 

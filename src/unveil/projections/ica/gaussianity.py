@@ -28,8 +28,8 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, log_ndtr
 
 from unveil.certificate import Finding
+from unveil.core.arrays import Floats
 
-Floats = NDArray[np.float64]
 FEWEST = 20  # rows below which the transformations mean nothing, and nothing is told from a Gaussian
 MOST = 1e15  # rows beyond which more make no difference
 

@@ -22,6 +22,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOp
 from sklearn.utils.validation import check_is_fitted
 
 from unveil.certificate import Certificate, Finding, FitWarning
+from unveil.core.arrays import Floats
 from unveil.core.protocols import Engine, Source
 from unveil.core.result import Status
 from unveil.estimation.base import engine_for
@@ -36,7 +37,6 @@ from unveil.projections.ica.search import CONTRASTS, Frame, contrast_of, geometr
 from unveil.projections.ica.whitening import rank_finding, root_of, second_moments, whitening_of
 from unveil.projections.pca.rows import Project
 
-Floats = NDArray[np.float64]
 ENDINGS = {
     Status.CONVERGED: "converged after {}",
     Status.MAX_ITER: "not converged after {}; raise max_iter or tol",

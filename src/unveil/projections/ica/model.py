@@ -16,13 +16,11 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from unveil.core.arrays import Floats
 from unveil.core.protocols import Block, Engine, Memo, Source
 from unveil.core.statistics import Statistics
 from unveil.projections.ica.contrasts import Sums, contrast_sums, cube_block, exp_block, logcosh_block, power_sums
-
-Floats = NDArray[np.float64]
 
 
 class Contrast(Protocol):

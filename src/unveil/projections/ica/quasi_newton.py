@@ -22,13 +22,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from unveil.core.arrays import Floats
 from unveil.core.result import Status
 from unveil.projections.ica.fixed_point import Evaluate, Outcome, interrupted, orthogonalised, signs_of
 from unveil.projections.ica.model import Means
 
-Floats = NDArray[np.float64]
 FLOOR = 0.01  # of the eigenvalues of the approximate Hessian
 MEMORY = 7  # steps that L-BFGS remembers
 TRIES = 10  # halvings of a step

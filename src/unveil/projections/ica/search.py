@@ -14,9 +14,9 @@ from numbers import Real
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from unveil.core.arrays import Floats
 from unveil.core.partition import partition_count, width_of
 from unveil.core.protocols import Block, Engine, Source
 from unveil.core.result import Status
@@ -27,7 +27,6 @@ from unveil.projections.ica.model import Contrast, Cube, Custom, Exponential, Lo
 from unveil.projections.ica.quasi_newton import Free, Geometry, Orthogonal, Search, quasi_newton
 from unveil.sources.array import ArraySource
 
-Floats = NDArray[np.float64]
 FEWER = 10  # a first search runs on one row in so many
 ENOUGH = 1 << 13  # rows that it runs on at least
 SETTLED = 0.1  # it ends where its gradient is this share of the error that a sample of its size has

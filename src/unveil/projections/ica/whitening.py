@@ -15,16 +15,15 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg
 
 from unveil.certificate import Finding
+from unveil.core.arrays import Floats
 from unveil.core.protocols import Block, Engine, Memo, Source
 from unveil.core.statistics import Statistics
 from unveil.estimation.input import finite_rows, frame_of, refuse_nonfinite
 from unveil.projections.pca.moments import Moments, MomentsStep, moments
 
-Floats = NDArray[np.float64]
 EPS = float(np.finfo(np.float64).eps)
 UNEVEN = 1e-6  # ratio of variances below which the first whitening is not taken for exact
 SMALL = 1 << 22  # cells of a table that may be held in memory

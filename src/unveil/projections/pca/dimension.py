@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammaln
 
-Floats = NDArray[np.float64]
+from unveil.core.arrays import Floats
 
 
 def minka_dimension(values: Floats, n_rows: float) -> int:

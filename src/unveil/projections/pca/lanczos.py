@@ -21,7 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-Floats = NDArray[np.float64]
+from unveil.core.arrays import Floats
+
 Share = Callable[[Callable[[slice], Floats], list[slice]], Iterable[Floats]]
 ROUNDING = float(np.finfo(np.float64).eps)
 CLEAR = 1e-3  # of its length: a vector of which more is left after projections needs no further ones

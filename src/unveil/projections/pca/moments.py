@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from unveil.core.arrays import Floats
 from unveil.core.protocols import Block, Memo
 from unveil.core.statistics import Statistics
 from unveil.numerics.sparse_rows import Compressed
 from unveil.numerics.tiles import tile_rows
 from unveil.projections.pca.product_kernels import add_cells, add_outer, expanded, shift_and_sum
 
-Floats = NDArray[np.float64]
 FEWEST = 256  # rows of a tile: with fewer, adding the products would take as long as making them
 NO_WEIGHTS: Floats = np.empty(0)
 

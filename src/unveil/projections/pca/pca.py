@@ -11,7 +11,6 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
@@ -34,7 +33,6 @@ from unveil.projections.pca.rows import as_rows, is_sparse
 from unveil.projections.pca.scaling import Metric, checked_feature_weight
 from unveil.projections.pca.unequal_routes import by_cells, by_outlyingness
 
-Floats = NDArray[np.float64]
 NARROW = 1000  # columns up to which all of the covariance is cheap
 SMALL = 1 << 26  # cells up to which rows may be brought into memory unasked: half a gigabyte
 WIDEST = 20_000  # columns up to which there is room for a covariance: 3.2 gigabytes

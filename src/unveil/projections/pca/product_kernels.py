@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unveil.core.arrays import Floats
 from unveil.numerics.jit import kernel
 from unveil.numerics.sparse_rows import Compressed
 
-Floats = NDArray[np.float64]
 PANEL = 8
 
 

@@ -15,13 +15,12 @@ from numpy.typing import NDArray
 from scipy import linalg
 from sklearn.utils.validation import check_is_fitted
 
+from unveil.core.arrays import Floats
 from unveil.estimation.base import engine_for
 from unveil.estimation.input import as_source
 from unveil.numerics.blas import single_threaded_blas
 from unveil.projections.pca.rows import Decompose, Project, as_rows
 from unveil.projections.pca.weighted import scores_of
-
-Floats = NDArray[np.float64]
 
 
 class Plane:

@@ -23,9 +23,9 @@ from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg
 
+from unveil.core.arrays import Floats
 from unveil.core.loop import Callback
 from unveil.core.protocols import Block, Engine, Memo, Source
 from unveil.core.result import History, Record, State, Status
@@ -38,8 +38,6 @@ from unveil.projections.pca.routes import Spectrum, of_moments, refuse_what_is_n
 from unveil.projections.pca.rows import is_sparse
 from unveil.projections.pca.scaling import Metric
 from unveil.projections.pca.wide import is_wide, narrowed
-
-Floats = NDArray[np.float64]
 
 logger = logging.getLogger("unveil")
 

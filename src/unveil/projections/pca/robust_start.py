@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 from scipy import linalg
 from scipy.special import ndtri
 
+from unveil.core.arrays import Floats
 from unveil.core.protocols import Source
 from unveil.estimation.input import sample_of
 from unveil.projections.pca.wide import leading_directions
 from unveil.sources.rows import sample_rows
 
-Floats = NDArray[np.float64]
 NEAR, FAR = 1.96, 4.0  # in standard deviations of the Gaussian that the cube roots are nearly
 STARTS = 64  # planes through rows drawn at random
 FEW = 1024  # rows that starts are compared on

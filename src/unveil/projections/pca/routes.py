@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 from sklearn.utils.extmath import svd_flip
 
+from unveil.core.arrays import Floats
 from unveil.core.protocols import Engine, Source
 from unveil.estimation.input import refuse_nonfinite
 from unveil.projections.pca.lanczos import Search, leading
@@ -25,7 +26,6 @@ from unveil.projections.pca.rows import frame
 from unveil.projections.pca.scaling import EPSILON, Metric
 from unveil.projections.pca.scatter_products import Scatter, summarise
 
-Floats = NDArray[np.float64]
 ROUNDING = 8 * EPSILON
 CHECKED = 1 << 30  # multiplications that the check of an exact route may take
 

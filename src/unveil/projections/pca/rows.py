@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.utils.validation import validate_data
 
+from unveil.core.arrays import Floats
 from unveil.core.protocols import Block, Source
 from unveil.estimation.input import as_source, finite_rows, frame_of
 from unveil.numerics.sparse_rows import Compressed
@@ -18,8 +19,6 @@ from unveil.projections.pca.product_kernels import expanded, filled, times
 from unveil.sources.array import ArraySource
 from unveil.sources.mapped import Mapped
 from unveil.sources.sparse import SparseSource
-
-Floats = NDArray[np.float64]
 
 
 def as_rows(estimator: Any, X: Any, sample_weight: Any = None, *, reset: bool) -> Source:

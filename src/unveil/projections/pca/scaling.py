@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from unveil.core.arrays import Floats
+
 EPSILON = float(np.finfo(np.float64).eps)
 
 

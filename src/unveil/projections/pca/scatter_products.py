@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from unveil.core.arrays import Floats
 from unveil.core.protocols import Block, Engine, Memo, Source
 from unveil.core.statistics import Statistics
 from unveil.numerics.sparse_rows import Compressed
@@ -31,8 +31,6 @@ from unveil.projections.pca.product_kernels import (
     panels,
     unpanelled,
 )
-
-Floats = NDArray[np.float64]
 
 
 class Summary(NamedTuple):

@@ -7,10 +7,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from unveil.certificate import Certificate, examine
+from unveil.core.arrays import Floats
 from unveil.core.loop import Callback
 from unveil.core.protocols import Engine, Source
 from unveil.core.result import History
@@ -18,8 +16,6 @@ from unveil.projections.pca.certificate import certify
 from unveil.projections.pca.robust import robust_pca
 from unveil.projections.pca.routes import Spectrum
 from unveil.projections.pca.weighted import weighted_pca, with_cell_weights
-
-Floats = NDArray[np.float64]
 
 
 class Uneven(NamedTuple):

@@ -24,6 +24,7 @@ from scipy import linalg
 from scipy.sparse import issparse
 from sklearn.utils.extmath import svd_flip
 
+from unveil.core.arrays import Floats
 from unveil.core.loop import Callback, ExpectationStep, Parts, fit
 from unveil.core.protocols import Block, Engine, Memo, Schedule, Source
 from unveil.core.result import History, Status
@@ -40,8 +41,6 @@ from unveil.projections.pca.wide import is_wide, leading_directions
 from unveil.sources.array import ArraySource
 from unveil.sources.dask import DaskSource, is_dask
 from unveil.sources.mapped import Mapped
-
-Floats = NDArray[np.float64]
 
 
 class WeightedFit(NamedTuple):

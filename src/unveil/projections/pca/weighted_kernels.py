@@ -20,10 +20,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from unveil.core.arrays import Floats
 from unveil.numerics.jit import kernel
 from unveil.numerics.tiles import tile_rows
 
-Floats = NDArray[np.float64]
 DEPENDENT = 1e-11  # share of a diagonal entry that the ones before it leave over: below, the system is singular
 RIDGE = 1e-5  # of the mean of the diagonal
 REPEATS = 5  # ridges: together they leave less than rounding of what one of them holds back

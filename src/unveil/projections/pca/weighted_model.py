@@ -24,12 +24,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from unveil.core.arrays import Floats
 from unveil.core.protocols import Block, Expectation, Memo, Model, Schedule, Work
 from unveil.core.result import State
 from unveil.core.statistics import Statistics
 from unveil.projections.pca.weighted_kernels import solved, sums_of_cells
 
-Floats = NDArray[np.float64]
 SUFFICIENT = 1e-4  # share of the promised fall that a step must bring (Armijo)
 ROUNDING = 1e-13  # change of the cost, as a share of it, that means nothing
 CURVED = 1e-12  # least curvature along a step, as a share of what it could be, from which anything is learnt

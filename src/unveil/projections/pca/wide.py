@@ -10,17 +10,15 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg
 from sklearn.utils.extmath import svd_flip
 
+from unveil.core.arrays import Floats
 from unveil.core.protocols import Source
 from unveil.estimation.input import refuse_nonfinite
 from unveil.projections.pca.routes import Spectrum
 from unveil.sources.array import ArraySource
 from unveil.sources.weighted import with_weights
-
-Floats = NDArray[np.float64]
 
 
 def is_wide(source: Source) -> bool:

@@ -15,9 +15,8 @@ from dataclasses import dataclass
 from math import prod
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from unveil.core.arrays import Floats
 
 
 def grid(shape: tuple[int, ...]) -> Floats:

@@ -27,13 +27,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
+from unveil.core.arrays import Floats
 from unveil.core.protocols import Block, Expectation, Memo, Model
 from unveil.core.statistics import Statistics
-from unveil.families.base import ExponentialFamily, Floats, Tile
+from unveil.families.base import ExponentialFamily, Tile
 from unveil.families.kernels.em import NORM, Sums
 from unveil.mixtures.model.model import Mixture, MixtureParams, Plan
+from unveil.numerics.constants import LOG_TWO_PI
 
-LOG_TWO_PI = float(np.log(2 * np.pi))
 NARROW = 1e6  # squared size of the sheet, in units of the variance, past which squares are taken of differences
 NEAR = 100.0  # squared distance of the points about which moments are taken, likewise, up to which they stay
 FLOOR = 1e-12  # smallest variance of the noise, as a share of that of a column

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from unveil.core.arrays import Floats
 from unveil.core.protocols import Block
 from unveil.estimation.input import finite_rows
 from unveil.mixtures.model.model import Mixture, MixtureParams, Plan
@@ -21,7 +22,6 @@ from unveil.numerics.missing_patterns import has_missing
 from unveil.numerics.softmax import soft_assign
 from unveil.projections.topographic.model import TopographicMap
 
-Floats = NDArray[np.float64]
 FAR = 1e10  # sizes of the map from which on rows come nearer: of sixteen digits, six tell the points apart
 OVERFLOWING = 1e160  # a distance whose square is infinite, while products with it are not
 

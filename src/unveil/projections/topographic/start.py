@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
+from unveil.core.arrays import Floats
 from unveil.core.protocols import Block, Memo
 from unveil.core.statistics import Statistics
 from unveil.numerics.tiles import tile_rows
 from unveil.projections.topographic.lattice import Basis, grid, spacing
 
-Floats = NDArray[np.float64]
 Run = Callable[[Callable[[Block, Memo], tuple[Statistics, Memo]]], Statistics]  # a pass over all rows
 
 WIDE = 512  # columns past which pairs of them are not looked at

@@ -23,6 +23,7 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from unveil.core.arrays import Floats
 from unveil.core.loop import BoundChange, ExpectationStep, Parts, best_of, check_allowed, fit
 from unveil.core.protocols import Engine, Source
 from unveil.core.result import Fit
@@ -40,7 +41,6 @@ from unveil.projections.topographic.model import FLOOR, Sheet, TopographicMap
 from unveil.projections.topographic.rows import Complete, Located, Total, densities, likeliest, located, mean, shares
 from unveil.projections.topographic.start import Spread, Start, axes_of, bent, plane, spread_of
 
-Floats = NDArray[np.float64]
 LATTICE, BASIS = {1: (64,), 2: (20, 20)}, {1: (12,), 2: (6, 6)}  # shapes by default
 SMALLEST, LARGEST = 1e-200, 1e200  # mean variances of a column, past which products of squares are 0 or infinite
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from unveil.selection.criteria.rows import Floats, Rows
+from unveil.core.arrays import Floats
+from unveil.selection.criteria.rows import Rows
 from unveil.selection.criteria.silhouette import Distances
 
 

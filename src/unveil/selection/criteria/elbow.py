@@ -24,11 +24,11 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from unveil.core.arrays import Floats
 from unveil.selection.criteria.opinions import SIZE, Line, Opinion, known
 
-Floats = NDArray[np.float64]
 BEND = 1.75  # ratio of slopes from which on a bend is an elbow
 REACH = 3  # steps that slopes are taken over
 NOTHING = 1e-12  # share of the first cost that counts as none

@@ -22,13 +22,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from unveil.core.arrays import Floats
 from unveil.numerics.blas import single_threaded_blas
 from unveil.selection.criteria.opinions import Line, Opinion
 from unveil.selection.criteria.rows import Rows
 from unveil.selection.criteria.silhouette import mean_silhouette
 from unveil.selection.criteria.small import Small, grown, lloyd
 
-Floats = NDArray[np.float64]
 SETS = 20  # reference sets
 MEMBERS = 2048  # rows of a reference set, at most
 SIGHTED, SIGHTED_ROWS = 5, 512  # reference sets, and rows of them, whose silhouette is taken

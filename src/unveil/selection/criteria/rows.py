@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from unveil.core.arrays import Floats
+
 ROWS = 4096  # of the sample
 CELLS = 1 << 22  # of the sample, for tables of very many columns
 

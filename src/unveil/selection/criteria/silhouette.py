@@ -19,9 +19,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from unveil.core.arrays import Floats
 from unveil.selection.criteria.opinions import Line, Opinion, at_edge, known
 
-Floats = NDArray[np.float64]
 Distances = Callable[[slice], Floats]  # of the rows of a slice to all rows
 BLOCK = 512  # rows whose distances are held at a time
 NONE = 0.25  # up to here, there is no substantial structure,

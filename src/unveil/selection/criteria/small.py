@@ -11,10 +11,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Labels = NDArray[np.intp]
+from unveil.core.arrays import Floats, Labels
+
 CANDIDATES = 32  # rows that compete to be the next centre
 PASSES = 200
 POWER = 10  # steps of the power iteration: a rough axis is enough to start from

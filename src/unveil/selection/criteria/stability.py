@@ -21,9 +21,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from unveil.core.arrays import Floats
 from unveil.selection.criteria.opinions import Line, Opinion
 
-Floats = NDArray[np.float64]
 Labels = NDArray[np.integer]
 SETS = 20  # bootstrap samples
 MEMBERS = 2048  # rows of a bootstrap sample, at most

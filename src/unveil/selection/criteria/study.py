@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unveil.core.arrays import Floats
 from unveil.numerics.blas import single_threaded_blas
 from unveil.selection.criteria.dissimilarity import distances_of, is_kmeans
 from unveil.selection.criteria.gap import Gap, References
 from unveil.selection.criteria.resampling import ByCentres, ByClones, Resampling
-from unveil.selection.criteria.rows import Floats, Rows, draw
+from unveil.selection.criteria.rows import Rows, draw
 from unveil.selection.criteria.silhouette import mean_silhouette
 from unveil.selection.criteria.stability import Stability, compare
 

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.ipc
 import pyarrow.parquet
 
-from unveil.core.protocols import Array
+from unveil.core.arrays import Array
 from unveil.sources.cut import Chunk
 from unveil.sources.errors import DataError, blame
 from unveil.sources.files.formats import Column, Header, Request

@@ -15,7 +15,8 @@ from typing import Any, NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.core.protocols import Array, Block
+from unveil.core.arrays import Array
+from unveil.core.protocols import Block
 from unveil.sources.errors import DataError, blame
 from unveil.sources.files.formats import NUMERIC
 from unveil.sources.files.scan import Scan

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from unveil.core.protocols import Array
+from unveil.core.arrays import Array
 from unveil.sources.cut import Chunk
 from unveil.sources.errors import DataError, blame
 from unveil.sources.files.formats import Column, Header, Request
