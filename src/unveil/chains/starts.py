@@ -375,7 +375,7 @@ def _different(runs: list[Fit]) -> list[Fit]:
 
 def _ranked(model: HiddenMarkov, runs: list[Fit]) -> list[Fit]:
     """Runs by whether they stand on their own, then by how high they climbed; see `starts` of mixtures."""
-    spikes = [mixtures.spiked(model.family, run.params.emissions) for run in runs]
+    spikes = [model.family.spiked(run.params.emissions) for run in runs]
     by_nature = 2 * sum(spikes) > len(spikes)
     heights = [float(np.nan_to_num(run.objective, nan=-np.inf)) for run in runs]
     sound = [supported(model, run) and (by_nature or not spike) for run, spike in zip(runs, spikes, strict=True)]

@@ -21,7 +21,6 @@ from unveil.estimation.persistence import Savable
 from unveil.estimation.registry import FAMILIES, PARTS, STRUCTURES, lookup
 from unveil.estimation.tabular import Tabular
 from unveil.families.base import Family
-from unveil.families.gaussian import Gaussian
 from unveil.families.product import Product, ProductParams
 from unveil.storage.parts import Parts
 
@@ -131,7 +130,7 @@ class Mixed(Tabular, Savable, Iterative, BaseEstimator):
         parts = self._product().parts
         pairs = zip(parts, params.parts, strict=False)
         return len(parts) == len(params.parts) and all(
-            _fits(family, own, len(columns)) for (family, columns), own in pairs
+            family.suits(own, len(columns)) for (family, columns), own in pairs
         )
 
     def _shift(self) -> Floats:
@@ -175,11 +174,3 @@ def _word(one: Any) -> str:
         taken = ", ".join(map(repr, FAMILIES))
         raise ValueError(f"families must name {taken}, or be a family of your own, got {one!r}")
     return one
-
-
-def _fits(family: Family, params: Any, n_columns: int) -> bool:
-    """Whether the covariances of a group of numbers are of the structure that is asked for."""
-    if not isinstance(family, Gaussian):
-        return True
-    shape: tuple[int, ...] = params.covariances.shape
-    return shape == family.structure.shape(len(params.means), n_columns)

@@ -123,6 +123,10 @@ class Family(ABC):
         """Moments and log-likelihood of a block under the posterior, from what `encode` made of it."""
         raise TypeError(f"{type(self).__name__} has no form of its own for rows")
 
+    def fused(self, plan: Any) -> Sums | None:
+        """Compiled sums for the whole E step of a block, where this plan allows them; it then has a `natural`."""
+        return None
+
     missing_compiled: bool = False  # does `expect_missing` take seconds to compile, so that small tables go without?
 
     def expect_missing(
@@ -146,6 +150,14 @@ class Family(ABC):
     def conditional(self, params: Any, columns: NDArray[np.intp], values: Floats) -> tuple[Family, Any]:
         """The family of the other columns given the values of `columns`, and its parameters; weights are not ours."""
         raise TypeError(f"{type(self).__name__} has no conditional")
+
+    def in_full(self, params: Any) -> tuple[Family, Any]:
+        """The same without a structure: covariances as full matrices, one for each component."""
+        return self, params
+
+    def told_apart(self, params: Any, weights: Floats) -> tuple[Family, Any, Floats]:
+        """Components and their weights, where the parts of components are told apart and nothing is held."""
+        return self, params, weights
 
     def means(self, params: Any) -> Floats:
         """Expected row of each component, (components, columns), in the frame."""
@@ -177,6 +189,14 @@ class Family(ABC):
         """A component on no more rows than this is known by nothing but them: its likelihood may have no bound."""
         return 0
 
+    def suits(self, params: Any, n_columns: int) -> bool:
+        """Whether parameters of this kind are of the shapes that the family gives them."""
+        return True
+
+    def settled(self, params: Any) -> Any:
+        """Parameters that obey what is held and tied."""
+        return params
+
     def recentre(self, params: Any) -> Any:
         """Give components that are narrow against their distance from the origin a frame of their own."""
         return params
@@ -200,6 +220,10 @@ class Family(ABC):
     def floored(self, params: Any) -> int:
         """How many components had to be kept from degenerating."""
         return 0
+
+    def spiked(self, params: Any) -> bool:
+        """Whether a component has, in some direction, little more variance than was added to it."""
+        return False
 
     def health(self, params: Any) -> Mapping[str, float]:
         """Figures for the certificate, such as the smallest and largest variance of a component."""

@@ -269,6 +269,14 @@ class Compound(Family):
         """The family's own."""
         return self.family.typical(rows)
 
+    def told_apart(self, params: CompoundParams, weights: Floats) -> tuple[Family, Any, Floats]:
+        """Each part by what it has of its component's weight."""
+        return self.family.told_apart(params.parts, (weights[:, None] * params.weights).ravel())
+
+    def spiked(self, params: CompoundParams) -> bool:
+        """Whether a part is."""
+        return self.family.spiked(params.parts)
+
     def health(self, params: CompoundParams) -> Mapping[str, float]:
         """The family's figures of the parts, and their smallest share."""
         return {**self.family.health(params.parts), "smallest_part": float(params.weights.min())}

@@ -25,6 +25,7 @@ NARROW = 1e6  # squared distance of the origin, in standard deviations, past whi
 #               the natural form loses as many digits as this number has, and sixteen less six are enough
 NEAR = 100.0  # squared distance of a component's own origin, likewise, up to which it need not move
 FLOOR = 1e-15  # smallest variance, as a share of the variance of the column
+SPIKE = 2.0  # times the regulariser: half or more of such a variance is not the data's
 KEPT = 64  # patterns of missing cells whose marginals are kept at a time
 ALIKE = 1e-16  # stands in for the variance of a column of equal numbers, as a share of their square
 
@@ -261,7 +262,7 @@ class Gaussian(ExponentialFamily):
         """The means."""
         return params.means
 
-    def marginal(self, params: GaussianParams, columns: NDArray[np.intp]) -> tuple[Family, GaussianParams]:
+    def marginal(self, params: GaussianParams, columns: NDArray[np.intp]) -> tuple[Gaussian, GaussianParams]:
         """Means and covariances of some columns."""
         covariances = self._dense(params)[:, columns[:, None], columns]
         means = params.means[:, columns]
@@ -274,6 +275,20 @@ class Gaussian(ExponentialFamily):
         given = observe(params.means, self._dense(params), columns)
         means, covariances = given.predict(values)
         return Gaussian(Full(), self.reg_covar), GaussianParams(means, covariances, np.zeros_like(means))
+
+    def in_full(self, params: GaussianParams) -> tuple[Family, GaussianParams]:
+        """Of all columns."""
+        return self.marginal(params, np.arange(params.means.shape[1]))
+
+    def suits(self, params: GaussianParams, n_columns: int) -> bool:
+        """Whether the covariances are of this structure."""
+        shape: tuple[int, ...] = params.covariances.shape
+        return shape == self.structure.shape(len(params.means), n_columns)
+
+    def spiked(self, params: GaussianParams) -> bool:
+        """By the smallest eigenvalue of the covariances, and by what had to be floored."""
+        smallest = self.health(params)["smallest_eigenvalue"]
+        return bool(smallest <= SPIKE * self.reg_covar or params.floored > 0)
 
     def health(self, params: GaussianParams) -> Mapping[str, float]:
         """Extreme eigenvalues of the covariances."""

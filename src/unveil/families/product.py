@@ -268,6 +268,10 @@ class Product(Family):
             found[part.columns] = part.family.typical(rows[:, part.columns])
         return found
 
+    def spiked(self, params: ProductParams) -> bool:
+        """Whether those of a group are."""
+        return any(part.family.spiked(own) for part, own in self._with(params))
+
     def health(self, params: ProductParams) -> Mapping[str, float]:
         """All groups' figures: the smallest of what is called smallest, the largest of the others."""
         merged: dict[str, float] = {}

@@ -259,6 +259,10 @@ class Student(Family):
         family = Student(Full(), self.reg_covar, None if self.dof is None else self.dof + len(columns), self.shared_dof)
         return family, StudentParams(means, scales * stretch[:, None, None], dofs, np.zeros_like(means))
 
+    def spiked(self, params: StudentParams) -> bool:
+        """By the scales."""
+        return self.gaussian.spiked(params.normal)
+
     def health(self, params: StudentParams) -> Mapping[str, float]:
         """Extreme eigenvalues of the scales and degrees of freedom; at `MOST_DOF` a component is all but Gaussian."""
         dofs = {"smallest_dof": float(params.dofs.min()), "largest_dof": float(params.dofs.max())}

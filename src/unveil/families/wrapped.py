@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from unveil.core.arrays import Floats
 from unveil.families.base import Family, Tile
+from unveil.families.kernels.em import Sums
 
 NATURE = ("framed", "takes_missing", "neutral", "missing_compiled")  # attributes that say what a family is like
 
@@ -72,6 +73,10 @@ class Wrapped(Family):
         """As within."""
         return self.family.expect_missing(plan, log_weights, rows, weights, patterns)
 
+    def fused(self, plan: Any) -> Sums | None:
+        """As within."""
+        return self.family.fused(plan)
+
     def complete(self, plan: Any, tile: Tile) -> Floats:
         """As within."""
         return self.family.complete(plan, tile)
@@ -94,6 +99,10 @@ class Wrapped(Family):
         """As within."""
         return self.family.least_rows(n_columns)
 
+    def suits(self, params: Any, n_columns: int) -> bool:
+        """As within."""
+        return self.family.suits(params, n_columns)
+
     def recentre(self, params: Any) -> Any:
         """As within."""
         return self.family.recentre(params)
@@ -114,6 +123,10 @@ class Wrapped(Family):
         """As within."""
         return self.family.floored(params)
 
+    def spiked(self, params: Any) -> bool:
+        """As within."""
+        return self.family.spiked(params)
+
     def health(self, params: Any) -> Mapping[str, float]:
         """As within."""
         return self.family.health(params)
@@ -127,6 +140,10 @@ class Wrapped(Family):
     def taken(self, params: Any, components: NDArray[np.intp]) -> Any:
         """As within."""
         return self.family.taken(params, components)
+
+    def told_apart(self, params: Any, weights: Floats) -> tuple[Family, Any, Floats]:
+        """The components within."""
+        return self.family.told_apart(params, weights)
 
     def means(self, params: Any) -> Floats:
         """As within."""

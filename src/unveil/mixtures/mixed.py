@@ -11,8 +11,6 @@ from sklearn.base import clone
 from unveil.core.arrays import Floats
 from unveil.estimation.column_families import MIXED, OWN, Mixed
 from unveil.estimation.gaussian_prior import held_by
-from unveil.families.base import Family
-from unveil.families.gaussian import Gaussian
 from unveil.families.product import Product, ProductParams
 from unveil.mixtures.estimator import MixtureEstimator, narrowed
 from unveil.mixtures.model.model import MixtureParams
@@ -129,22 +127,14 @@ warm_start, verbose, verbose_interval, engine, schedule, expectation
         return super()._excuse() or held_by(self.reg_covar, self._family(), self.params_)
 
     def _described_by(
-        self, family: Family, params: MixtureParams, shift: Floats, columns: NDArray[np.intp]
+        self, family: Any, params: MixtureParams, shift: Floats, columns: NDArray[np.intp]
     ) -> MixedMixture:
-        assert isinstance(family, Product)
         kinds = [self.kinds_[column] for column in columns]
-        groups = [(kinds[own[0]], part, own) for part, own in family.parts]
-        dense = [_dense(part, one) for (part, _), one in zip(family.parts, params.components.parts, strict=True)]
-        asked = [(part if kind == OWN else kind, own) for kind, part, own in groups]
+        parts = zip(family.parts, params.components.parts, strict=True)
+        groups = [(own, *part.in_full(one)) for (part, own), one in parts]
+        asked = [(part if kinds[own[0]] == OWN else kinds[own[0]], own) for own, part, _ in groups]
         made = clone(self).set_params(families=asked, covariance_type="full")
         narrowed(self, made, columns)
         made.kinds_, made.categories_ = kinds, [self.categories_[column] for column in columns]
-        made._show(MixtureParams(params.weights, ProductParams(tuple(dense))), shift)
+        made._show(MixtureParams(params.weights, ProductParams(tuple(one for _, _, one in groups))), shift)
         return made
-
-
-def _dense(family: Family, params: Any) -> Any:
-    """Parameters of a group; covariances as full ones, whatever structure they came from."""
-    if not isinstance(family, Gaussian):
-        return params
-    return family.marginal(params, np.arange(params.means.shape[1]))[1]

@@ -26,7 +26,6 @@ from unveil.families.compound import Compound, CompoundParams
 from unveil.families.gaussian import Gaussian, GaussianParams
 from unveil.mixtures.model.model import Mixture
 from unveil.mixtures.starts.starts import STARTS, Given, Nearest, Noise, Sample, short_runs, whitening
-from unveil.mixtures.starts.starts import spiked as has_a_spike
 from unveil.schedules import Batch
 
 Floats = NDArray[np.float64]
@@ -169,17 +168,17 @@ def test_columns_of_several_kinds_are_looked_at_kind_by_kind() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         broad, spiked = (MixedMixture(2, random_state=0).fit(table) for table in (frame, narrow))
-    assert not has_a_spike(broad._family(), broad.params_)
-    assert has_a_spike(spiked._family(), spiked.params_)
+    assert not broad._family().spiked(broad.params_)
+    assert spiked._family().spiked(spiked.params_)
 
 
 def test_a_spike_is_seen_behind_masks_and_in_parts() -> None:
     for smallest, wanted in ((1e-6, True), (0.5, False)):
         params = GaussianParams(np.zeros((2, 1)), np.array([[[1.0]], [[smallest]]]), np.zeros((2, 1)))
         parts = CompoundParams(np.array([[0.5, 0.5]]), params)
-        assert has_a_spike(Gaussian(), params) is wanted
-        assert has_a_spike(hold(Gaussian(), means=np.ones((2, 1), dtype=bool)), params) is wanted
-        assert has_a_spike(Compound(Gaussian(), 2), parts) is wanted
+        assert Gaussian().spiked(params) is wanted
+        assert hold(Gaussian(), means=np.ones((2, 1), dtype=bool)).spiked(params) is wanted
+        assert Compound(Gaussian(), 2).spiked(parts) is wanted
 
 
 def test_an_interrupted_start_is_no_start(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,10 +19,9 @@ from numpy.typing import NDArray
 from unveil.core.arrays import Floats
 from unveil.core.protocols import Block, Expectation, Memo, Model
 from unveil.core.statistics import Statistics
-from unveil.families.base import ExponentialFamily, Family, Tile
+from unveil.families.base import Family, Tile
 from unveil.families.kernels.em import expect_block
 from unveil.families.tiles import tiles_of
-from unveil.families.wrapped import unwrapped
 from unveil.mixtures.model.sparse_em import ActiveLists, expect_active
 from unveil.numerics.missing_patterns import Patterns, find_patterns, has_missing
 from unveil.numerics.readable import readable
@@ -114,8 +113,7 @@ class Mixture(Model):
         if memo.patterns is not None:
             rows = self._framed(block.rows)
             return self.family.expect_missing(plan.family, plan.log_weights, rows, weights, memo.patterns)
-        inner = unwrapped(self.family)
-        sums = inner.fused(plan.family) if isinstance(inner, ExponentialFamily) else None
+        sums = self.family.fused(plan.family)
         if sums is None:
             return None
         natural = plan.family.natural.copy()

@@ -12,7 +12,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,8 +28,6 @@ from unveil.core.result import Fit, Status
 from unveil.core.statistics import Statistics
 from unveil.engines.threads import Threads
 from unveil.expectations import Exact, Hard
-from unveil.families.compound import Compound
-from unveil.families.wrapped import unwrapped
 from unveil.mixtures.model.model import Mixture, MixtureParams
 from unveil.mixtures.starts.hierarchical import Hierarchical
 from unveil.schedules import Batch
@@ -38,7 +35,6 @@ from unveil.sources.array import ArraySource
 
 HIERARCHICAL = 500  # rows that are merged pair by pair; the others follow their nearest
 FEW_PASSES = 6  # of a short run
-SPIKE = 2.0  # times the regulariser: half or more of such a variance is not the data's
 SHORT = (("kmeans", 1), ("whitened", 1), ("hierarchical", 1), ("k-means++", 1), ("random_from_data", 1))
 
 
@@ -246,25 +242,11 @@ def _standing(model: Mixture, runs: list[Fit]) -> list[tuple[bool, float]]:
     highest run is often such a spike. Where most starts end in one, it is the data that are so, and it counts for
     nothing.
     """
-    spikes = [spiked(model.family, run.params.components) for run in runs]
+    spikes = [model.family.spiked(run.params.components) for run in runs]
     by_nature = 2 * sum(spikes) > len(spikes)
     heights = [float(np.nan_to_num(run.objective, nan=-np.inf)) for run in runs]
     sound = [supported(model, run) and (by_nature or not spike) for run, spike in zip(runs, spikes, strict=True)]
     return list(zip(sound, heights, strict=True))
-
-
-def spiked(family: Any, components: Any) -> bool:
-    """Whether a component has, in some direction, little more variance than was added to it."""
-    family = unwrapped(family)
-    if isinstance(family, Compound):
-        return spiked(family.family, components.parts)
-    parts = getattr(family, "parts", None)  # columns of several kinds: each has a family of its own
-    if parts is not None:
-        return any(spiked(one, own) for (one, _), own in zip(parts, components.parts, strict=True))
-    smallest = family.health(components).get("smallest_eigenvalue")
-    if smallest is None:
-        return False
-    return bool(smallest <= SPIKE * getattr(family, "reg_covar", 0.0) or family.floored(components) > 0)
 
 
 def supported(model: Mixture, outcome: Fit) -> bool:
