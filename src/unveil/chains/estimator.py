@@ -51,10 +51,9 @@ from unveil.core.loop import BoundChange, ExpectationStep, Parts, best_of, check
 from unveil.core.protocols import Schedule, Source
 from unveil.core.result import Fit, State
 from unveil.core.statistics import Statistics
-from unveil.estimation.base import Iterative, engine_for, seed_of
+from unveil.estimation.base import Estimator, engine_for, seed_of
 from unveil.estimation.input import as_source, frame_of
 from unveil.estimation.partial_fit import Stream, feed, resumable
-from unveil.estimation.persistence import Savable
 from unveil.estimation.registry import EXPECTATIONS, SCHEDULES, resolve
 from unveil.estimation.stationarity import stationarity
 from unveil.expectations import Annealed, Exact
@@ -77,7 +76,7 @@ class PossibleChange(BoundChange):
         return never or super().__call__(before, after)
 
 
-class HMMEstimator(Savable, Iterative, Modelled, Chain, DensityMixin, BaseEstimator):
+class HMMEstimator(Estimator, Modelled, Chain, DensityMixin, BaseEstimator):
     """Hidden Markov models with emissions of any family."""
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012  scikit-learn's own convention

@@ -1,26 +1,28 @@
-"""What all estimators share: parts by name, a seed, callbacks, and telling the user how the fit went."""
+"""What all estimators share: a file, an engine, a seed, callbacks, and telling the user how the fit went."""
 
 from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from unveil.certificate import FitWarning, examine
+from unveil.certificate import Finding, FitWarning, examine
 from unveil.core.loop import Callback
 from unveil.core.protocols import Engine, Source
 from unveil.core.result import Fit, State, Status
 from unveil.estimation.input import FiniteGuard
 from unveil.estimation.partial_fit import Stream
+from unveil.estimation.persistence import write_estimator
 from unveil.estimation.registry import ENGINES, resolve
 from unveil.sources.dask import DaskSource
 from unveil.sources.mapped import Mapped
 from unveil.sources.sequences import Sequences
+from unveil.storage.atomic import PathLike
 
 logger = logging.getLogger("unveil")
 
@@ -69,13 +71,25 @@ class Announcer:
             logger.info("%s: pass %d, free energy per row %.8g", self.name, state.iteration, per_row)
 
 
-class Iterative:
-    """Mixin of the estimators that climb a free energy."""
+class Estimator:
+    """What all estimators of unveil have besides scikit-learn's: a file, callbacks, and a word on how the fit went."""
 
     verbose: int
     random_state: Any
     _takes_missing: bool = False  # may cells be NaN?
-    _stream: Stream  # where `partial_fit` goes on; set by every fit
+    _resumed_from: ClassVar[tuple[str, ...]] = ("_stream",)
+    """Private attributes that are saved too, where they are there, since ``partial_fit`` goes on from them."""
+    _stream: Stream  # where `partial_fit` goes on; set by every fit that can go on
+
+    def save(self, path: PathLike) -> None:
+        """Write the fitted estimator to a file that `unveil.load` reads.
+
+        Parameters
+        ----------
+        path : path
+            The file; it appears whole or not at all, in place of one that may be there.
+        """
+        write_estimator(self, path)
 
     def _callbacks_for(self, source: Source, interval: int = 1) -> tuple[Callback, ...]:
         """The guard against NaN, the log if asked for, and what a progress bar has hung on the instance."""
@@ -98,6 +112,15 @@ class Iterative:
         self.converged_ = outcome.status is Status.CONVERGED
         self.n_iter_ = len(outcome.history)
         self.certificate_ = examine(outcome.history, counts, self._excuse(), figures)
-        for message in self.certificate_.warnings:
-            kind = ConvergenceWarning if message.startswith(("not converged", "interrupted")) else FitWarning
-            warnings.warn(f"{type(self).__name__}: {message}", kind, stacklevel=4)
+        warn_of(self, self.certificate_.findings, depth=4)
+
+
+def warn_of(estimator: Any, findings: Iterable[Finding], depth: int = 3) -> None:
+    """Warn of the findings that speak against a fit, as scikit-learn does where it did not converge.
+
+    `depth` counts the calls between the user and whoever calls this.
+    """
+    for finding in findings:
+        if finding.severity == "warning":
+            kind = ConvergenceWarning if finding.name == "converged" else FitWarning
+            warnings.warn(f"{type(estimator).__name__}: {finding.message}", kind, stacklevel=depth + 1)

@@ -15,9 +15,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from unveil.core.arrays import Floats
-from unveil.estimation.base import Iterative
+from unveil.estimation.base import Estimator
 from unveil.estimation.columns import column_number
-from unveil.estimation.persistence import Savable
 from unveil.estimation.registry import FAMILIES, PARTS, STRUCTURES, lookup
 from unveil.estimation.tabular import Tabular
 from unveil.families.base import Family
@@ -33,7 +32,7 @@ MIXED: dict[str, list[Any]] = {  # constraints of the arguments that such estima
 }
 
 
-class Mixed(Tabular, Savable, Iterative, BaseEstimator):
+class Mixed(Tabular, Estimator, BaseEstimator):
     """Mixin of the estimators of columns of different kinds."""
 
     families: Any

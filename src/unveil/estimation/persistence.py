@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 import logging
 from datetime import UTC, datetime
-from typing import Any, ClassVar
+from typing import Any
 
 from unveil.storage.atomic import PathLike
 from unveil.storage.file import ModelFileError, read, write
@@ -50,33 +50,22 @@ RECORDS = Parts(
 MISTAKES = (ValueError, TypeError, KeyError, AttributeError, IndexError, RecursionError, OverflowError)
 
 
-class Savable:
-    """Mixin of the estimators that can be saved."""
+def write_estimator(estimator: Any, path: PathLike) -> None:
+    """Write a fitted estimator to a model file."""
+    from sklearn.utils.validation import check_is_fitted
 
-    _resumed_from: ClassVar[tuple[str, ...]] = ("_stream",)
-    """Private attributes that are saved too, where they are there, since ``partial_fit`` goes on from them."""
-
-    def save(self, path: PathLike) -> None:
-        """Write the fitted estimator to a file that `unveil.load` reads.
-
-        Parameters
-        ----------
-        path : path
-            The file; it appears whole or not at all, in place of one that may be there.
-        """
-        from sklearn.utils.validation import check_is_fitted
-
-        check_is_fitted(self)
-        if _known_class(type(self).__name__) is not type(self):
-            raise TypeError(f"only unveil's own estimators can be saved, got {type(self).__qualname__}; pickle may do")
-        arrays: Arrays = {}
-        header = _described(self)
-        header["parameters"], header["not_kept"] = _stored_parameters(self, arrays)
-        fitted = {name: value for name, value in vars(self).items() if _is_kept(type(self), name)}
-        header["attributes"] = {name: RECORDS.encode(value, name, arrays) for name, value in fitted.items()}
-        write(path, header, arrays)
-        for name, value in header["not_kept"].items():
-            logger.warning("%s: %s=%s was not kept; a loaded model has the default", path, name, value)
+    check_is_fitted(estimator)
+    cls = type(estimator)
+    if _known_class(cls.__name__) is not cls:
+        raise TypeError(f"only unveil's own estimators can be saved, got {cls.__qualname__}; pickle may do")
+    arrays: Arrays = {}
+    header = _described(estimator)
+    header["parameters"], header["not_kept"] = _stored_parameters(estimator, arrays)
+    fitted = {name: value for name, value in vars(estimator).items() if _is_kept(cls, name)}
+    header["attributes"] = {name: RECORDS.encode(value, name, arrays) for name, value in fitted.items()}
+    write(path, header, arrays)
+    for name, value in header["not_kept"].items():
+        logger.warning("%s: %s=%s was not kept; a loaded model has the default", path, name, value)
 
 
 def load(path: PathLike) -> Any:

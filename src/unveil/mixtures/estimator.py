@@ -23,10 +23,9 @@ from unveil.core.loop import BoundChange, ExpectationStep, Parts, best_of, check
 from unveil.core.protocols import Block, Engine, Schedule, Source
 from unveil.core.result import Fit
 from unveil.core.statistics import Statistics
-from unveil.estimation.base import Iterative, engine_for, seed_of
+from unveil.estimation.base import Estimator, engine_for, seed_of
 from unveil.estimation.input import as_source, frame_of, sample_of
 from unveil.estimation.partial_fit import Stream, feed, resumable
-from unveil.estimation.persistence import Savable
 from unveil.estimation.registry import EXPECTATIONS, SCHEDULES, resolve
 from unveil.expectations import Exact
 from unveil.families.base import Family
@@ -40,7 +39,7 @@ from unveil.schedules import Batch
 from unveil.schedules.reseeding import Reseeding
 
 
-class MixtureEstimator(Savable, Iterative, Density, DensityMixin, BaseEstimator, ABC):
+class MixtureEstimator(Estimator, Density, DensityMixin, BaseEstimator, ABC):
     """Mixtures of any family."""
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012  scikit-learn's own convention

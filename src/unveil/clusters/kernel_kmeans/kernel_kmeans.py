@@ -26,9 +26,8 @@ from unveil.core.protocols import Engine, Source
 from unveil.core.result import Fit
 from unveil.core.statistics import Statistics
 from unveil.engines.threads import Threads
-from unveil.estimation.base import Iterative, engine_for, seed_of
+from unveil.estimation.base import Estimator, engine_for, seed_of
 from unveil.estimation.input import as_source, frame_of, sample_of
-from unveil.estimation.persistence import Savable
 from unveil.numerics.blas import single_threaded_blas
 from unveil.sources.array import ArraySource
 from unveil.storage.atomic import PathLike
@@ -42,7 +41,7 @@ EXACT = ("X_fit_", "diagonal_", "fit_weights_", "cluster_weights_", "cluster_nor
 EMBEDDED = ("landmarks_", "whitening_", "cluster_centers_")
 
 
-class KernelKMeans(Savable, Iterative, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+class KernelKMeans(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
     """Kernel K-means clustering.
 
     K-means between points that are known by their inner products k(x, y) alone: with a Gaussian kernel, clusters may

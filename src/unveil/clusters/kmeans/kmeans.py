@@ -26,9 +26,8 @@ from unveil.core.arrays import Floats
 from unveil.core.loop import Parts, best_of
 from unveil.core.protocols import Source
 from unveil.core.result import Fit
-from unveil.estimation.base import Iterative, engine_for, seed_of
+from unveil.estimation.base import Estimator, engine_for, seed_of
 from unveil.estimation.partial_fit import Stream, feed, resumable
-from unveil.estimation.persistence import Savable
 from unveil.estimation.registry import EXPECTATIONS, SCHEDULES, resolve
 from unveil.expectations import Hard
 from unveil.numerics.blas import single_threaded_blas
@@ -45,7 +44,7 @@ ALGORITHMS: dict[str, Callable[[], Assignment]] = {
 }
 
 
-class KMeans(Savable, Iterative, Centred, BaseEstimator):
+class KMeans(Estimator, Centred, BaseEstimator):
     """K-means clustering.
 
     Every parameter and attribute of scikit-learn's class of the same name is here with the same meaning. What is

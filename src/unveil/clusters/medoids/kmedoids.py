@@ -25,9 +25,8 @@ from unveil.clusters.medoids.starts import Build, Greedy, PlusPlus, RandomRows, 
 from unveil.core.loop import best_of
 from unveil.core.protocols import Engine, Source
 from unveil.core.result import Fit, State
-from unveil.estimation.base import Iterative, engine_for, seed_of
+from unveil.estimation.base import Estimator, engine_for, seed_of
 from unveil.estimation.input import as_source, sample_of
-from unveil.estimation.persistence import Savable
 from unveil.numerics.blas import single_threaded_blas
 from unveil.sources.rows import sample_rows, take
 from unveil.storage.atomic import PathLike
@@ -44,7 +43,7 @@ SMALL = 2048  # rows up to which n_init="auto" means many starts
 SAMPLES = 5  # of method="clara", as Kaufman and Rousseeuw have it
 
 
-class KMedoids(Savable, Iterative, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+class KMedoids(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
     """K-medoids clustering by FasterPAM.
 
     K rows, the medoids, stand for all; the total dissimilarity of the rows to their nearest medoid is least. Any

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -10,14 +9,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
 
-from unveil.certificate import Certificate, Finding, FitWarning, examine
+from unveil.certificate import Certificate, Finding, examine
 from unveil.core.arrays import Floats
 from unveil.core.loop import BoundChange, ExpectationStep, Parts, best_of, check_allowed, fit
 from unveil.core.protocols import Schedule
 from unveil.core.result import Fit, Status
-from unveil.estimation.base import Iterative, engine_for
+from unveil.estimation.base import Estimator, engine_for, warn_of
 from unveil.estimation.partial_fit import Stream, resumable
 from unveil.estimation.registry import EXPECTATIONS, SCHEDULES, resolve
 from unveil.estimation.stationarity import stationarity
@@ -42,7 +40,7 @@ from unveil.sources.sequences import Sequences
 FLOOR = 1e-8  # of a rule's probability while sentences come batch by batch: what one did without, the next may need
 
 
-class Climbing(Iterative):
+class Climbing(Estimator):
     """Mixin of the estimator: the steps of a fit."""
 
     grammar: Grammar | str | None
@@ -228,9 +226,7 @@ class Climbing(Iterative):
         self.n_iter_ = len(outcome.history)
         examined = examine(outcome.history, None, self._excuse(), figures) if len(outcome.history) or findings else None
         self.certificate_ = Certificate((*(() if examined is None else examined.findings), *findings))
-        for message in self.certificate_.warnings:
-            kind = ConvergenceWarning if message.startswith(("not converged", "interrupted")) else FitWarning
-            warnings.warn(f"{type(self).__name__}: {message}", kind, stacklevel=3)
+        warn_of(self, self.certificate_.findings, depth=3)
 
     def _n_parameters(self) -> int:
         """Free parameters, for AIC and BIC: rules that are not ruled out, less one for each parent."""

@@ -10,9 +10,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
-from unveil.estimation.base import seed_of
+from unveil.estimation.base import Estimator, seed_of
 from unveil.estimation.partial_fit import Stream, feed
-from unveil.estimation.persistence import Savable
 from unveil.estimation.registry import EXPECTATIONS, SCHEDULES
 from unveil.grammar import Grammar
 from unveil.grammar.pcfg.fitting import FLOOR, Climbing
@@ -22,7 +21,7 @@ from unveil.grammar.pcfg.rules import revived
 from unveil.numerics.blas import single_threaded_blas
 
 
-class PCFG(Climbing, Parsing, Savable, DensityMixin, BaseEstimator):
+class PCFG(Climbing, Parsing, Estimator, DensityMixin, BaseEstimator):
     """Probabilistic context-free grammar, fitted by inside-outside (EM).
 
     Parameters

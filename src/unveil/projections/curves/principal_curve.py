@@ -6,7 +6,6 @@ The first principal component is the straight line that is nearest to the rows; 
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, NamedTuple
@@ -14,18 +13,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from unveil.certificate import Certificate, FitWarning, examine
+from unveil.certificate import Certificate, examine
 from unveil.core.arrays import Floats
 from unveil.core.protocols import Block, Engine, Source
 from unveil.core.result import Status
 from unveil.core.statistics import tree_sum
-from unveil.estimation.base import Iterative, engine_for
+from unveil.estimation.base import Estimator, engine_for, warn_of
 from unveil.estimation.input import as_source, finite_rows, frame_of, refuse_nonfinite
-from unveil.estimation.persistence import Savable
 from unveil.numerics.blas import single_threaded_blas
 from unveil.projections.curves.local import Local
 from unveil.projections.curves.model import (
@@ -68,7 +65,7 @@ class _Place:
         return _Placed(coordinates, squares, float(block.weights @ squares), float(block.weights.sum()))
 
 
-class PrincipalCurve(Savable, Iterative, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class PrincipalCurve(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Principal curve by projecting and smoothing in turn (Hastie & Stuetzle 1989).
 
     Parameters
@@ -269,9 +266,7 @@ class PrincipalCurve(Savable, Iterative, ClassNamePrefixFeaturesOutMixin, Transf
         turns = replace(outcome.history, records=outcome.history.records[1:])  # the first is that of the start
         findings = [found for found in examine(turns).findings if found.name != "restarts"]  # there are none
         self.certificate_ = Certificate(tuple(findings))
-        for message in self.certificate_.warnings:
-            kind = ConvergenceWarning if message.startswith(("not converged", "interrupted")) else FitWarning
-            warnings.warn(f"PrincipalCurve: {message}", kind, stacklevel=3)
+        warn_of(self, self.certificate_.findings, depth=3)
 
     def _polyline(self) -> Polyline:
         return Polyline.through(self.points_ - self.center_)

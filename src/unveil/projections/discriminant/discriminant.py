@@ -23,9 +23,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from unveil.core.arrays import Floats
 from unveil.core.protocols import Source
-from unveil.estimation.base import engine_for
+from unveil.estimation.base import Estimator, engine_for
 from unveil.estimation.input import as_source, refuse_nonfinite
-from unveil.estimation.persistence import Savable
 from unveil.numerics.blas import single_threaded_blas
 from unveil.projections.discriminant.rows import Affine, likeliest, log_shares, margin, shares
 from unveil.projections.discriminant.scatter import Scatter, gather, seen_along
@@ -35,7 +34,7 @@ from unveil.sources.files import labelled
 
 
 class LinearDiscriminantAnalysis(
-    Savable, ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, BaseEstimator
+    Estimator, ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, BaseEstimator
 ):
     """Linear discriminant analysis.
 

@@ -24,10 +24,9 @@ from unveil.core.loop import BoundChange, Parts, check_allowed
 from unveil.core.protocols import Engine, Source
 from unveil.core.result import Fit, History, Status
 from unveil.core.statistics import Statistics
-from unveil.estimation.base import Iterative, engine_for
+from unveil.estimation.base import Estimator, engine_for
 from unveil.estimation.input import as_source, frame_of, refuse_nonfinite
 from unveil.estimation.partial_fit import Stream, feed, resumable
-from unveil.estimation.persistence import Savable
 from unveil.estimation.registry import SCHEDULES, resolve
 from unveil.expectations import Exact
 from unveil.numerics.blas import single_threaded_blas
@@ -83,7 +82,7 @@ class Seen(NamedTuple):
         return bool(np.mean(shares) < SCARCE or np.min(shares) < SCARCE_COLUMN or np.mean(pairs > 0) <= SCARCE_PAIRS)
 
 
-class FactorEstimator(Savable, Iterative, FactorDensity):
+class FactorEstimator(Estimator, FactorDensity):
     """Gaussian factors with noise of any structure."""
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012  scikit-learn's own convention

@@ -8,7 +8,6 @@ the mixing column), and a mixing column whose largest entry is positive.
 
 from __future__ import annotations
 
-import warnings
 from numbers import Integral, Real
 from typing import Any
 
@@ -16,18 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from unveil.certificate import Certificate, Finding, FitWarning
+from unveil.certificate import Certificate, Finding
 from unveil.core.arrays import Floats
 from unveil.core.protocols import Engine, Source
 from unveil.core.result import Status
-from unveil.estimation.base import engine_for
+from unveil.estimation.base import Estimator, engine_for, warn_of
 from unveil.estimation.input import as_source
-from unveil.estimation.persistence import Savable
 from unveil.numerics.blas import single_threaded_blas
 from unveil.projections.ica.fixed_point import Outcome
 from unveil.projections.ica.gaussianity import gaussian_finding, shape_of
@@ -44,7 +41,7 @@ ENDINGS = {
 }
 
 
-class ICA(Savable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class ICA(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Independent component analysis.
 
     Parameters
@@ -250,9 +247,7 @@ class ICA(Savable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         convergence = Finding("converged", "fine" if self.converged_ else "warning", said, norm)
         gaussian = gaussian_finding(self.gaussian_, self.gaussianity_level)
         self.certificate_ = Certificate((convergence, *findings, gaussian))
-        for message in self.certificate_.warnings:
-            kind = ConvergenceWarning if message == said else FitWarning
-            warnings.warn(f"ICA: {message}", kind, stacklevel=3)
+        warn_of(self, self.certificate_.findings, depth=3)
 
     def transform(self, X: Any, copy: bool = True) -> NDArray[Any]:
         """Sources of the rows.

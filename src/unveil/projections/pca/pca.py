@@ -6,23 +6,20 @@ The components are the eigenvectors u of the covariance, S u = lambda u, by fall
 
 from __future__ import annotations
 
-import warnings
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 
-from unveil.certificate import Certificate, FitWarning
+from unveil.certificate import Certificate
 from unveil.core.protocols import Source
 from unveil.core.result import Status
 from unveil.core.statistics import Statistics
-from unveil.estimation.base import engine_for, seed_of
+from unveil.estimation.base import Estimator, engine_for, seed_of, warn_of
 from unveil.estimation.input import as_source
-from unveil.estimation.persistence import Savable
 from unveil.numerics.blas import single_threaded_blas
 from unveil.projections.pca.certificate import certify
 from unveil.projections.pca.dimension import minka_dimension
@@ -51,7 +48,7 @@ def _adds_up(estimator: PCA) -> bool:
     return True
 
 
-class PCA(Savable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Plane, BaseEstimator):
+class PCA(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Plane, BaseEstimator):
     """Principal component analysis.
 
     Parameters
@@ -361,9 +358,7 @@ noise_variance_, n_features_in_, feature_names_in_
             self._moments = Statistics(**spectrum.moments._asdict())
         plain = certify(spectrum, kept, approximate=self.svd_solver in ("auto", "randomized"))
         self.certificate_ = plain if certificate is None else certificate
-        for message in self.certificate_.warnings:
-            kind = ConvergenceWarning if message.startswith(("not converged", "interrupted")) else FitWarning
-            warnings.warn(f"{type(self).__name__}: {message}", kind, stacklevel=3 if certificate is None else 4)
+        warn_of(self, self.certificate_.findings, depth=3 if certificate is None else 4)
 
     def _count(self, spectrum: Spectrum, streaming: bool = False) -> int:
         """How many components to keep."""

@@ -28,9 +28,8 @@ from unveil.core.loop import BoundChange, ExpectationStep, Parts, best_of, check
 from unveil.core.protocols import Engine, Source
 from unveil.core.result import Fit
 from unveil.core.statistics import Statistics
-from unveil.estimation.base import Iterative, engine_for, seed_of
+from unveil.estimation.base import Estimator, engine_for, seed_of
 from unveil.estimation.input import as_source, frame_of, refuse_nonfinite
-from unveil.estimation.persistence import Savable
 from unveil.estimation.registry import EXPECTATIONS, SCHEDULES, resolve
 from unveil.estimation.stationarity import stationarity
 from unveil.expectations import Exact
@@ -45,7 +44,7 @@ LATTICE, BASIS = {1: (64,), 2: (20, 20)}, {1: (12,), 2: (6, 6)}  # shapes by def
 SMALLEST, LARGEST = 1e-200, 1e200  # mean variances of a column, past which products of squares are 0 or infinite
 
 
-class GenerativeTopographicMap(Savable, Iterative, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class GenerativeTopographicMap(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """A principal curve or sheet with a density, by EM (GTM; Bishop, Svensen & Williams 1998).
 
     Parameters
