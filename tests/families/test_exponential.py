@@ -14,7 +14,7 @@ from scipy.stats import expon, gamma
 from tests import laws
 from unveil.core import partition
 from unveil.expectations import Exact, Hard
-from unveil.families.exponential import FLOOR, Exponential, ExponentialParams
+from unveil.families.exponential import Exponential, ExponentialParams
 from unveil.families.priors import Gamma
 from unveil.mixtures.model.model import Mixture, MixtureParams
 
@@ -79,7 +79,7 @@ def test_likelihood_of_rows_with_gaps_is_that_of_what_is_there() -> None:
 def test_one_over_mean_times_with_the_floor_kept_and_counted() -> None:
     moments = np.array([[4.0, 0.0], [2.0, 1.0], [0.0, 0.0]])
     found = Exponential().first(moments)
-    np.testing.assert_allclose(found.rates, [[6.0 / FLOOR], [2.0], [6.0]], rtol=1e-12)
+    np.testing.assert_allclose(found.rates, [[6.0 / Exponential.least_mean], [2.0], [6.0]], rtol=1e-12)
     assert Exponential().floored(found) == 1
     old = ExponentialParams(np.full((3, 1), 7.0))
     np.testing.assert_array_equal(Exponential().maximise(moments, old).rates[2], [7.0])

@@ -1,4 +1,4 @@
-"""Rows with holes anywhere, all at once, against tiles of one pattern each."""
+"""Rows with cells missing anywhere, all at once, against tiles of one pattern each."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from unveil.families.categorical import Categorical, CategoricalParams
 from unveil.families.covariance.structure import Full
 from unveil.families.exponential import Exponential, ExponentialParams
 from unveil.families.gaussian import Gaussian, GaussianParams
-from unveil.families.missing_cells import ByPattern, Masked, holed
+from unveil.families.independent import Masked
+from unveil.families.missing_cells import ByPattern
 from unveil.families.poisson import Poisson, PoissonParams
 
 Floats = NDArray[np.float64]
@@ -52,7 +53,7 @@ def test_all_at_once_is_row_by_row(name: str) -> None:
         scores[:, number] = tile.logits[:, 0]
         tile.logits[...] = q[:, [number]]
         moments += family.gather(plan, tile)
-    found, logits = holed(family, plan, np.ascontiguousarray(rows.T), 3), np.ones((3, len(rows)))
+    found, logits = family.missing_cells(plan, np.ascontiguousarray(rows.T), 3), np.ones((3, len(rows)))
     found.score(logits)
     np.testing.assert_allclose(logits - 1.0, scores, rtol=1e-10, atol=1e-10)
     np.testing.assert_allclose(found.gather(q), moments, rtol=1e-10)
@@ -60,7 +61,7 @@ def test_all_at_once_is_row_by_row(name: str) -> None:
 
 def test_only_independent_columns_do_without_patterns() -> None:
     x = np.array([[1.0, np.nan, 0.0, np.nan, 2.0], [0.0, 1.0, 1.0, 1.0, np.nan], [1.0, 0.0, 1.0, 3.0, 1.0]])
-    kinds = {name: holed(*planned(name), x, 3) for name in FAMILIES}
+    kinds = {name: family.missing_cells(family.plan(params), x, 3) for name, (family, params) in FAMILIES.items()}
     assert all(isinstance(kinds[name], Masked) for name in kinds if name != "gaussian")
     gaussian = kinds["gaussian"]
     assert isinstance(gaussian, ByPattern)
@@ -69,8 +70,3 @@ def test_only_independent_columns_do_without_patterns() -> None:
     assert found[0, 2] is None
     np.testing.assert_array_equal(found[1, 3], [1, 2])
     np.testing.assert_array_equal(found[4,], [0, 2])
-
-
-def planned(name: str) -> tuple[Family, Any]:
-    family, params = FAMILIES[name]
-    return family, family.plan(params)

@@ -16,7 +16,7 @@ from unveil.core import partition
 from unveil.core.loop import BoundChange
 from unveil.expectations import Exact, Hard
 from unveil.families.base import Tile
-from unveil.families.poisson import FLOOR, Poisson, PoissonParams
+from unveil.families.poisson import Poisson, PoissonParams
 from unveil.families.priors import Gamma
 from unveil.mixtures.model.model import Mixture, MixtureParams
 from unveil.schedules import Batch
@@ -88,7 +88,7 @@ def test_likelihood_of_rows_with_gaps_is_that_of_what_is_there(compiled: bool) -
 def test_mean_counts_with_the_floor_kept_and_counted() -> None:
     moments = np.array([[4.0, 0.0, 8.0], [2.0, 1.0, 4.0], [0.0, 0.0, 0.0]])
     found = Poisson().first(moments)
-    np.testing.assert_allclose(found.rates, [[FLOOR / 6, 2.0], [0.5, 2.0], [1 / 6, 2.0]], rtol=1e-12)
+    np.testing.assert_allclose(found.rates, [[Poisson.least_mean / 6, 2.0], [0.5, 2.0], [1 / 6, 2.0]], rtol=1e-12)
     assert Poisson().floored(found) == 1
     assert np.isfinite(Poisson().natural(found)).all()
     kept = Poisson().maximise(moments, PoissonParams(np.full((3, 2), 7.0)))

@@ -57,7 +57,6 @@ from unveil.estimation.partial_fit import Stream, feed, resumable
 from unveil.estimation.registry import EXPECTATIONS, SCHEDULES, resolve
 from unveil.estimation.stationarity import stationarity
 from unveil.expectations import Annealed, Exact
-from unveil.families.held.family import Held
 from unveil.numerics.blas import single_threaded_blas
 from unveil.schedules import Batch
 from unveil.sources.sequences import Sequences
@@ -311,7 +310,7 @@ class HMMEstimator(Estimator, Modelled, Chain, DensityMixin, BaseEstimator):
         return MarkovParams(
             params.start if start is None else start,
             params.transition if transition is None else transition,
-            family.settled(emissions) if isinstance(family, Held) else emissions,  # what is tied is equal
+            family.settled(emissions),  # what is tied is equal
         )
 
     def _check_tables(self, start: Floats | None, transition: Floats | None) -> None:

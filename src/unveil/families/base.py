@@ -15,7 +15,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,9 @@ from numpy.typing import NDArray
 from unveil.core.arrays import Floats
 from unveil.families.kernels.em import Sums
 from unveil.families.kernels.pairs import score_pairs
+
+if TYPE_CHECKING:
+    from unveil.families.missing_cells import MissingCells
 
 
 @dataclass
@@ -53,7 +56,13 @@ class Family(ABC):
 
     framed: bool = False  # may the data be shifted by a constant vector? (true of location families)
     takes_missing: bool = False  # can it score rows of which only some columns are there?
+    separable: bool = False  # are columns, or groups of them, independent, so that no pattern of all of them is needed?
     neutral: float = 0.0  # stands in for a missing cell where its value cannot matter; inside the family's support
+
+    @property
+    def within(self) -> Family:
+        """The family whose E step it is: what is held or tied changes nothing but the M step."""
+        return self
 
     @abstractmethod
     def n_statistics(self, n_columns: int) -> int:
@@ -139,6 +148,12 @@ class Family(ABC):
         """
         return None
 
+    def missing_cells(self, plan: Any, x: Floats, n_components: int) -> MissingCells:
+        """Rows `x` (columns, rows) with any cells missing, for one pass; by patterns where nothing is faster."""
+        from unveil.families.missing_cells import ByPattern
+
+        return ByPattern(self, plan, x, n_components)
+
     def complete(self, plan: Any, tile: Tile) -> Floats:
         """The rows (columns, rows) with missing cells replaced by their expectation, given ``tile.logits`` = q."""
         raise TypeError(f"{type(self).__name__} does not take missing values")
@@ -162,6 +177,22 @@ class Family(ABC):
     def means(self, params: Any) -> Floats:
         """Expected row of each component, (components, columns), in the frame."""
         raise TypeError(f"{type(self).__name__} has no means")
+
+    def covariances(self, params: Any) -> Floats:
+        """Covariance of a row of each component, (components, columns, columns)."""
+        raise TypeError(f"{type(self).__name__} has no covariances")
+
+    def distribution(self, params: Any, column: int, x: Floats) -> Floats:
+        """P(X <= x) of one column under each component, (components, len(x)), in the frame."""
+        raise TypeError(f"{type(self).__name__} has no quantiles")
+
+    def is_lattice(self, column: int) -> bool:
+        """Whether a column holds whole numbers only."""
+        return False
+
+    def n_levels(self, column: int) -> int | None:
+        """How many codes 0, 1, ... stand for the categories of a column; None where it holds numbers."""
+        return None
 
     def embed(self, rows: Floats) -> Floats:
         """Rows (rows, columns) as points among which distances make sense, for starts by distance."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from unveil.core.arrays import Floats
 from unveil.families.base import Family
-from unveil.families.independent import Independent, Terms
+from unveil.families.independent import Independent, Ratios, Terms
 from unveil.families.kernels.bits import Codes, encode, expect_bits
 from unveil.families.kernels.em import LINEAR, Sums
 from unveil.families.priors import Beta
@@ -59,6 +59,19 @@ class Bernoulli(Independent):
         """The probabilities."""
         return params.probabilities
 
+    def variances(self, params: BernoulliParams) -> Floats:
+        """p (1 - p)."""
+        return params.probabilities * (1.0 - params.probabilities)
+
+    def distribution(self, params: BernoulliParams, column: int, x: Floats) -> Floats:
+        """A step at 0 and one at 1."""
+        no = 1.0 - params.probabilities[:, column, None]
+        return np.where(x < 0, 0.0, np.where(x < 1, no, 1.0))
+
+    def is_lattice(self, column: int) -> bool:
+        """Always."""
+        return True
+
     def maximise(self, moments: Floats, params: BernoulliParams) -> BernoulliParams:
         """Weighted shares of yes; a component without weight keeps what it had."""
         alive = moments[:, 0] > 0
@@ -76,6 +89,12 @@ class Bernoulli(Independent):
         shares = yes / total
         kept = np.clip(shares, FLOOR, 1 - FLOOR)
         return BernoulliParams(kept, int(np.count_nonzero(np.any(kept != shares, axis=1))))
+
+    def ratios(self, moments: Floats) -> Ratios:
+        """Yes over weight."""
+        a, b = (1.0, 1.0) if self.prior is None else (self.prior.a, self.prior.b)
+        yes = moments[:, 1:] + (a - 1.0)
+        return Ratios(yes, np.broadcast_to(moments[:, :1] + (a + b - 2.0), yes.shape), FLOOR, 1.0 - FLOOR)
 
     def log_prior(self, params: BernoulliParams) -> float:
         """Beta, where there is one."""

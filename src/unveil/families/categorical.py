@@ -89,6 +89,18 @@ class Categorical(Independent):
         """Codes have none."""
         return np.full((len(params.probabilities), len(self.levels)), np.nan)
 
+    def variances(self, params: CategoricalParams) -> Floats:
+        """Codes have none."""
+        return self.means(params)
+
+    def distribution(self, params: CategoricalParams, column: int, x: Floats) -> Floats:
+        """None: codes have no order."""
+        raise TypeError("categories have no order, so they have no quantiles: see probabilities_ of mixture(step)")
+
+    def n_levels(self, column: int) -> int:
+        """Its levels."""
+        return self.levels[column]
+
     def maximise(self, moments: Floats, params: CategoricalParams) -> CategoricalParams:
         """Weighted shares of the levels; a component without weight keeps what it had."""
         alive = moments[:, :1] > 0

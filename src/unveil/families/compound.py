@@ -240,6 +240,29 @@ class Compound(Family):
         means = self.family.means(params.parts)
         return np.einsum("km,kmj->kj", params.weights, means.reshape(*params.weights.shape, -1))
 
+    def covariances(self, params: CompoundParams) -> Floats:
+        """Within the parts, and between them."""
+        k, m = params.weights.shape
+        inner, means = self.family.covariances(params.parts), self.family.means(params.parts).reshape(k, m, -1)
+        away = means - np.einsum("km,kmi->ki", params.weights, means)[:, None]
+        between = np.einsum("km,kmi,kmj->kij", params.weights, away, away)
+        mixed: Floats = np.einsum("km,kmij->kij", params.weights, inner.reshape(k, m, *inner.shape[1:])) + between
+        return mixed
+
+    def distribution(self, params: CompoundParams, column: int, x: Floats) -> Floats:
+        """Those of the parts, weighted."""
+        parts = self.family.distribution(params.parts, column, x).reshape(*params.weights.shape, -1)
+        mixed: Floats = np.einsum("km,kmx->kx", params.weights, parts)
+        return mixed
+
+    def is_lattice(self, column: int) -> bool:
+        """The family's own."""
+        return self.family.is_lattice(column)
+
+    def n_levels(self, column: int) -> int | None:
+        """The family's own."""
+        return self.family.n_levels(column)
+
     def marginal(self, params: CompoundParams, columns: NDArray[np.intp]) -> tuple[Family, CompoundParams]:
         """Of every part."""
         family, parts = self.family.marginal(params.parts, columns)

@@ -158,7 +158,7 @@ class BernoulliCoordinates(_Logarithms):
 
     def __init__(self, family: Bernoulli, params: BernoulliParams) -> None:
         super().__init__(logit(params.probabilities), -DEPTH, DEPTH)
-        self.a, self.b = (1.0, 1.0) if family.prior is None else (family.prior.a, family.prior.b)
+        self.family = family
 
     def params(self, vector: Floats) -> BernoulliParams:
         """Probabilities."""
@@ -166,8 +166,8 @@ class BernoulliCoordinates(_Logarithms):
 
     def slopes(self, moments: Floats, vector: Floats) -> Floats:
         """Yes less what was expected, the prior's pseudo-rows included."""
-        total = moments[:, :1] + (self.a + self.b - 2.0)
-        return moments[:, 1:] + (self.a - 1.0) - total * expit(self.logs(vector))
+        found = self.family.ratios(moments)
+        return found.above - found.below * expit(self.logs(vector))
 
     def information(self, counts: Floats) -> Floats:
         """weight p (1 - p)."""
@@ -179,9 +179,8 @@ class PoissonCoordinates(_Logarithms):
     """Logarithms of rates."""
 
     def __init__(self, family: Poisson, params: PoissonParams) -> None:
-        self.typical = params.rates.mean(axis=0)
+        self.family, self.typical = family, params.rates.mean(axis=0)
         super().__init__(np.log(params.rates), np.log(self.typical) - DEPTH, np.inf)
-        self.shape_of_prior, self.rate = (1.0, 0.0) if family.prior is None else (family.prior.shape, family.prior.rate)
 
     def params(self, vector: Floats) -> PoissonParams:
         """Rates."""
@@ -189,8 +188,8 @@ class PoissonCoordinates(_Logarithms):
 
     def slopes(self, moments: Floats, vector: Floats) -> Floats:
         """Counts less what was expected, the prior's pseudo-rows included."""
-        counts = moments[:, 1:] + (self.shape_of_prior - 1.0)
-        return counts - (moments[:, :1] + self.rate) * np.exp(self.logs(vector))
+        counts, weights = self.family.with_prior(moments)
+        return counts - weights * np.exp(self.logs(vector))
 
     def information(self, counts: Floats) -> Floats:
         """weight * rate."""
@@ -202,9 +201,8 @@ class ExponentialCoordinates(_Logarithms):
     """Logarithms of rates."""
 
     def __init__(self, family: Exponential, params: ExponentialParams) -> None:
-        typical = np.mean(1.0 / params.rates, axis=0)
-        super().__init__(np.log(params.rates), -np.inf, DEPTH - np.log(typical))
-        self.shape_of_prior, self.rate = (1.0, 0.0) if family.prior is None else (family.prior.shape, family.prior.rate)
+        self.family = family
+        super().__init__(np.log(params.rates), -np.inf, DEPTH - np.log(np.mean(1.0 / params.rates, axis=0)))
 
     def params(self, vector: Floats) -> ExponentialParams:
         """Rates."""
@@ -212,8 +210,8 @@ class ExponentialCoordinates(_Logarithms):
 
     def slopes(self, moments: Floats, vector: Floats) -> Floats:
         """Weight less times in units of their mean, the prior's pseudo-rows included."""
-        weight = moments[:, :1] + (self.shape_of_prior - 1.0)
-        return weight - (moments[:, 1:] + self.rate) * np.exp(self.logs(vector))
+        times, weights = self.family.with_prior(moments)
+        return weights - times * np.exp(self.logs(vector))
 
     def information(self, counts: Floats) -> Floats:
         """The weight."""

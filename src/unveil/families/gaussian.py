@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr
 
 from unveil.core.arrays import Floats
 from unveil.families.base import ExponentialFamily, Family, Tile
@@ -261,6 +262,16 @@ class Gaussian(ExponentialFamily):
     def means(self, params: GaussianParams) -> Floats:
         """The means."""
         return params.means
+
+    def covariances(self, params: GaussianParams) -> Floats:
+        """The covariances, as matrices."""
+        return self._dense(params)
+
+    def distribution(self, params: GaussianParams, column: int, x: Floats) -> Floats:
+        """Normal."""
+        deviations = np.sqrt(self._dense(params)[:, column, column])
+        found: Floats = ndtr((x - params.means[:, column, None]) / deviations[:, None])
+        return found
 
     def marginal(self, params: GaussianParams, columns: NDArray[np.intp]) -> tuple[Gaussian, GaussianParams]:
         """Means and covariances of some columns."""

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from unveil.core.arrays import Floats
 from unveil.families.base import ExponentialFamily, Family, Tile
-from unveil.numerics.softmax import soft_assign
+from unveil.families.missing_cells import MissingCells, expect_cells
 
 
 class Terms(NamedTuple):
@@ -24,6 +24,15 @@ class Terms(NamedTuple):
 
     constants: Floats  # (components, columns)
     slopes: Floats  # (components, statistics - 1)
+
+
+class Ratios(NamedTuple):
+    """Parameters (k, d) as `above` / `below`, a prior's pseudo-rows included, and the limits that they keep."""
+
+    above: Floats
+    below: Floats
+    lowest: Floats | float
+    highest: Floats | float
 
 
 class IndependentPlan(NamedTuple):
@@ -38,7 +47,7 @@ class IndependentPlan(NamedTuple):
 class Independent(ExponentialFamily):
     """Independent columns. A family of one's own gives `terms`, `expected` and `owners` besides T and the M step."""
 
-    takes_missing = True
+    takes_missing = separable = True
 
     @abstractmethod
     def terms(self, params: Any) -> Terms:
@@ -48,9 +57,17 @@ class Independent(ExponentialFamily):
     def expected(self, params: Any) -> Floats:
         """E[T], without the leading 1, under each component."""
 
+    def variances(self, params: Any) -> Floats:
+        """Of each column under each component, (components, columns)."""
+        raise TypeError(f"{type(self).__name__} has no covariances")
+
     @abstractmethod
     def restricted(self, params: Any, columns: NDArray[np.intp]) -> tuple[Family, Any]:
         """The family of some of the columns, and its parameters."""
+
+    def ratios(self, moments: Floats) -> Ratios:
+        """What the parameters are made of, where each is one sum over another."""
+        raise TypeError(f"{type(self).__name__} has no parameters that are ratios of sums")
 
     def owners(self, n_columns: int) -> NDArray[np.intp]:
         """The column that each statistic belongs to, without the leading 1; by default they go round by column."""
@@ -92,13 +109,11 @@ class Independent(ExponentialFamily):
         self, plan: IndependentPlan, log_weights: Floats, rows: Floats, weights: Floats | None, patterns: Any
     ) -> tuple[Floats, float]:
         """All patterns at once, by masks: random holes make nearly one pattern per row."""
-        from unveil.families.missing_cells import Masked
+        return expect_cells(self, plan, log_weights, rows, weights)
 
-        logits = np.repeat(log_weights[:, None], len(rows), axis=1)
-        masked = Masked(self, plan, np.ascontiguousarray(rows.T))
-        masked.score(logits)
-        log_likelihood = soft_assign(logits, np.empty(0) if weights is None else weights)
-        return masked.gather(logits), log_likelihood
+    def missing_cells(self, plan: IndependentPlan, x: Floats, n_components: int) -> Masked:
+        """By masks."""
+        return Masked(self, plan, x)
 
     def complete(self, plan: IndependentPlan, tile: Tile) -> Floats:
         """Missing cells by the means of the components, in proportion to q."""
@@ -107,6 +122,13 @@ class Independent(ExponentialFamily):
         missing = np.setdiff1d(np.arange(len(rows)), tile.observed)
         rows[missing] = self.means(plan.params)[:, missing].T @ tile.logits
         return rows
+
+    def covariances(self, params: Any) -> Floats:
+        """Variances along a diagonal."""
+        variances = self.variances(params)
+        found, places = np.zeros((*variances.shape, variances.shape[1])), np.arange(variances.shape[1])
+        found[:, places, places] = variances
+        return found
 
     def marginal(self, params: Any, columns: NDArray[np.intp]) -> tuple[Family, Any]:
         """What is left of the columns."""
@@ -123,3 +145,29 @@ class Independent(ExponentialFamily):
         table = tile.room("statistics", self.n_statistics(n_columns), n_rows)
         self.statistics(np.where(np.isnan(tile.x), self.neutral, tile.x), table)
         return table
+
+
+class Masked(MissingCells):
+    """Independent columns, whatever is missing of them."""
+
+    def __init__(self, family: Independent, plan: IndependentPlan, x: Floats) -> None:
+        n_columns, n_rows = x.shape
+        self.family, self.plan, self.owners = family, plan, family.owners(n_columns)
+        there = ~np.isnan(x)
+        self.there = there.astype(np.float64)
+        self.table = np.empty((family.n_statistics(n_columns), n_rows))
+        family.statistics(np.where(there, x, family.neutral), self.table)
+        self.table[1:] *= self.there[self.owners]
+
+    def score(self, logits: Floats) -> None:
+        """Slopes and constants of what is there."""
+        own = self.plan.terms.slopes @ self.table[1:]
+        own += self.plan.terms.constants @ self.there
+        self.family.settle(own)
+        logits += own
+
+    def gather(self, shares: Floats) -> Floats:
+        """What is there, and the weight of what is not times its expectation."""
+        moments: Floats = shares @ self.table.T
+        moments[:, 1:] += (shares @ (1.0 - self.there).T)[:, self.owners] * self.plan.expected
+        return moments

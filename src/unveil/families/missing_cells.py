@@ -1,6 +1,6 @@
-"""Rows with holes anywhere, all at once, where columns or groups of columns are independent given the component.
+"""Rows with cells missing anywhere, all at once, where columns or groups of them are independent given the component.
 
-Random holes in twenty columns make nearly as many patterns as there are rows. Independent columns need none of them:
+Random ones in twenty columns make nearly as many patterns as there are rows. Independent columns need none of them:
 with M the indicators of what is there, T zero where a cell is missing, and R the responsibilities,
 
     logits = slopes @ T + constants @ M,      moments = R @ T' + (R @ (1 - M)') * E[T]
@@ -18,12 +18,11 @@ from numpy.typing import NDArray
 
 from unveil.core.arrays import Floats
 from unveil.families.base import Family, Tile
-from unveil.families.independent import Independent, IndependentPlan
-from unveil.families.wrapped import unwrapped
+from unveil.numerics.softmax import soft_assign
 
 
-class Holed(ABC):
-    """Rows of a family with holes in them."""
+class MissingCells(ABC):
+    """Rows of a family, any cells of which are missing."""
 
     @abstractmethod
     def score(self, logits: Floats) -> None:
@@ -34,33 +33,7 @@ class Holed(ABC):
         """Moments under responsibilities (components, rows), what is missing by its expectation."""
 
 
-class Masked(Holed):
-    """Independent columns, whatever is missing of them."""
-
-    def __init__(self, family: Independent, plan: IndependentPlan, x: Floats) -> None:
-        n_columns, n_rows = x.shape
-        self.family, self.plan, self.owners = family, plan, family.owners(n_columns)
-        there = ~np.isnan(x)
-        self.there = there.astype(np.float64)
-        self.table = np.empty((family.n_statistics(n_columns), n_rows))
-        family.statistics(np.where(there, x, family.neutral), self.table)
-        self.table[1:] *= self.there[self.owners]
-
-    def score(self, logits: Floats) -> None:
-        """Slopes and constants of what is there."""
-        own = self.plan.terms.slopes @ self.table[1:]
-        own += self.plan.terms.constants @ self.there
-        self.family.settle(own)
-        logits += own
-
-    def gather(self, shares: Floats) -> Floats:
-        """What is there, and the weight of what is not times its expectation."""
-        moments: Floats = shares @ self.table.T
-        moments[:, 1:] += (shares @ (1.0 - self.there).T)[:, self.owners] * self.plan.expected
-        return moments
-
-
-class ByPattern(Holed):
+class ByPattern(MissingCells):
     """Any family that takes missing cells, in tiles of one pattern each."""
 
     def __init__(self, family: Family, plan: Any, x: Floats, n_components: int) -> None:
@@ -85,10 +58,15 @@ class ByPattern(Holed):
         return np.sum(parts, axis=0)
 
 
-def holed(family: Family, plan: Any, x: Floats, n_components: int) -> Holed:
-    """The rows `x` (columns, rows) for a pass."""
-    inner = unwrapped(family)
-    return Masked(inner, plan, x) if isinstance(inner, Independent) else ByPattern(family, plan, x, n_components)
+def expect_cells(
+    family: Family, plan: Any, log_weights: Floats, rows: Floats, weights: Floats | None
+) -> tuple[Floats, float]:
+    """Moments and log-likelihood under the posterior of rows (rows, columns) of which any cells are missing."""
+    logits = np.repeat(log_weights[:, None], len(rows), axis=1)
+    cells = family.missing_cells(plan, np.ascontiguousarray(rows.T), len(log_weights))
+    cells.score(logits)
+    log_likelihood = soft_assign(logits, np.empty(0) if weights is None else weights)
+    return cells.gather(logits), log_likelihood
 
 
 def _patterns(x: Floats) -> list[tuple[NDArray[np.intp] | None, NDArray[np.intp]]]:

@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 
 from unveil.core.arrays import Floats
 from unveil.families.base import Family, Tile
-from unveil.families.missing_cells import holed
-from unveil.numerics.softmax import soft_assign
+from unveil.families.missing_cells import MissingCells, expect_cells
 
 
 @dataclass(frozen=True)
@@ -36,6 +35,22 @@ class Part(NamedTuple):
     family: Family
     columns: NDArray[np.intp]
     place: slice  # of its statistics among all
+
+
+class SideBySide(MissingCells):
+    """Groups of columns, each by cells of its own."""
+
+    def __init__(self, groups: list[MissingCells]) -> None:
+        self.groups = groups
+
+    def score(self, logits: Floats) -> None:
+        """Group by group."""
+        for group in self.groups:
+            group.score(logits)
+
+    def gather(self, shares: Floats) -> Floats:
+        """The groups' moments side by side."""
+        return np.concatenate([group.gather(shares) for group in self.groups], axis=1)
 
 
 @dataclass(frozen=True)
@@ -71,6 +86,8 @@ class Product(Family):
     """
 
     parts: tuple[tuple[Family, tuple[int, ...]], ...]
+
+    separable = True
 
     def __post_init__(self) -> None:
         used = sorted(column for _, columns in self.parts for column in columns)
@@ -133,14 +150,13 @@ class Product(Family):
     def expect_missing(
         self, plan: tuple[Any, ...], log_weights: Floats, rows: Floats, weights: Floats | None, patterns: Any
     ) -> tuple[Floats, float]:
-        """Each group by the patterns of its own columns, of which there are few, or by none: see `holes`."""
-        logits = np.repeat(log_weights[:, None], len(rows), axis=1)
-        x, found = np.ascontiguousarray(rows.T), []
-        for part, own in zip(self._parts(), plan, strict=True):
-            found.append(holed(part.family, own, x[part.columns], len(log_weights)))
-            found[-1].score(logits)
-        log_likelihood = soft_assign(logits, np.empty(0) if weights is None else weights)
-        return np.concatenate([group.gather(logits) for group in found], axis=1), log_likelihood
+        """Each group by the patterns of its own columns, of which there are few, or by none: see `missing_cells`."""
+        return expect_cells(self, plan, log_weights, rows, weights)
+
+    def missing_cells(self, plan: tuple[Any, ...], x: Floats, n_components: int) -> SideBySide:
+        """Group by group."""
+        pairs = zip(self._parts(), plan, strict=True)
+        return SideBySide([part.family.missing_cells(own, x[part.columns], n_components) for part, own in pairs])
 
     def log_base(self, x: Floats) -> Floats | None:
         """The groups' own, added up."""
@@ -223,6 +239,29 @@ class Product(Family):
             rows[:, columns] = means
         return rows
 
+    def covariances(self, params: ProductParams) -> Floats:
+        """Those of the groups, between which there are none."""
+        found = [(part.columns, part.family.covariances(own)) for part, own in self._with(params)]
+        out = np.zeros((len(found[0][1]), self.n_columns, self.n_columns))
+        for columns, block in found:
+            out[:, columns[:, None], columns] = block
+        return out
+
+    def distribution(self, params: ProductParams, column: int, x: Floats) -> Floats:
+        """That of the column's group."""
+        number, place = self._home(column)
+        return self.parts[number][0].distribution(params.parts[number], place, x)
+
+    def is_lattice(self, column: int) -> bool:
+        """As in the column's group."""
+        number, place = self._home(column)
+        return self.parts[number][0].is_lattice(place)
+
+    def n_levels(self, column: int) -> int | None:
+        """As in the column's group."""
+        number, place = self._home(column)
+        return self.parts[number][0].n_levels(place)
+
     def marginal(self, params: ProductParams, columns: NDArray[np.intp]) -> tuple[Family, ProductParams]:
         """What is left of each group; one of which nothing is left falls away."""
         kept = []
@@ -296,6 +335,10 @@ class Product(Family):
             last = first + family.n_statistics(len(columns))
             yield Part(family, np.array(columns, dtype=np.intp), slice(first, last))
             first = last
+
+    def _home(self, column: int) -> tuple[int, int]:
+        """The number of a column's group, and its place there."""
+        return next((n, own.index(column)) for n, (_, own) in enumerate(self.parts) if column in own)
 
     def _with(self, params: ProductParams) -> Iterator[tuple[Part, Any]]:
         return zip(self._parts(), params.parts, strict=True)

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import digamma, gammaln, polygamma
+from scipy.special import digamma, gammaln, polygamma, stdtr
 
 from unveil.core.arrays import Floats
 from unveil.families.base import Family, Tile
@@ -241,6 +241,19 @@ class Student(Family):
     def means(self, params: StudentParams) -> Floats:
         """The locations, which are the means where the degrees of freedom are above 1."""
         return params.means
+
+    def covariances(self, params: StudentParams) -> Floats:
+        """The scales, stretched by what u varies; infinite where the tails are too heavy for a variance."""
+        stretch, light = np.full(len(params.dofs), np.inf), params.dofs > 2
+        stretch[light] = params.dofs[light] / (params.dofs[light] - 2.0)
+        with np.errstate(invalid="ignore"):
+            return self._dense(params.scales, params.means) * stretch[:, None, None]
+
+    def distribution(self, params: StudentParams, column: int, x: Floats) -> Floats:
+        """Student's t."""
+        scales = self._dense(params.scales, params.means)[:, column, column]
+        found: Floats = stdtr(params.dofs[:, None], (x - params.means[:, column, None]) / np.sqrt(scales)[:, None])
+        return found
 
     def marginal(self, params: StudentParams, columns: NDArray[np.intp]) -> tuple[Family, StudentParams]:
         """Locations and scales of some columns; the degrees of freedom stay."""

@@ -12,8 +12,15 @@ from numpy.typing import NDArray
 from unveil.core.arrays import Floats
 from unveil.families.base import Family, Tile
 from unveil.families.kernels.em import Sums
+from unveil.families.missing_cells import MissingCells
 
-NATURE = ("framed", "takes_missing", "neutral", "missing_compiled")  # attributes that say what a family is like
+NATURE = (
+    "framed",
+    "takes_missing",
+    "separable",
+    "neutral",
+    "missing_compiled",
+)  # what a family is like
 
 
 class Wrapped(Family):
@@ -24,6 +31,11 @@ class Wrapped(Family):
     @abstractmethod
     def coordinates(self, params: Any) -> Any:
         """Unconstrained coordinates around `params`."""
+
+    @property
+    def within(self) -> Family:
+        """As within."""
+        return self.family.within
 
     def n_statistics(self, n_columns: int) -> int:
         """As within."""
@@ -76,6 +88,10 @@ class Wrapped(Family):
     def fused(self, plan: Any) -> Sums | None:
         """As within."""
         return self.family.fused(plan)
+
+    def missing_cells(self, plan: Any, x: Floats, n_components: int) -> MissingCells:
+        """As within."""
+        return self.family.missing_cells(plan, x, n_components)
 
     def complete(self, plan: Any, tile: Tile) -> Floats:
         """As within."""
@@ -149,6 +165,22 @@ class Wrapped(Family):
         """As within."""
         return self.family.means(params)
 
+    def covariances(self, params: Any) -> Floats:
+        """As within."""
+        return self.family.covariances(params)
+
+    def distribution(self, params: Any, column: int, x: Floats) -> Floats:
+        """As within."""
+        return self.family.distribution(params, column, x)
+
+    def is_lattice(self, column: int) -> bool:
+        """As within."""
+        return self.family.is_lattice(column)
+
+    def n_levels(self, column: int) -> int | None:
+        """As within."""
+        return self.family.n_levels(column)
+
     def marginal(self, params: Any, columns: NDArray[np.intp]) -> tuple[Family, Any]:
         """As within."""
         return self.family.marginal(params, columns)
@@ -168,10 +200,3 @@ class Wrapped(Family):
     def typical(self, rows: Floats) -> Floats:
         """As within."""
         return self.family.typical(rows)
-
-
-def unwrapped(family: Family) -> Family:
-    """The family within, which scores and gathers the same: for those who look for compiled pieces of its kind."""
-    while isinstance(family, Wrapped):
-        family = family.family
-    return family

@@ -11,15 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.chains.fitted.laws import is_whole
 from unveil.chains.model.model import HiddenMarkov
 from unveil.core.arrays import Floats
 from unveil.estimation.registry import ESTIMATORS, FAMILIES, lookup
 from unveil.families.base import Family
 from unveil.families.categorical import Categorical
-from unveil.families.compound import Compound
-from unveil.families.gaussian import Gaussian
-from unveil.families.held.family import Held
 from unveil.families.product import Product, ProductParams
 from unveil.mixtures.model.model import MixtureParams
 
@@ -57,13 +53,13 @@ class Description:
         """Whether all columns hold whole numbers: counts, or categories that are such."""
         categories = self.known.get("categories_")
         return all(
-            is_whole(self.family, column, None if categories is None else categories[column])
+            _is_whole(self.family, column, None if categories is None else categories[column])
             for column in range(len(self.shift))
         )
 
     def mixture(self, weights: Floats) -> Any:
         """A fitted mixture of the components, with these weights of the states."""
-        family, params, shares = told_apart(self.family, self.params, weights)
+        family, params, shares = self.family.told_apart(self.params, weights)
         name = type(family).__name__
         if name not in MAKERS:
             raise TypeError(f"there is no mixture of {name} among unveil's; log_density and sample work all the same")
@@ -74,13 +70,11 @@ class Description:
         return made
 
 
-def told_apart(family: Family, params: Any, weights: Floats) -> tuple[Family, Any, Floats]:
-    """Components and their weights, where those of states that are mixtures are told apart and nothing is held."""
-    while isinstance(family, Held | Compound):
-        if isinstance(family, Compound):
-            weights, params = (weights[:, None] * params.weights).ravel(), params.parts
-        family = family.family
-    return family, params, weights
+def _is_whole(family: Family, column: int, categories: Any) -> bool:
+    """Whether a column holds whole numbers only: counts, or categories that are such."""
+    if family.n_levels(column) is None or categories is None:
+        return family.is_lattice(column) or family.n_levels(column) is not None
+    return categories.dtype.kind in "iuf" and bool(np.all(categories == np.floor(categories)))
 
 
 def _plain(name: str, family: Family, params: Any, count: int) -> tuple[Any, Any]:
@@ -111,17 +105,10 @@ def _mixed(family: Product, params: ProductParams, count: int) -> tuple[Any, Any
     for (word, columns), (part, _) in zip(groups, family.parts, strict=True):
         for place, column in enumerate(columns):
             made.kinds_[column] = word if isinstance(word, str) else OWN
-            if isinstance(part, Categorical):
-                made.categories_[column] = np.arange(float(part.levels[place]))
+            levels = part.n_levels(place)
+            made.categories_[column] = None if levels is None else np.arange(float(levels))
     parts = zip(family.parts, params.parts, strict=True)
-    return made, ProductParams(tuple(_written_out(part, own) for (part, _), own in parts))
-
-
-def _written_out(family: Family, params: Any) -> Any:
-    """Parameters of a group of columns; covariances in full."""
-    if not isinstance(family, Gaussian):
-        return params
-    return family.marginal(params, np.arange(params.means.shape[1]))[1]
+    return made, ProductParams(tuple(part.in_full(own)[1] for (part, _), own in parts))
 
 
 MAKERS: dict[str, Callable[[Any, Any, int], tuple[Any, Any]]] = {

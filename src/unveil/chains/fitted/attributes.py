@@ -14,7 +14,6 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from sklearn.exceptions import NotFittedError
 
-from unveil.chains.fitted.as_mixture import told_apart
 from unveil.chains.fitted.belief import digest
 from unveil.chains.model.constraints import table_of
 from unveil.chains.model.model import HiddenMarkov, MarkovParams, MarkovPlan
@@ -132,7 +131,7 @@ def _check_emissions(model: HiddenMarkov, params: MarkovParams) -> None:
     states = len(model.family.means(params.emissions))
     if states != len(params.start):
         raise ValueError(f"startprob_ has {len(params.start)} states, but the emissions have {states}")
-    family, emissions, _ = told_apart(model.family, params.emissions, params.start)
+    family, emissions, _ = model.family.told_apart(params.emissions, params.start)
     if isinstance(family, Gaussian):
         dense = family.structure.dense(emissions.covariances, *emissions.means.shape)
         away = np.abs(dense - np.swapaxes(dense, 1, 2)).max(axis=(1, 2))

@@ -20,7 +20,6 @@ from sklearn.utils import check_array, check_random_state
 
 from unveil.chains.fitted.as_mixture import Description
 from unveil.chains.fitted.base import whole_number
-from unveil.chains.fitted.laws import covariances, distribution, is_lattice
 from unveil.core.arrays import Floats
 from unveil.core.protocols import Block
 from unveil.mixtures.model.model import Mixture, MixtureParams
@@ -67,7 +66,7 @@ class Forecast:
         """Covariance of the observation of each step, (h, n_features, n_features): within states and between them."""
         away = self._means()[None] - (self.probabilities @ self._means())[:, None]
         between = np.einsum("hk,hki,hkj->hij", self.probabilities, away, away)
-        within = covariances(self.components.family, self.components.params)
+        within = self.components.family.covariances(self.components.params)
         found: Floats = np.einsum("hk,kij->hij", self.probabilities, within) + between
         return found
 
@@ -177,7 +176,7 @@ class Forecast:
                 break
             below = self._below(column, middle) < wanted
             low, high = np.where(below, middle, low), np.where(below, high, middle)
-        return np.ceil(low) if is_lattice(self.components.family, column) else high
+        return np.ceil(low) if self.components.family.is_lattice(column) else high
 
     def _bracket(self, column: int, wanted: Floats, inside: Floats) -> tuple[Floats, Floats]:
         """Values below and not below the quantiles, found by going twice as far again and again."""
@@ -193,7 +192,7 @@ class Forecast:
     def _below(self, column: int, x: Floats) -> Floats:
         """P(X <= x) in each step's own mixture, (h, levels)."""
         family, params = self.components.family, self.components.params
-        parts = distribution(family, params, column, x.ravel()).reshape(-1, *x.shape)
+        parts = family.distribution(params, column, x.ravel()).reshape(-1, *x.shape)
         found: Floats = np.einsum("hk,khl->hl", self.probabilities, parts)
         return found
 

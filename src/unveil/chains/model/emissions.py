@@ -29,12 +29,9 @@ from unveil.core.arrays import Floats
 from unveil.core.idle_threads import share
 from unveil.core.protocols import Block
 from unveil.core.statistics import tree_sum
-from unveil.families.base import ExponentialFamily, Family, Tile
-from unveil.families.independent import Independent
-from unveil.families.missing_cells import Holed, holed
-from unveil.families.product import Product
+from unveil.families.base import Family, Tile
+from unveil.families.missing_cells import MissingCells
 from unveil.families.tiles import tiles_of
-from unveil.families.wrapped import Wrapped
 from unveil.numerics.missing_patterns import Patterns, find_patterns, has_missing
 
 CHUNK = 1 << 14  # rows that are scored and added up at a time
@@ -125,12 +122,12 @@ class Emissions:
         if emitter is not None:
             score_rows(rows, self.shift, plan.natural, emitter, out)
             return Compiled(emitter, rows, self.shift, plan.natural)
-        if patterns is not None and isinstance(self.family, Independent | Product):
+        if patterns is not None and self.family.separable:
             return Holes(self, plan, rows, patterns, out, keep)
         return Tiles(self, plan, Block(0, 0, rows), patterns, out, keep)
 
     def _emitter(self, plan: Any) -> Emitter | None:
-        return emitter_of(self.family.fused(plan)) if isinstance(self.family, ExponentialFamily) else None
+        return emitter_of(self.family.fused(plan))
 
 
 class Chunk(NamedTuple):
@@ -168,30 +165,24 @@ class Holes(Scored):
         self, emissions: Emissions, plan: Any, rows: NDArray[Any], patterns: Patterns, out: Floats, keep: bool
     ) -> None:
         self.emissions, self.plan, self.rows, self.seen = emissions, plan, rows, np.sort(patterns.order)
-        groups, logits = self._groups(), np.zeros(out.shape[::-1])
-        for group in groups:
-            group.score(logits)
+        cells, logits = self._cells(), np.zeros(out.shape[::-1])
+        cells.score(logits)
         out[...] = logits.T
         out[np.setdiff1d(np.arange(len(out)), self.seen)] = 0.0
-        self.kept = groups if keep else None
+        self.kept = cells if keep else None
 
     def gather(self, posteriors: Floats) -> Floats:
         """The groups' moments side by side; rows that miss everything add nothing."""
-        groups, shares = self.kept, np.zeros(posteriors.shape[::-1])
-        if groups is None:
-            groups = self._groups()
-            for group in groups:
-                group.score(np.zeros(shares.shape))
+        cells, shares = self.kept, np.zeros(posteriors.shape[::-1])
+        if cells is None:
+            cells = self._cells()
+            cells.score(np.zeros(shares.shape))
         shares[:, self.seen] = posteriors[self.seen].T
-        return np.concatenate([group.gather(shares) for group in groups], axis=1)
+        return cells.gather(shares)
 
-    def _groups(self) -> list[Holed]:
-        family, states = self.emissions.family, self.emissions.n_states
+    def _cells(self) -> MissingCells:
         x = np.ascontiguousarray((self.rows - self.emissions.shift).T)
-        if not isinstance(family, Product):
-            return [holed(family, self.plan, x, states)]
-        parts = zip(family.parts, self.plan, strict=True)
-        return [holed(part, own, x[list(columns)], states) for (part, columns), own in parts]
+        return self.emissions.family.missing_cells(self.plan, x, self.emissions.n_states)
 
 
 class Tiles(Scored):
@@ -257,13 +248,6 @@ class Joined(Scored):
         found = share(lambda pair: pair[1].gather(posteriors[pair[0]]), list(zip(self.places, self.parts, strict=True)))
         total: Floats = tree_sum(found)
         return total
-
-
-def within(family: Family) -> Family:
-    """The family whose E step it is: constraints on parameters change nothing but the M step."""
-    while isinstance(family, Wrapped):
-        family = family.family
-    return family
 
 
 def _own(tile: Tile) -> Tile:

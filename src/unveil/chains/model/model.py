@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.chains.model.emissions import Chunk, Emissions, within
+from unveil.chains.model.emissions import Chunk, Emissions
 from unveil.chains.model.expectations import Chains, expect_coded, path_expectation
 from unveil.chains.model.probability_table import Stochastic
 from unveil.chains.model.sparse_em import ActivePaths, expect_listed
@@ -166,7 +166,7 @@ class HiddenMarkov(Model):
     @cached_property
     def emissions(self) -> Emissions:
         """How rows are scored against the states."""
-        return Emissions(within(self.family), self.n_components, self.shift, self.compiled)
+        return Emissions(self.family.within, self.n_components, self.shift, self.compiled)
 
     def _remember(self, block: Block) -> MarkovMemo:
         """What of a block stays the same from pass to pass."""

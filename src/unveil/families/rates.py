@@ -1,0 +1,118 @@
+"""What counts and waiting times share: independent columns of numbers x >= 0 with a rate each, so that T(x) = (1, x).
+
+With S the sum of x in a component and W its weight, a Gamma prior of shape a and rate b adds pseudo-rows to both:
+
+    counts           mean = rate        rate = (S + a - 1) / (W + b)
+    waiting times    mean = 1 / rate    rate = (W + a - 1) / (S + b)
+
+At a mean of 0 one row could rule a component out, or have an infinite density, so means stay above a small share of the
+column's own.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.core.arrays import Floats
+from unveil.families.base import Family
+from unveil.families.independent import Independent
+from unveil.families.kernels.em import LINEAR, Sums
+from unveil.families.priors import Gamma
+
+
+@dataclass(frozen=True)
+class RateParams:
+    """Rates (k, d)."""
+
+    rates: Floats
+    floored: int = 0
+
+
+@dataclass(frozen=True)
+class RateFamily(Independent):
+    """Independent columns with a rate each, and a Gamma `prior` on every rate or none."""
+
+    prior: Gamma | None = None
+
+    least_mean: ClassVar[float]  # as a share of the mean of the column
+
+    def n_statistics(self, n_columns: int) -> int:
+        """1 + d."""
+        return 1 + n_columns
+
+    @property
+    def sums(self) -> Sums:
+        """Of (1, x)."""
+        return LINEAR
+
+    @abstractmethod
+    def with_prior(self, moments: Floats) -> tuple[Floats, Floats]:
+        """Sums of x (k, d) and weights (k, 1), the prior's pseudo-rows included: their ratio is the mean."""
+
+    @abstractmethod
+    def of_means(self, means: Floats, floored: int) -> RateParams:
+        """Parameters with these means."""
+
+    @property
+    def pseudo_rows(self) -> tuple[float, float]:
+        """Shape - 1 and rate of the prior."""
+        return (0.0, 0.0) if self.prior is None else (self.prior.shape - 1.0, self.prior.rate)
+
+    def floors(self, moments: Floats) -> Floats:
+        """The smallest mean of each column; a share of 1 where a column is nothing."""
+        total = moments.sum(axis=0)
+        overall = total[1:] / total[0] if total[0] > 0 else total[1:]
+        return self.least_mean * np.where(overall > 0, overall, 1.0)
+
+    def expected(self, params: Any) -> Floats:
+        """The means."""
+        return self.means(params)
+
+    def maximise(self, moments: Floats, params: Any) -> Any:
+        """Those of the weighted means; a component without weight keeps what it had."""
+        alive = moments[:, :1] > 0
+        if not alive.any():
+            return params
+        fresh = self.first(moments)
+        return replace(fresh, rates=np.where(alive, fresh.rates, params.rates))
+
+    def first(self, moments: Floats) -> Any:
+        """Those of the weighted means; a component without weight gets those of all the data."""
+        sums, weights = self.with_prior(np.where(moments[:, :1] > 0, moments, moments.sum(axis=0)))
+        means = sums / weights
+        kept = np.maximum(means, self.floors(moments))
+        return self.of_means(kept, int(np.count_nonzero(np.any(kept != means, axis=1))))
+
+    def log_prior(self, params: Any) -> float:
+        """Gamma, where there is one."""
+        return 0.0 if self.prior is None else self.prior.log_density(params.rates)
+
+    def admissible(self, moments: Floats) -> bool:
+        """No sum below 0."""
+        return bool(super().admissible(moments) and np.all(moments >= 0))
+
+    def floored(self, params: Any) -> int:
+        """Components with a mean at the floor."""
+        return int(params.floored)
+
+    def n_parameters(self, n_components: int, n_columns: int) -> int:
+        """A rate each."""
+        return n_components * n_columns
+
+    def taken(self, params: Any, components: NDArray[np.intp]) -> Any:
+        """Some components."""
+        return replace(params, rates=params.rates[components])
+
+    def restricted(self, params: Any, columns: NDArray[np.intp]) -> tuple[Family, Any]:
+        """Some columns."""
+        return self, replace(params, rates=params.rates[:, columns])
+
+    def health(self, params: Any) -> Mapping[str, float]:
+        """The extreme rates."""
+        return {"smallest_rate": float(params.rates.min()), "largest_rate": float(params.rates.max())}
