@@ -163,12 +163,12 @@ def test_fixed_and_tied_tables():
     fixed = {"emissionprob": [True, False]}
     model = CategoricalHMM(2, emissionprob_init=fair, fixed=fixed, random_state=0, tol=1e-5).fit(ROLLS)
     np.testing.assert_array_equal(model.emissionprob_[0], fair[0])
-    assert model._n_parameters() == 1 + 2 + 5
+    assert model.n_parameters() == 1 + 2 + 5
     labels = np.array([[0, 0, 0, 0, 0, 0], [1, 1, 1, 1, 1, -1]])
     model = CategoricalHMM(2, emissionprob_init=fair, tied={"emissionprob": labels}, tol=1e-5).fit(ROLLS)
     np.testing.assert_allclose(model.emissionprob_[0], 1 / 6)
     assert np.ptp(model.emissionprob_[1, :5]) < 1e-12
-    assert model._n_parameters() == 1 + 2 + 1
+    assert model.n_parameters() == 1 + 2 + 1
 
 
 def test_a_prior_on_the_tables():

@@ -389,5 +389,5 @@ def test_a_mixture_in_each_state_can_be_saved(tmp_path):
 
 
 def test_free_parameters():
-    counts = {kind: made(kind).fit(list(drawn(kind)))._n_parameters() for kind in KINDS}
+    counts = {kind: made(kind).fit(list(drawn(kind))).n_parameters() for kind in KINDS}
     assert counts == {"gaussian": 2 + 6 + 6 + 9, "categorical": 1 + 2 + 4, "poisson": 1 + 2 + 2}

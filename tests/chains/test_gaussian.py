@@ -109,7 +109,7 @@ def test_a_mixture_in_each_state():
     assert spreads[1] == pytest.approx(8.0, abs=0.5)
     assert model.transmat_.diagonal().min() > 0.9
     assert model.score(X) > GaussianHMM(2, random_state=0).fit(X).score(X) + 100
-    assert model._n_parameters() == 1 + 2 + 2 + 4 + 4
+    assert model.n_parameters() == 1 + 2 + 2 + 4 + 4
     again = clone(model).set_params(warm_start=True, max_iter=1, tol=1.0)
     again.startprob_, again.transmat_, again.weights_ = model.startprob_, model.transmat_, model.weights_
     again.means_, again.covars_ = model.means_, model.covars_

@@ -47,7 +47,7 @@ def test_columns_by_type():
     assert agreement(model.predict(TABLE)) > 0.98
     assert model.means_.shape == (2, 4)
     assert [kind for kind, _, _ in model.components_] == ["number", "count", "yes/no", "category"]
-    assert model._n_parameters() == 1 + 2 + 2 * (1 + 1 + 1 + 1 + 1)
+    assert model.n_parameters() == 1 + 2 + 2 * (1 + 1 + 1 + 1 + 1)
     drawn, states = model.sample(5, random_state=0)
     assert drawn.shape == (5, 4)
     assert len(states) == 5

@@ -53,10 +53,10 @@ def test_rates_that_stay():
     fixed = {"lambdas": [True, False]}
     model = PoissonHMM(2, lambdas_init=[[15.0], [30.0]], fixed=fixed, random_state=0).fit(QUAKES)
     assert model.lambdas_[0, 0] == 15.0
-    assert model._n_parameters() == 1 + 2 + 1
+    assert model.n_parameters() == 1 + 2 + 1
     model = PoissonHMM(3, tied={"lambdas": [0, 1, 1]}, random_state=0).fit(QUAKES)
     assert model.lambdas_[1, 0] == model.lambdas_[2, 0]
-    assert model._n_parameters() == 2 + 6 + 2
+    assert model.n_parameters() == 2 + 6 + 2
 
 
 def test_a_prior_on_the_rates():

@@ -10,14 +10,15 @@ from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
 from sklearn.base import BaseEstimator
 
-from unveil.chains.fitted.methods import Chain
+from unveil.chains.fitted.chain import FittedChain, kept_chains
+from unveil.chains.fitted.methods import ChainMethods
 from unveil.chains.model.model import HiddenMarkov, MarkovParams
 from unveil.families.gaussian import Gaussian, GaussianParams
 from unveil.sources import ArraySource, Sequences
 from unveil.sources.weighted import with_weights
 
 
-class Given(Chain, BaseEstimator):
+class Given(ChainMethods, BaseEstimator):
     """A chain whose family and parameters are said, and whose rows are taken as they are."""
 
     def __init__(
@@ -37,17 +38,8 @@ class Given(Chain, BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return True
 
-    def _fitted(self) -> tuple[HiddenMarkov, MarkovParams]:
-        shift = np.zeros(self._width())
-        params = MarkovParams(np.asarray(self.start, float), np.asarray(self.transition, float), self.emissions)
-        return HiddenMarkov(self.family, len(self.start), shift), params
-
-    def _width(self) -> int:
-        return int(self.family.means(self.emissions).shape[1])
-
-    def _n_parameters(self) -> int:
-        k = len(self.start)
-        return k - 1 + k * (k - 1) + self.family.n_parameters(k, self._width())
+    def _chain(self) -> FittedChain:
+        return CHAINS(self)
 
     def _sequences(
         self, X: Any, lengths: Any = None, sample_weight: Any = None, sequence_weight: Any = None, *, reset: bool
@@ -58,6 +50,15 @@ class Given(Chain, BaseEstimator):
         if sample_weight is not None:
             source = with_weights(source, np.asarray(sample_weight, dtype=np.float64))
         return Sequences(source, [source.n_rows] if lengths is None else lengths, sequence_weight)
+
+
+def _described(given: Given) -> FittedChain:
+    params = MarkovParams(np.asarray(given.start, float), np.asarray(given.transition, float), given.emissions)
+    shift = np.zeros(given.family.means(given.emissions).shape[1])
+    return FittedChain.of(given, HiddenMarkov(given.family, len(given.start), shift), params, np.asarray)
+
+
+CHAINS = kept_chains(_described)
 
 
 class Enumerated:

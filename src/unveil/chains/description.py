@@ -8,10 +8,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from copy import copy
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
+from unveil.chains.fitted.attributes import check_attributes
+from unveil.chains.fitted.chain import FittedChain, kept_chains
 from unveil.chains.model.constraints import (
     CHAIN,
     check_names,
@@ -147,11 +151,25 @@ class Modelled(ABC):
         model = HiddenMarkov(self._bare_family(shift), k, shift) if plain else self._model(shift)
         return model, MarkovParams(start, transition, self._recall(shift))
 
-    def _n_parameters(self) -> int:
-        """Free parameters, for AIC and BIC."""
-        model, _ = self._fitted()
-        return model.n_parameters(len(model.shift))
+    def _rows_out(self, rows: Floats) -> Any:
+        """Rows as the user knows them."""
+        return rows
+
+    def _chain(self) -> FittedChain:
+        """What the attributes describe, made ready."""
+        check_is_fitted(self)
+        return CHAINS(self)
 
     def _suits_chain(self, params: MarkovParams) -> bool:
         """Whether `params` belong to a model as it is asked for now."""
         return len(params.start) == self.n_components and self._suits(params.emissions)
+
+
+def _described(estimator: Modelled) -> FittedChain:
+    """The chain of an estimator whose attributes were set by a fit, or by hand."""
+    check_attributes(estimator)
+    model, params = estimator._fitted()
+    return FittedChain.of(estimator, model, params, copy(estimator)._rows_out)
+
+
+CHAINS = kept_chains(_described)

@@ -21,7 +21,7 @@ from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from unveil.chains.description import Modelled, Tables
-from unveil.chains.fitted.methods import Chain
+from unveil.chains.fitted.methods import ChainMethods
 from unveil.chains.input import as_sequences, handed, joined_weights, lengths_of, rows_of
 from unveil.chains.model.constraints import (
     allowed_steps,
@@ -75,7 +75,7 @@ class PossibleChange(BoundChange):
         return never or super().__call__(before, after)
 
 
-class HMMEstimator(Estimator, Modelled, Chain, DensityMixin, BaseEstimator):
+class HMMEstimator(Estimator, Modelled, ChainMethods, DensityMixin, BaseEstimator):
     """Hidden Markov models with emissions of any family."""
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012  scikit-learn's own convention

@@ -87,7 +87,7 @@ class Kept(Generic[Made]):
             return {
                 name: id(value) if name in self.same else contents(value)
                 for name, value in vars(estimator).items()
-                if name[0] != "_" and name not in self.apart
+                if name in self.same or (name[0] != "_" and name not in self.apart)
             }
         except UntoldError:
             return None

@@ -7,10 +7,10 @@ from copy import deepcopy
 
 import numpy as np
 import pytest
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from unveil import CategoricalHMM, GaussianHMM, MixedHMM, PoissonHMM
-from unveil.chains.fitted import attributes as chain_attributes
+from unveil.engines import Threads
 
 X = np.random.default_rng(0).normal(size=(6, 2))
 COUNTS = np.array([[0], [1], [2], [0]])
@@ -144,17 +144,26 @@ def test_changes_are_noticed():
     assert model.score(X) < before
 
 
-def test_the_model_is_made_once(monkeypatch):
+def test_the_chain_is_made_once():
     model = gaussian({})
-    model.step(X[0])
-    made = []
-    monkeypatch.setattr(chain_attributes, "check_attributes", lambda estimator: made.append(estimator))
+    chain = model._chain()
     for row in X:
         model.step(row)
     model.predict(X)
-    assert not made
-    deepcopy(model).predict(X)
-    assert len(made) == 1
+    model.set_params(tol=0.1, random_state=3, algorithm="map").predict(X)
+    assert model._chain() is chain
+    assert deepcopy(model)._chain() is not chain
+    assert deepcopy(model)._chain().name == chain.name
+    assert model.set_params(engine=Threads(2))._chain() is not chain
+
+
+def test_a_mixture_of_a_forecast_has_the_record_of_the_last_fit():
+    """Also where a fit moves nothing, so that the chain is the same."""
+    model = gaussian({}, max_iter=1, warm_start=True)
+    assert not hasattr(model.forecast(X).mixture(), "n_iter_")
+    with pytest.warns(ConvergenceWarning):
+        model.set_params(fixed=dict.fromkeys(("startprob", "transmat", "means", "covars"), True)).fit(X)
+    assert model.forecast(X).mixture().history_ is model.history_
 
 
 def test_what_is_kept_does_not_travel():

@@ -140,7 +140,7 @@ def test_sequence_weights_count_sequences():
     weighted = model.score(X, [4, 5], sequence_weight=[3.0, 0.0])
     assert weighted == pytest.approx(3 * model.score(X[:4]), rel=1e-13)
     assert model.bic(X, [4, 5], sequence_weight=[3.0, 0.0]) == pytest.approx(
-        -2 * weighted + model._n_parameters() * np.log(12)
+        -2 * weighted + model.n_parameters() * np.log(12)
     )
 
 

@@ -11,7 +11,7 @@ import pytest
 from tests.oracles.fitted_chains import Given, gaussian_chain
 from unveil import GaussianHMM, MixedHMM
 from unveil.chains.fitted.belief import Belief, digest
-from unveil.chains.fitted.online import _advanced
+from unveil.chains.fitted.online import advanced
 from unveil.families.categorical import Categorical, CategoricalParams
 from unveil.families.gaussian import GaussianParams
 
@@ -97,13 +97,14 @@ def test_a_state_too_unlikely_for_a_number_is_not_forgotten():
 
 
 def test_an_impossible_observation():
-    model, plan, name = gaussian_chain(11, k=2)._planned()
-    assert model.n_components == 2
+    chain = gaussian_chain(11, k=2)._chain()
+    plan, name = chain.plan, chain.name
+    assert chain.model.n_components == 2
     ruled_out = np.full((1, 2), -np.inf)
-    belief = _advanced(plan, ruled_out, None, name)
+    belief = advanced(plan, ruled_out, None, name)
     assert belief.log_likelihood == -np.inf
     assert belief.probabilities.tolist() == [0.0, 0.0]
-    after = _advanced(plan, np.zeros((1, 2)), belief, name)
+    after = advanced(plan, np.zeros((1, 2)), belief, name)
     assert (after.log_likelihood, after.probabilities.tolist(), after.steps) == (-np.inf, [0.0, 0.0], 2)
 
 

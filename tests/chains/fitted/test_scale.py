@@ -9,7 +9,7 @@ import pytest
 from scipy.special import logsumexp
 
 from tests.oracles.fitted_chains import gaussian_chain, gaussian_scores
-from unveil.chains.fitted.block_functions import _routes
+from unveil.chains.fitted.block_functions import routes
 from unveil.engines import Threads
 from unveil.families.gaussian import GaussianParams
 
@@ -93,8 +93,8 @@ def test_a_long_sequence_that_only_logarithms_can_tell():
     np.testing.assert_array_equal(found[-4:].round(6), [[1, 0], [1, 0], [1, 0], [0.5, 0.5]])
 
 
-def test_routes_cover_all_rows():
-    found = list(_routes(np.array([3, 150, 1, 2, 100, 100, 7]), 100))
+def testroutes_cover_all_rows():
+    found = list(routes(np.array([3, 150, 1, 2, 100, 100, 7]), 100))
     assert [alone for alone, *_ in found] == [False, True, False, True, True, False]
     assert [each.tolist() for _, each, _ in found] == [[3], [150], [1, 2], [100], [100], [7]]
     assert [rows.start for *_, rows in found] == [0, 3, 153, 156, 256, 356]

@@ -25,7 +25,7 @@ def test_left_right():
     np.testing.assert_allclose(model.means_.ravel(), [0.0, 5.0, 1.0, 7.0], atol=0.3)
     np.testing.assert_array_equal(model.startprob_, [1.0, 0.0, 0.0, 0.0])
     assert np.all(model.transmat_[~np.eye(4, dtype=bool) & ~np.eye(4, k=1, dtype=bool)] == 0)
-    assert model._n_parameters() == 3 + 4 + 4
+    assert model.n_parameters() == 3 + 4 + 4
     np.testing.assert_array_equal(np.diff(model.predict(rows)) >= 0, True)
 
 
@@ -36,7 +36,7 @@ def test_banded(transitions):
     model = GaussianHMM(3, transitions=transitions, tol=1e-5, **QUICK).fit(ROWS)
     assert model.transmat_[0, 2] == model.transmat_[2, 0] == 0
     assert model.certificate_.ok
-    assert model._n_parameters() == GaussianHMM(3, **QUICK).fit(ROWS)._n_parameters() - 2
+    assert model.n_parameters() == GaussianHMM(3, **QUICK).fit(ROWS).n_parameters() - 2
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_fixed_parameters_stay_to_the_last_bit():
         assert model.lower_bounds_[-1] > model.lower_bounds_[0]
     model = GaussianHMM(3, fixed={"covars": True}, tol=1e-4, **given).fit(peer.NUMBERS, peer.LENGTHS)
     np.testing.assert_array_equal(model.covars_, given["covars_init"])
-    assert model._n_parameters() == 2 + 6 + 6
+    assert model.n_parameters() == 2 + 6 + 6
 
 
 def test_entries_that_are_fixed():
@@ -72,7 +72,7 @@ def test_entries_that_are_fixed():
     assert model.means_[1, 1] != -1.0
     np.testing.assert_array_equal(model.covars_[1], np.eye(2))
     assert np.abs(model.covars_[0] - np.eye(2)).max() > 0.01
-    assert model._n_parameters() == 2 + 6 + 5 + 6
+    assert model.n_parameters() == 2 + 6 + 5 + 6
     steps = np.zeros((3, 3), dtype=bool)
     steps[0, 1] = True
     model = GaussianHMM(3, fixed={"transmat": steps}, tol=1e-5, **given).fit(peer.NUMBERS, peer.LENGTHS)
@@ -83,12 +83,12 @@ def test_tied_parameters_are_equal():
     labels = np.array([[0, -1], [-1, -1], [0, -1]])
     model = GaussianHMM(3, tied={"means": labels}, **QUICK).fit(ROWS)
     assert model.means_[0, 0] == model.means_[2, 0]
-    assert model._n_parameters() == 2 + 6 + 5 + 9
+    assert model.n_parameters() == 2 + 6 + 5 + 9
     assert model.history_.largest_fall() <= 1e-8
     leaving = np.where(np.eye(3, dtype=bool), 0, 1)
     model = GaussianHMM(3, tied={"transmat": leaving}, **QUICK).fit(ROWS)
     assert np.ptp(model.transmat_.diagonal()) < 1e-12
-    assert model._n_parameters() == 2 + 1 + 6 + 9
+    assert model.n_parameters() == 2 + 1 + 6 + 9
 
 
 def test_rules_that_cannot_be():
@@ -129,7 +129,7 @@ def test_states_share_a_covariance(kind, each):
     model = GaussianHMM(3, covariance_type=kind, tied=SHARED, **QUICK).fit(ROWS)
     np.testing.assert_array_equal(model.covars_[0], model.covars_[2])
     assert not np.array_equal(model.covars_[0], model.covars_[1])
-    assert model._n_parameters() == 2 + 6 + 6 + 2 * each
+    assert model.n_parameters() == 2 + 6 + 6 + 2 * each
     assert model.history_.largest_fall() <= 1e-8
     assert model.converged_
     posterior = model.predict_proba(ROWS)[:, [0, 2]]
@@ -239,7 +239,7 @@ def test_zeros_are_no_free_parameters_and_outlast_a_warm_start():
     model, X = symbols()
     model.set_params(warm_start=True).fit(X).fit(X[:200])
     np.testing.assert_array_equal(model.emissionprob_ == 0, NEVER == 0)
-    assert CategoricalHMM(3, **GIVEN).fit(X)._n_parameters() == 2 + 6 + 3
+    assert CategoricalHMM(3, **GIVEN).fit(X).n_parameters() == 2 + 6 + 3
     pulled = CategoricalHMM(3, emissionprob_prior=1.5, **GIVEN).fit(X)
     assert pulled.emissionprob_.min() > 1e-4
 

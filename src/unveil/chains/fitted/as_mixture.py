@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import copy
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -11,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.chains.model.model import HiddenMarkov
 from unveil.core.arrays import Floats
 from unveil.estimation.registry import ESTIMATORS, FAMILIES, lookup
 from unveil.families.base import Family
@@ -20,11 +18,10 @@ from unveil.families.product import Product, ProductParams
 from unveil.mixtures.model.model import MixtureParams
 
 OWN = "own"  # what a mixture takes the columns of a family of the user's own for
-STANDING = ("converged_", "n_iter_", "history_", "certificate_", "lower_bound_")  # what a mixture has of its fit
 
 
 @dataclass(frozen=True, eq=False)
-class Description:
+class StateEmissions:
     """Emissions of all states, in a frame, and what an estimator knows of the columns."""
 
     family: Family
@@ -32,13 +29,6 @@ class Description:
     shift: Floats
     known: dict[str, Any]  # fitted attributes that a mixture of the same columns has too
     rows_out: Callable[[Floats], Any]  # numbers into rows as the user knows them
-
-    @classmethod
-    def of(cls, estimator: Any, model: HiddenMarkov, emissions: Any) -> Description:
-        """Of a fitted estimator."""
-        names = ("n_features_in_", "feature_names_in_", "kinds_", "categories_", *STANDING)
-        known = {name: getattr(estimator, name) for name in names if hasattr(estimator, name)}
-        return cls(model.family, emissions, model.shift, known, copy(estimator)._rows_out)
 
     def draw(self, states: NDArray[np.int64], random: np.random.RandomState) -> Any:
         """A row for each of the states, as the user knows rows."""

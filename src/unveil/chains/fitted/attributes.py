@@ -1,70 +1,18 @@
-"""Fitted attributes that somebody may have set by hand: whether they fit together, and whether they changed since.
-
-An attribute that does not fit is refused by its name. What the attributes say is a model that is made ready once, and
-kept for as long as they hold the same numbers: a call with one observation takes less time than making it ready.
-"""
+"""Fitted attributes that somebody may have set by hand: one that does not fit to the others is refused by its name."""
 
 from __future__ import annotations
 
-import pickle
-from collections.abc import Callable
-from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
 
-from unveil.chains.fitted.belief import digest
 from unveil.chains.model.constraints import table_of
-from unveil.chains.model.model import HiddenMarkov, MarkovParams, MarkovPlan
+from unveil.chains.model.model import HiddenMarkov, MarkovParams
 from unveil.core.arrays import Floats
 from unveil.families.gaussian import Gaussian
-from unveil.numerics.blas import single_threaded_blas
 
 ASYMMETRY = 1e-6  # of a covariance, as a share of its largest entry
-LARGE = 1 << 22  # bytes of attributes that are not kept a second time
-LEARNING = {"schedule", "expectation", "max_iter", "tol", "n_init", "init_params", "warm_start", "random_seed_"}
-RECORDS = {"history_", "certificate_", "lower_bound_", "lower_bounds_", "converged_", "n_iter_"}
-APART = LEARNING | RECORDS | {"engine", "random_state", "algorithm", "verbose", "verbose_interval"}
-"""What the model that attributes describe does not depend on."""
-
-
-class Planned(NamedTuple):
-    """The model that some attributes describe, as it suits a few rows, what every block needs, and a name for it."""
-
-    model: HiddenMarkov
-    plan: MarkovPlan
-    name: str
-
-
-_kept: WeakKeyDictionary[Any, tuple[bytes, Planned]] = WeakKeyDictionary()
-
-
-def planned(estimator: Any, fitted: Callable[[], tuple[HiddenMarkov, MarkovParams]]) -> Planned:
-    """The attributes of an estimator made ready: what was kept, if they hold the same as then."""
-    found, kept = _fingerprint(estimator), _kept.get(estimator)
-    if kept is not None and found == kept[0]:
-        return kept[1]
-    check_attributes(estimator)
-    model, params = fitted()
-    _check_emissions(model, params)
-    with single_threaded_blas():
-        plan = model.prepare(model.recentre(params))
-    made = Planned(model.suited_to(1), plan, digest(plan.params, model.shift))
-    found = _fingerprint(estimator)  # the first use of attributes set by hand adds to them
-    if found is not None:
-        _kept[estimator] = (found, made)
-    return made
-
-
-def _fingerprint(estimator: Any) -> bytes | None:
-    """All that predictions depend on, as bytes; None where it cannot be told, or would take much room."""
-    parts = {name: value for name, value in vars(estimator).items() if name not in APART and name[0] != "_"}
-    try:
-        found = pickle.dumps(parts, protocol=5)
-    except (pickle.PicklingError, TypeError, AttributeError):
-        return None
-    return found if len(found) <= LARGE else None
 
 
 def check_attributes(estimator: Any) -> None:
@@ -126,7 +74,7 @@ def _numbers(name: str, value: Any, wanted: tuple[Any, ...]) -> Floats:
     return array
 
 
-def _check_emissions(model: HiddenMarkov, params: MarkovParams) -> None:
+def check_emissions(model: HiddenMarkov, params: MarkovParams) -> None:
     """Refuse emissions of another number of states, and covariances that are none."""
     states = len(model.family.means(params.emissions))
     if states != len(params.start):

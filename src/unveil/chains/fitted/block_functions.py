@@ -21,8 +21,7 @@ from unveil.core.loop import stream
 from unveil.core.protocols import Block
 from unveil.estimation.input import finite_rows
 
-TILE = 1 << 20  # cells of a table of pairs of states that are held at a time
-NONE = np.empty(0)
+NO_WEIGHTS = np.empty(0)
 
 
 @dataclass(frozen=True)
@@ -43,13 +42,25 @@ class ChainStep(ABC):
 
 
 @dataclass(frozen=True)
-class Filtered(ChainStep):
+class FilterStates(ChainStep):
     """Log-likelihoods of the sequences, and p(s_t | x_1 ... x_t)."""
 
     def __call__(self, block: Block) -> tuple[Floats, Floats]:
         """(sequences,) and (rows, states)."""
         table = self.scores(block)
-        return filtered(self.plan, table, lengths_of(block)), table
+        return filter_block(self.plan, table, lengths_of(block)), table
+
+
+@dataclass(frozen=True)
+class LastStates(ChainStep):
+    """Probabilities of the last state of each sequence, given all of it."""
+
+    def __call__(self, block: Block) -> Floats:
+        """(sequences, states)."""
+        table, lengths = self.scores(block), lengths_of(block)
+        filter_block(self.plan, table, lengths)
+        found: Floats = table[np.cumsum(lengths) - 1]
+        return found
 
 
 @dataclass(frozen=True)
@@ -63,21 +74,21 @@ class LogLikelihoods(ChainStep):
         steps = lengths.astype(np.float64)
         if block.weights is not None:
             steps = np.add.reduceat(block.weights, np.cumsum(lengths) - lengths)
-        return Filtered(self.model, self.plan)(block)[0], shares, shares * steps
+        return filter_block(self.plan, self.scores(block), lengths), shares, shares * steps
 
 
 @dataclass(frozen=True)
-class Smoothed(ChainStep):
+class SmoothStates(ChainStep):
     """Log-likelihoods of the sequences, and p(s_t | x_1 ... x_T)."""
 
     def __call__(self, block: Block) -> tuple[Floats, Floats]:
         """(sequences,) and (rows, states)."""
         table = self.scores(block)
-        return smoothed(self.plan, table, lengths_of(block)), table
+        return smooth_block(self.plan, table, lengths_of(block)), table
 
 
 @dataclass(frozen=True)
-class Lagged(ChainStep):
+class LagStates(ChainStep):
     """p(s_t | x_1 ... x_t+lag)."""
 
     lag: int
@@ -88,7 +99,7 @@ class Lagged(ChainStep):
 
         scores, lengths = self.scores(block), lengths_of(block)
         if self.lag >= lengths.max() - 1:  # all there is: one way back, not one for every step
-            smoothed(self.plan, scores, lengths)
+            smooth_block(self.plan, scores, lengths)
             return scores
         out = np.empty_like(scores)
         lagged(scores, lengths, self.plan.start, self.plan.transition, self.lag, out)
@@ -96,7 +107,7 @@ class Lagged(ChainStep):
 
 
 @dataclass(frozen=True)
-class Best(ChainStep):
+class BestPaths(ChainStep):
     """The likeliest path of each sequence."""
 
     def __call__(self, block: Block) -> tuple[Floats, Integers]:
@@ -108,7 +119,7 @@ class Best(ChainStep):
 
 
 @dataclass(frozen=True)
-class Several(ChainStep):
+class KBestPaths(ChainStep):
     """The k likeliest paths of each sequence."""
 
     k: int
@@ -126,7 +137,7 @@ class Several(ChainStep):
 
 
 @dataclass(frozen=True)
-class Drawn(ChainStep):
+class DrawPaths(ChainStep):
     """Paths drawn from their posterior."""
 
     n_paths: int
@@ -145,7 +156,7 @@ class Drawn(ChainStep):
 
 
 @dataclass(frozen=True)
-class Completed(ChainStep):
+class FillIn(ChainStep):
     """The rows with their missing cells filled in."""
 
     def __call__(self, block: Block) -> Floats:
@@ -153,13 +164,14 @@ class Completed(ChainStep):
         gaps = np.isnan(block.rows)
         if not gaps.any():
             return np.array(block.rows, dtype=np.float64)
-        _, posteriors = Smoothed(self.model, self.plan)(block)
+        posteriors = self.scores(block)
+        smooth_block(self.plan, posteriors, lengths_of(block))
         completed = self.model.complete(self.plan, block, posteriors)
         return np.where(gaps, completed, block.rows)
 
 
 @dataclass(frozen=True)
-class Entropies(ChainStep):
+class PathEntropies(ChainStep):
     """Entropy of the paths given the sequence, in nats.
 
     Seen from its end, the path given the data is a Markov chain whose steps back need the filter alone,
@@ -167,14 +179,16 @@ class Entropies(ChainStep):
     the steps back, each weighted by the posterior of the state it starts from: sums of positive terms.
     """
 
+    tile_cells: int = 1 << 20  # of a table of pairs of states, that are held at a time
+
     def __call__(self, block: Block) -> Floats:
         """(sequences,)."""
         lengths, posteriors = lengths_of(block), self.scores(block)
         before = posteriors.copy()
-        filtered(self.plan, before, lengths)
-        smoothed(self.plan, posteriors, lengths)
+        filter_block(self.plan, before, lengths)
+        smooth_block(self.plan, posteriors, lengths)
         steps, last = np.zeros(len(before)), np.cumsum(lengths) - 1
-        size = max(TILE // posteriors.shape[1] ** 2, 1)
+        size = max(self.tile_cells // posteriors.shape[1] ** 2, 1)
         for first in range(0, len(steps) - 1, size):
             here = slice(first, min(first + size, len(steps) - 1))
             after = slice(here.start + 1, here.stop + 1)
@@ -201,28 +215,28 @@ def _entropy(shares: Floats) -> Floats:
     return -shares * np.log(np.where(shares > 0, shares, 1.0))
 
 
-def smoothed(plan: MarkovPlan, table: Floats, lengths: NDArray[np.intp]) -> Floats:
+def smooth_block(plan: MarkovPlan, table: Floats, lengths: NDArray[np.intp]) -> Floats:
     """Turn scores into posteriors in place; log-likelihoods (sequences,)."""
     from unveil.chains.kernels.long_chain import SPLIT, smooth_long
     from unveil.chains.kernels.smooth import smooth
 
     found = []
-    for alone, each, rows in _routes(lengths, SPLIT):
+    for alone, each, rows in routes(lengths, SPLIT):
         part = table[rows]
         if alone:
             found.append(np.array([smooth_long(part, plan.start, plan.transition, 1.0, part, share)[0]]))
         else:
-            found.append(smooth(part, each, plan.start, plan.transition, NONE, part)[0])
+            found.append(smooth(part, each, plan.start, plan.transition, NO_WEIGHTS, part)[0])
     return np.concatenate(found)
 
 
-def filtered(plan: MarkovPlan, table: Floats, lengths: NDArray[np.intp]) -> Floats:
+def filter_block(plan: MarkovPlan, table: Floats, lengths: NDArray[np.intp]) -> Floats:
     """Turn scores into p(s_t | x_1 ... x_t) in place; log-likelihoods (sequences,)."""
     from unveil.chains.kernels.filter import filter_states
     from unveil.chains.kernels.long_chain import SPLIT, filter_long
 
     found = []
-    for alone, each, rows in _routes(lengths, SPLIT):
+    for alone, each, rows in routes(lengths, SPLIT):
         part = table[rows]
         if alone:
             found.append(np.array([filter_long(part, plan.start, plan.transition, part, share)]))
@@ -231,7 +245,7 @@ def filtered(plan: MarkovPlan, table: Floats, lengths: NDArray[np.intp]) -> Floa
     return np.concatenate(found)
 
 
-def _routes(lengths: NDArray[np.intp], long: int) -> Iterator[tuple[bool, NDArray[np.intp], slice]]:
+def routes(lengths: NDArray[np.intp], long: int) -> Iterator[tuple[bool, NDArray[np.intp], slice]]:
     """Runs of sequences that travel together, their lengths and rows: each long one alone, those in between as one."""
     ends = np.cumsum(lengths)
     alone = np.flatnonzero(lengths >= long)

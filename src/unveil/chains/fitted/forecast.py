@@ -18,11 +18,14 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 from sklearn.utils import check_array, check_random_state
 
-from unveil.chains.fitted.as_mixture import Description
-from unveil.chains.fitted.base import whole_number
+from unveil.chains.fitted.as_mixture import StateEmissions
+from unveil.chains.fitted.belief import Belief, belief_of
+from unveil.chains.fitted.block_functions import LastStates
+from unveil.chains.fitted.chain import FittedChain, whole_number
 from unveil.core.arrays import Floats
 from unveil.core.protocols import Block
 from unveil.mixtures.model.model import Mixture, MixtureParams
+from unveil.sources.sequences import Sequences
 
 HALVINGS = 1100  # enough to get from any two numbers to neighbours: doublings of a width, then digits
 
@@ -51,7 +54,7 @@ class Forecast:
 
     probabilities: Floats
     transition: Floats
-    components: Description
+    components: StateEmissions
 
     def __len__(self) -> int:
         return len(self.probabilities)
@@ -195,6 +198,25 @@ class Forecast:
         parts = family.distribution(params, column, x.ravel()).reshape(-1, *x.shape)
         found: Floats = np.einsum("hk,khl->hl", self.probabilities, parts)
         return found
+
+
+def forecast(chain: FittedChain, seen: Sequences | Belief, h: int) -> list[Forecast]:
+    """What is to be expected in the `h` steps after each sequence, or after a belief."""
+    whole_number("h", h, 1)
+    if isinstance(seen, Belief):
+        last = belief_of("X", seen, chain.model.n_components, chain.name).probabilities[None]
+    else:
+        last = np.concatenate(list(chain.each(seen, LastStates)))
+    transition = chain.plan.transition
+    return [Forecast(one, transition, chain.emissions) for one in _ahead(last, transition, int(h))]
+
+
+def _ahead(last: Floats, transition: Floats, h: int) -> Floats:
+    """Probabilities of the states of the next `h` steps of each sequence, (sequences, h, states)."""
+    found = np.empty((len(last), h, len(transition)))
+    for number in range(h):
+        last = found[:, number] = last @ transition
+    return found
 
 
 def _shares(argument: str, given: Any, most: int) -> Floats:

@@ -1,8 +1,7 @@
-"""What a fitted hidden Markov model is used for: likelihoods, states, forecasts, what is missing, draws, criteria.
+"""The methods of a fitted hidden Markov model, as its users know them.
 
-Everything here reads the fitted attributes alone, through the model that they describe, and runs on the engine by
-blocks of whole sequences; the results are the same bits on any number of threads. Names and shapes are hmmlearn's where
-it has the method.
+Each takes what is handed in and calls a function of the fitted chain, which reads the attributes alone. Names and
+shapes are hmmlearn's where it has the method.
 
 References
 ----------
@@ -11,24 +10,36 @@ Rabiner (1989), A tutorial on hidden Markov models and selected applications in 
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
-from unveil.chains.fitted.as_mixture import Description
-from unveil.chains.fitted.base import whole_number
-from unveil.chains.fitted.block_functions import Completed, LogLikelihoods, Smoothed
-from unveil.chains.fitted.online import Online
-from unveil.chains.fitted.paths import Paths
+from unveil.chains.fitted import forecast as ahead
+from unveil.chains.fitted import online, paths, states
+from unveil.chains.fitted.belief import Belief
+from unveil.chains.fitted.chain import FittedChain
 from unveil.chains.fitted.stationary import durations, long_run
 from unveil.core.arrays import Floats, Integers
+from unveil.sources.sequences import Sequences
 
 
-class Chain(Online, Paths):
-    """Mixin of the fitted hidden Markov models."""
+class ChainMethods:
+    """Mixin of the fitted hidden Markov models. It needs a face's chain, and how it takes sequences."""
 
-    # -- likelihoods and states ----------------------------------------------------------------------------------------
+    random_state: Any
+
+    @abstractmethod
+    def _chain(self) -> FittedChain:
+        """What the fitted attributes describe."""
+
+    @abstractmethod
+    def _sequences(
+        self, X: Any, lengths: Any = None, sample_weight: Any = None, sequence_weight: Any = None, *, reset: bool
+    ) -> Sequences:
+        """What the user hands in, checked, as sequences."""
+
+    # -- likelihoods ---------------------------------------------------------------------------------------------------
 
     def score(self, X: Any, lengths: Any = None, sample_weight: Any = None, sequence_weight: Any = None) -> float:
         """Log-likelihood of all sequences: the sum over them, as in hmmlearn, not the mean over rows.
@@ -42,11 +53,33 @@ class Chain(Online, Paths):
         sequence_weight : array-like of shape (n_sequences,), optional
             How often each sequence counts.
         """
-        return self._likelihood(X, lengths, sample_weight, sequence_weight)[0]
+        chain = self._chain()
+        taken = self._sequences(X, lengths, sample_weight, sequence_weight, reset=False)
+        return states.weighted_log_likelihood(chain, taken)[0]
 
     def log_likelihoods(self, X: Any, lengths: Any = None, sample_weight: Any = None) -> Floats:
         """Log-likelihood of each sequence, (n_sequences,)."""
-        return np.concatenate([one for one, *_ in self._each(X, lengths, LogLikelihoods, sample_weight=sample_weight)])
+        return states.log_likelihoods(self._chain(), self._sequences(X, lengths, sample_weight, reset=False))
+
+    def n_parameters(self) -> int:
+        """Number of free parameters: those that are masked, fixed or tied to others are none."""
+        model = self._chain().model
+        return model.n_parameters(len(model.shift))
+
+    def aic(self, X: Any, lengths: Any = None, sample_weight: Any = None, sequence_weight: Any = None) -> float:
+        """Akaike's information criterion, the lower the better: -2 log-likelihood + 2 * parameters."""
+        chain = self._chain()
+        taken = self._sequences(X, lengths, sample_weight, sequence_weight, reset=False)
+        return -2.0 * states.weighted_log_likelihood(chain, taken)[0] + 2.0 * self.n_parameters()
+
+    def bic(self, X: Any, lengths: Any = None, sample_weight: Any = None, sequence_weight: Any = None) -> float:
+        """Bayesian information criterion, the lower the better: -2 log-likelihood + parameters * log(steps)."""
+        chain = self._chain()
+        taken = self._sequences(X, lengths, sample_weight, sequence_weight, reset=False)
+        log_likelihood, weight = states.weighted_log_likelihood(chain, taken)
+        return -2.0 * log_likelihood + self.n_parameters() * float(np.log(weight))
+
+    # -- states --------------------------------------------------------------------------------------------------------
 
     def score_samples(self, X: Any, lengths: Any = None) -> tuple[float, Floats]:
         """Log-likelihood of all sequences, and the probabilities of the states given each, as in hmmlearn.
@@ -56,9 +89,7 @@ class Chain(Online, Paths):
         log_likelihood : float
         posteriors : array of shape (n_samples, n_components)
         """
-        found = list(self._each(X, lengths, Smoothed))
-        total = np.concatenate([values for values, _ in found]).sum()
-        return float(total), np.concatenate([table for _, table in found])
+        return states.posteriors(self._chain(), self._sequences(X, lengths, reset=False))
 
     def predict_proba(self, X: Any, lengths: Any = None) -> Floats:
         """Probabilities of the states given whole sequences, (n_samples, n_components).
@@ -67,31 +98,148 @@ class Chain(Online, Paths):
         """
         return self.score_samples(X, lengths)[1]
 
+    def filter(self, X: Any, lengths: Any = None) -> Floats:
+        """Probabilities of the states given the past and the present only, (n_samples, n_components).
+
+        Row t is p(s_t | x_1 ... x_t): what was known at the time, with no look ahead. From a step on
+        that is impossible under the model, rows are zeros.
+        """
+        return states.filtered(self._chain(), self._sequences(X, lengths, reset=False))
+
+    def smooth(self, X: Any, lengths: Any = None, lag: int | None = None) -> Floats:
+        """Probabilities of the states given the sequence up to `lag` steps ahead, (n_samples, n_components).
+
+        Parameters
+        ----------
+        X, lengths
+            As in `decode`.
+        lag : int, optional
+            Row t is p(s_t | x_1 ... x_t+lag), or given all there is where the sequence ends before. 0 is `filter`;
+            None, the default, looks at the whole sequence, as `predict_proba` does.
+        """
+        return states.smoothed(self._chain(), self._sequences(X, lengths, reset=False), lag)
+
     def impute(self, X: Any, lengths: Any = None) -> Any:
         """`X` with missing cells (NaN) replaced by their expectation given the whole sequence they are in.
 
         Where a column has no expectation (categories), the likeliest value stands in.
         """
-        return self._rows_out(np.concatenate(list(self._each(X, lengths, Completed))))
+        return states.imputed(self._chain(), self._sequences(X, lengths, reset=False))
 
-    # -- criteria ------------------------------------------------------------------------------------------------------
+    # -- paths ---------------------------------------------------------------------------------------------------------
 
-    def aic(self, X: Any, lengths: Any = None, sample_weight: Any = None, sequence_weight: Any = None) -> float:
-        """Akaike's information criterion, the lower the better: -2 log-likelihood + 2 * parameters."""
-        return -2.0 * self._likelihood(X, lengths, sample_weight, sequence_weight)[0] + 2.0 * self._n_parameters()
+    def decode(self, X: Any, lengths: Any = None, algorithm: str | None = None) -> tuple[float, Integers]:
+        """The likeliest states, and how likely they are.
 
-    def bic(self, X: Any, lengths: Any = None, sample_weight: Any = None, sequence_weight: Any = None) -> float:
-        """Bayesian information criterion, the lower the better: -2 log-likelihood + parameters * log(steps)."""
-        log_likelihood, weight = self._likelihood(X, lengths, sample_weight, sequence_weight)
-        return -2.0 * log_likelihood + self._n_parameters() * float(np.log(weight))
+        Parameters
+        ----------
+        X : array, frame, scan or Dask array of shape (n_samples, n_features), or a list of sequences
+            The steps of all sequences, one after the other.
+        lengths : array-like of int, optional
+            How many steps each sequence has; by default `X` is one sequence.
+        algorithm : {"viterbi", "map"}, optional
+            "viterbi", the default, finds the likeliest path as a whole. "map" takes the likeliest state of each step
+            by itself: most states are right on average, but a step from one to the next may be impossible.
 
-    def _likelihood(self, X: Any, lengths: Any, sample_weight: Any, sequence_weight: Any) -> tuple[float, float]:
-        """Log-likelihood and weight of all sequences; one without weight takes no part, however unlikely it is."""
-        weights = {"sample_weight": sample_weight, "sequence_weight": sequence_weight}
-        found = zip(*self._each(X, lengths, LogLikelihoods, **weights), strict=True)
-        values, shares, steps = (np.concatenate(part) for part in found)
-        counted = shares > 0
-        return float((shares[counted] * values[counted]).sum()), float(steps.sum())
+        Returns
+        -------
+        log_prob : float
+            log p(x, path), summed over the sequences. For "map" it is the sum of the probabilities of the states, which
+            is the expected number of steps that are right: no logarithm, and the same number as hmmlearn's.
+        states : array of shape (n_samples,)
+        """
+        asked = getattr(self, "algorithm", None) or "viterbi" if algorithm is None else algorithm
+        return paths.decode(self._chain(), self._sequences(X, lengths, reset=False), asked)
+
+    def predict(self, X: Any, lengths: Any = None) -> Integers:
+        """The likeliest states: those of `decode`, (n_samples,)."""
+        return self.decode(X, lengths)[1]
+
+    def kbest(self, X: Any, k: int, lengths: Any = None) -> list[Any]:
+        """The `k` likeliest paths.
+
+        Returns
+        -------
+        list
+            Of pairs (log p(x, path), states), the likeliest first; fewer than `k` where no more paths are possible. For
+            several sequences, a list of such lists.
+        """
+        found = paths.k_best(self._chain(), self._sequences(X, lengths, reset=False), k)
+        return found[0] if len(found) == 1 else found
+
+    def sample_paths(self, X: Any, lengths: Any = None, n_paths: int = 1, random_state: Any = None) -> Integers:
+        """Paths drawn from their posterior given the sequences.
+
+        Returns
+        -------
+        array of shape (n_paths, n_samples)
+            Each row is a whole path through all sequences. -1 where a sequence is impossible under the model.
+        """
+        random_state = self.random_state if random_state is None else random_state
+        return paths.drawn_paths(self._chain(), self._sequences(X, lengths, reset=False), n_paths, random_state)
+
+    def path_entropy(self, X: Any, lengths: Any = None) -> Floats:
+        """Entropy in nats of the path given each sequence, (n_sequences,).
+
+        0 where only one path is possible; the exponential is about the number of paths among which it is open.
+        """
+        return paths.entropies(self._chain(), self._sequences(X, lengths, reset=False))
+
+    # -- one step at a time --------------------------------------------------------------------------------------------
+
+    def step(self, x: Any, state: Any = None) -> Belief:
+        """Take in one more observation: `filter`, one step at a time.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,), mapping of names to cells, table of one row, or a single cell
+            The observation; NaN for cells that are missing. What has names is taken by them.
+        state : Belief or array of shape (n_components,), optional
+            What the last call returned, or None before the first observation. Probabilities of the states serve where
+            the parameters have changed since.
+
+        Returns
+        -------
+        Belief
+            Probabilities of the states given all observations so far, their log-density and their number.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from unveil import PoissonHMM
+        >>> counts = np.array([1, 0, 2, 9, 8, 11, 1, 0, 1, 9, 12, 10])[:, None]
+        >>> model = PoissonHMM(2, random_state=0).fit(counts)
+        >>> belief = None
+        >>> for count in [1, 0, 10]:
+        ...     belief = model.step([count], belief)
+        >>> belief.steps, bool(np.allclose(belief.probabilities, model.filter([[1], [0], [10]])[-1]))
+        (3, True)
+        """
+        chain = self._chain()
+        return online.step(chain, online.observation(self, x), state)
+
+    def forecast(self, X: Any, h: int = 1, lengths: Any = None) -> Any:
+        """What is to be expected in the `h` steps after a sequence ends.
+
+        Parameters
+        ----------
+        X : sequences as in `decode`, or Belief
+            What was seen so far.
+        h : int, default=1
+            Number of steps ahead.
+        lengths : array-like of int, optional
+            Lengths of the sequences, where `X` holds several.
+
+        Returns
+        -------
+        Forecast
+            A distribution for each step from 1 to `h`: probabilities of the states, and the mixture of observations
+            that they weigh. For several sequences, a list of forecasts.
+        """
+        chain = self._chain()
+        seen = X if isinstance(X, Belief) else self._sequences(X, lengths, reset=False)
+        found = ahead.forecast(chain, seen, h)
+        return found[0] if len(found) == 1 else found
 
     # -- the chain itself ----------------------------------------------------------------------------------------------
 
@@ -102,12 +250,12 @@ class Chain(Online, Paths):
         into several groups that are never left, there is one solution for each: they are weighted by the chance to end
         up in them from `startprob_`.
         """
-        plan = self._planned().plan
+        plan = self._chain().plan
         return long_run(plan.start, plan.transition)
 
     def expected_durations(self) -> Floats:
         """Mean number of steps that a visit to each state lasts, (n_components,); infinite for one never left."""
-        return durations(self._planned().plan.transition)
+        return durations(self._chain().plan.transition)
 
     def sample(
         self, n_samples: int = 1, random_state: Any = None, currstate: int | None = None
@@ -128,28 +276,5 @@ class Chain(Online, Paths):
         X : array of shape (n_samples, n_features)
         states : array of shape (n_samples,)
         """
-        model, plan, _ = self._planned()
-        count = whole_number("n_samples", n_samples, 1)
-        start = plan.start if currstate is None else _certain(currstate, model.n_components)
-        random = check_random_state(self.random_state if random_state is None else random_state)
-        states = _walk(start, plan.transition, random.random_sample((count, 1)))
-        return Description.of(self, model, plan.params.emissions).draw(states, random), states
-
-
-def _certain(state: Any, n_states: int) -> Floats:
-    """All of the probability on one state."""
-    if whole_number("currstate", state, 0) >= n_states:
-        raise ValueError(f"currstate must be a state below {n_states}, got {state!r}")
-    start = np.zeros(n_states)
-    start[int(state)] = 1.0
-    return start
-
-
-def _walk(start: Floats, transition: Floats, uniforms: Floats) -> Integers:
-    """States of a chain: a path drawn given observations that say nothing."""
-    from unveil.chains.kernels.paths import draw_paths
-
-    count = len(uniforms)
-    out, silent = np.empty((count, 1), dtype=np.int64), np.zeros((count, len(start)))
-    draw_paths(silent, np.array([count], dtype=np.intp), start, transition, uniforms, out)
-    return out[:, 0]
+        random_state = self.random_state if random_state is None else random_state
+        return paths.sample(self._chain(), n_samples, random_state, currstate)

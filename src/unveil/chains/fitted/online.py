@@ -1,4 +1,4 @@
-"""States as observations come in, without looking ahead or a little ahead, and what is to be expected next."""
+"""One more observation at a time: what is known of the state after it, given what was known before."""
 
 from __future__ import annotations
 
@@ -8,136 +8,38 @@ from typing import Any
 
 import numpy as np
 
-from unveil.chains.fitted.as_mixture import Description
-from unveil.chains.fitted.base import ChainBase, whole_number
 from unveil.chains.fitted.belief import Belief, belief_of
-from unveil.chains.fitted.block_functions import Filtered, Lagged, Smoothed, lengths_of
-from unveil.chains.fitted.forecast import Forecast
+from unveil.chains.fitted.block_functions import FilterStates
+from unveil.chains.fitted.chain import FittedChain
 from unveil.chains.model.model import MarkovPlan, log
 from unveil.core.arrays import Floats
-from unveil.core.protocols import Block
 from unveil.numerics.blas import single_threaded_blas
 from unveil.sources.array import ArraySource
 from unveil.sources.sequences import Sequences
 
-FARTHEST = 1 << 62  # steps: as good as all
+
+def step(chain: FittedChain, observation: Sequences, state: Any) -> Belief:
+    """The belief after a sequence of one step, given one of before or none."""
+    before = None if state is None else belief_of("state", state, chain.model.n_components, chain.name)
+    with single_threaded_blas():
+        scores = FilterStates(chain.model, chain.plan).scores(next(iter(observation.read())))
+        return advanced(chain.plan, scores, before, chain.name)
 
 
-class LastStates(Filtered):
-    """Probabilities of the last state of each sequence, given all of it."""
-
-    def __call__(self, block: Block) -> Floats:  # type: ignore[override]
-        """(sequences, states)."""
-        _, table = super().__call__(block)
-        found: Floats = table[np.cumsum(lengths_of(block)) - 1]
-        return found
-
-
-class Online(ChainBase):
-    """Mixin: filtering, smoothing with a lag, forecasts."""
-
-    def filter(self, X: Any, lengths: Any = None) -> Floats:
-        """Probabilities of the states given the past and the present only, (n_samples, n_components).
-
-        Row t is p(s_t | x_1 ... x_t): what was known at the time, with no look ahead. From a step on
-        that is impossible under the model, rows are zeros.
-        """
-        return np.concatenate([table for _, table in self._each(X, lengths, Filtered)])
-
-    def smooth(self, X: Any, lengths: Any = None, lag: int | None = None) -> Floats:
-        """Probabilities of the states given the sequence up to `lag` steps ahead, (n_samples, n_components).
-
-        Parameters
-        ----------
-        X, lengths
-            As in `decode`.
-        lag : int, optional
-            Row t is p(s_t | x_1 ... x_t+lag), or given all there is where the sequence ends before. 0 is `filter`;
-            None, the default, looks at the whole sequence, as `predict_proba` does.
-        """
-        if lag is None:
-            return np.concatenate([table for _, table in self._each(X, lengths, Smoothed)])
-        if whole_number("lag", lag, 0) == 0:
-            return self.filter(X, lengths)
-        return np.concatenate(list(self._each(X, lengths, Lagged, lag=min(int(lag), FARTHEST))))
-
-    def step(self, x: Any, state: Any = None) -> Belief:
-        """Take in one more observation: `filter`, one step at a time.
-
-        Parameters
-        ----------
-        x : array-like of shape (n_features,), mapping of names to cells, table of one row, or a single cell
-            The observation; NaN for cells that are missing. What has names is taken by them.
-        state : Belief or array of shape (n_components,), optional
-            What the last call returned, or None before the first observation. Probabilities of the states serve where
-            the parameters have changed since.
-
-        Returns
-        -------
-        Belief
-            Probabilities of the states given all observations so far, their log-density and their number.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from unveil import PoissonHMM
-        >>> counts = np.array([1, 0, 2, 9, 8, 11, 1, 0, 1, 9, 12, 10])[:, None]
-        >>> model = PoissonHMM(2, random_state=0).fit(counts)
-        >>> belief = None
-        >>> for count in [1, 0, 10]:
-        ...     belief = model.step([count], belief)
-        >>> belief.steps, bool(np.allclose(belief.probabilities, model.filter([[1], [0], [10]])[-1]))
-        (3, True)
-        """
-        model, plan, name = self._planned()
-        before = None if state is None else belief_of("state", state, model.n_components, name)
-        source = self._observation(x)
-        with single_threaded_blas():
-            scores = Filtered(model, plan).scores(next(iter(source.read())))
-            return _advanced(plan, scores, before, name)
-
-    def _observation(self, x: Any) -> Sequences:
-        """An observation, checked, as a sequence of one step."""
-        if hasattr(x, "columns"):
-            source = self._sequences(x, None, reset=False)
-            if source.n_rows != 1:
-                raise ValueError(f"x must be one observation, got {source.n_rows} rows")
-            return source
-        names = getattr(self, "feature_names_in_", None)
-        row = _one_row(_in_order(x, names))
-        if names is None or isinstance(row, ArraySource):
-            return self._sequences(row, None, reset=False)
-        nameless = copy(self)  # a row of words, too, may come without the names of its columns
-        delattr(nameless, "feature_names_in_")
-        return nameless._sequences(row, None, reset=False)
-
-    def forecast(self, X: Any, h: int = 1, lengths: Any = None) -> Any:
-        """What is to be expected in the `h` steps after a sequence ends.
-
-        Parameters
-        ----------
-        X : sequences as in `decode`, or Belief
-            What was seen so far.
-        h : int, default=1
-            Number of steps ahead.
-        lengths : array-like of int, optional
-            Lengths of the sequences, where `X` holds several.
-
-        Returns
-        -------
-        Forecast
-            A distribution for each step from 1 to `h`: probabilities of the states, and the mixture of observations
-            that they weigh. For several sequences, a list of forecasts.
-        """
-        whole_number("h", h, 1)
-        model, plan, name = self._planned()
-        if isinstance(X, Belief):
-            last = belief_of("X", X, model.n_components, name).probabilities[None]
-        else:
-            last = np.concatenate(list(self._each(X, lengths, LastStates)))
-        described = Description.of(self, model, plan.params.emissions)
-        found = [Forecast(one, plan.transition, described) for one in _ahead(last, plan.transition, int(h))]
-        return found[0] if len(found) == 1 else found
+def observation(estimator: Any, x: Any) -> Sequences:
+    """What a user hands to an estimator as one observation, checked, as a sequence of one step."""
+    if hasattr(x, "columns"):
+        source: Sequences = estimator._sequences(x, reset=False)
+        if source.n_rows != 1:
+            raise ValueError(f"x must be one observation, got {source.n_rows} rows")
+        return source
+    names = getattr(estimator, "feature_names_in_", None)
+    row = _one_row(_in_order(x, names))
+    if names is not None and not isinstance(row, ArraySource):
+        estimator = copy(estimator)  # a row of words, too, may come without the names of its columns
+        delattr(estimator, "feature_names_in_")
+    found: Sequences = estimator._sequences(row, reset=False)
+    return found
 
 
 def _in_order(x: Any, names: Any) -> Any:
@@ -165,7 +67,7 @@ def _one_row(x: Any) -> Any:
     return ArraySource(row.astype(np.float64)) if cells.dtype.kind in "fiu" else row
 
 
-def _advanced(plan: MarkovPlan, scores: Floats, before: Belief | None, model: str) -> Belief:
+def advanced(plan: MarkovPlan, scores: Floats, before: Belief | None, model: str) -> Belief:
     """The belief after one more row of scores, in logarithms all the way: nothing underflows, however unlikely."""
     past, steps = (0.0, 0) if before is None else (before.log_likelihood, before.steps)
     prior = plan.log_start if before is None else _log_sums(before.log_probabilities[:, None] + plan.log_transition)
@@ -179,11 +81,3 @@ def _log_sums(logs: Floats) -> Floats:
     peaks = logs.max(axis=0)
     base = np.where(peaks > -np.inf, peaks, 0.0)
     return base + log(np.exp(logs - base).sum(axis=0))
-
-
-def _ahead(last: Floats, transition: Floats, h: int) -> Floats:
-    """Probabilities of the states of the next `h` steps of each sequence, (sequences, h, states)."""
-    found = np.empty((len(last), h, len(transition)))
-    for number in range(h):
-        last = found[:, number] = last @ transition
-    return found

@@ -5,88 +5,80 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.utils import check_random_state
 
-from unveil.chains.fitted.base import ChainBase, whole_number
-from unveil.chains.fitted.block_functions import Best, Drawn, Entropies, Several, Smoothed
+from unveil.chains.fitted.block_functions import BestPaths, DrawPaths, KBestPaths, PathEntropies
+from unveil.chains.fitted.chain import FittedChain, whole_number
+from unveil.chains.fitted.states import posteriors
 from unveil.core.arrays import Floats, Integers
 from unveil.estimation.base import seed_of
+from unveil.sources.sequences import Sequences
 
-DECODERS = ("viterbi", "map")
+
+def best_path(chain: FittedChain, sequences: Sequences) -> tuple[float, Integers]:
+    """The likeliest path through each sequence: log p(x, path) of all of them, and the states (rows,)."""
+    found = list(chain.each(sequences, BestPaths))
+    values = np.concatenate([values for values, _ in found])
+    return float(values.sum()), np.concatenate([states for _, states in found])
 
 
-class Paths(ChainBase):
-    """Mixin: paths."""
+def best_states(chain: FittedChain, sequences: Sequences) -> tuple[float, Integers]:
+    """The likeliest state of each step by itself: how many are right in expectation, and the states (rows,)."""
+    table = posteriors(chain, sequences)[1]
+    return float(table.max(axis=1).sum()), table.argmax(axis=1).astype(np.int64)
 
-    def decode(self, X: Any, lengths: Any = None, algorithm: str | None = None) -> tuple[float, Integers]:
-        """The likeliest states, and how likely they are.
 
-        Parameters
-        ----------
-        X : array, frame, scan or Dask array of shape (n_samples, n_features), or a list of sequences
-            The steps of all sequences, one after the other.
-        lengths : array-like of int, optional
-            How many steps each sequence has; by default `X` is one sequence.
-        algorithm : {"viterbi", "map"}, optional
-            "viterbi", the default, finds the likeliest path as a whole. "map" takes the likeliest state of each step
-            by itself: most states are right on average, but a step from one to the next may be impossible.
+DECODERS = {"viterbi": best_path, "map": best_states}
 
-        Returns
-        -------
-        log_prob : float
-            log p(x, path), summed over the sequences. For "map" it is the sum of the probabilities of the states, which
-            is the expected number of steps that are right: no logarithm, and the same number as hmmlearn's.
-        states : array of shape (n_samples,)
-        """
-        if (self._decoder() if algorithm is None else self._known_decoder(algorithm)) == "map":
-            posteriors = np.concatenate([table for _, table in self._each(X, lengths, Smoothed)])
-            return float(posteriors.max(axis=1).sum()), posteriors.argmax(axis=1).astype(np.int64)
-        found = list(self._each(X, lengths, Best))
-        values = np.concatenate([values for values, _ in found])
-        return float(values.sum()), np.concatenate([states for _, states in found])
 
-    def predict(self, X: Any, lengths: Any = None) -> Integers:
-        """The likeliest states: those of `decode`, (n_samples,)."""
-        return self.decode(X, lengths)[1]
+def decode(chain: FittedChain, sequences: Sequences, algorithm: Any) -> tuple[float, Integers]:
+    """States by the algorithm of this name."""
+    if algorithm not in DECODERS:
+        raise ValueError(f"algorithm must be one of {', '.join(map(repr, DECODERS))}, got {algorithm!r}")
+    return DECODERS[algorithm](chain, sequences)
 
-    def kbest(self, X: Any, k: int, lengths: Any = None) -> list[Any]:
-        """The `k` likeliest paths.
 
-        Returns
-        -------
-        list
-            Of pairs (log p(x, path), states), the likeliest first; fewer than `k` where no more paths are possible. For
-            several sequences, a list of such lists.
-        """
-        whole_number("k", k, 1)
-        found = [one for block in self._each(X, lengths, Several, k=int(k)) for one in block]
-        return found[0] if len(found) == 1 else found
+def k_best(chain: FittedChain, sequences: Sequences, k: int) -> list[list[tuple[float, Integers]]]:
+    """For each sequence, at most `k` pairs of log p(x, path) and states, the likeliest first."""
+    whole_number("k", k, 1)
+    return [one for block in chain.each(sequences, KBestPaths, k=int(k)) for one in block]
 
-    def sample_paths(self, X: Any, lengths: Any = None, n_paths: int = 1, random_state: Any = None) -> Integers:
-        """Paths drawn from their posterior given the sequences.
 
-        Returns
-        -------
-        array of shape (n_paths, n_samples)
-            Each row is a whole path through all sequences. -1 where a sequence is impossible under the model.
-        """
-        whole_number("n_paths", n_paths, 1)
-        seed = seed_of(self.random_state if random_state is None else random_state)
-        drawn = self._each(X, lengths, Drawn, n_paths=int(n_paths), seed=seed)
-        return np.ascontiguousarray(np.concatenate(list(drawn)).T)
+def drawn_paths(chain: FittedChain, sequences: Sequences, n_paths: int, random_state: Any) -> Integers:
+    """Paths from their posterior, (paths, rows)."""
+    whole_number("n_paths", n_paths, 1)
+    drawn = chain.each(sequences, DrawPaths, n_paths=int(n_paths), seed=seed_of(random_state))
+    return np.ascontiguousarray(np.concatenate(list(drawn)).T)
 
-    def path_entropy(self, X: Any, lengths: Any = None) -> Floats:
-        """Entropy in nats of the path given each sequence, (n_sequences,).
 
-        0 where only one path is possible; the exponential is about the number of paths among which it is open.
-        """
-        return np.concatenate(list(self._each(X, lengths, Entropies)))
+def entropies(chain: FittedChain, sequences: Sequences) -> Floats:
+    """Of the path given each sequence, in nats, (sequences,)."""
+    return np.concatenate(list(chain.each(sequences, PathEntropies)))
 
-    def _decoder(self) -> str:
-        """The algorithm that the estimator names, where it has one."""
-        return self._known_decoder(getattr(self, "algorithm", None) or "viterbi")
 
-    @staticmethod
-    def _known_decoder(algorithm: Any) -> str:
-        if algorithm not in DECODERS:
-            raise ValueError(f"algorithm must be one of {', '.join(map(repr, DECODERS))}, got {algorithm!r}")
-        return str(algorithm)
+def sample(chain: FittedChain, n_samples: int, random_state: Any, first: int | None) -> tuple[Any, Integers]:
+    """A sequence drawn from the model, from a state on or from any, and its states."""
+    count, k = whole_number("n_samples", n_samples, 1), chain.model.n_components
+    start = chain.plan.start if first is None else _certain(first, k)
+    random = check_random_state(random_state)
+    states = _walk(start, chain.plan.transition, random.random_sample((count, 1)))
+    return chain.emissions.draw(states, random), states
+
+
+def _certain(state: Any, n_states: int) -> Floats:
+    """All of the probability on one state."""
+    if whole_number("currstate", state, 0) >= n_states:
+        raise ValueError(f"currstate must be a state below {n_states}, got {state!r}")
+    start = np.zeros(n_states)
+    start[int(state)] = 1.0
+    return start
+
+
+def _walk(start: Floats, transition: Floats, uniforms: Floats) -> Integers:
+    """States of a chain: a path drawn given observations that say nothing."""
+    from unveil.chains.kernels.paths import draw_paths
+
+    count = len(uniforms)
+    out, silent = np.empty((count, 1), dtype=np.int64), np.zeros((count, len(start)))
+    draw_paths(silent, np.array([count], dtype=np.intp), start, transition, uniforms, out)
+    return out[:, 0]
