@@ -27,6 +27,8 @@ from unveil.families.kernels.pairs import score_pairs
 if TYPE_CHECKING:
     from unveil.families.missing_cells import MissingCells
 
+OWN = "own"  # what a column of a family of the user's own is taken for
+
 
 @dataclass
 class Tile:
@@ -58,6 +60,13 @@ class Family(ABC):
     takes_missing: bool = False  # can it score rows of which only some columns are there?
     separable: bool = False  # are columns, or groups of them, independent, so that no pattern of all of them is needed?
     neutral: float = 0.0  # stands in for a missing cell where its value cannot matter; inside the family's support
+    kind: str = OWN  # what users call a column of it, where there is a word
+    mixture: str = ""  # which of unveil's estimators is a mixture of it, where there is one
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        for name in ("kind", "mixture"):  # a family made from another is one of its own, unless it says
+            setattr(cls, name, vars(cls).get(name, getattr(Family, name)))
 
     @property
     def within(self) -> Family:
@@ -165,6 +174,10 @@ class Family(ABC):
     def conditional(self, params: Any, columns: NDArray[np.intp], values: Floats) -> tuple[Family, Any]:
         """The family of the other columns given the values of `columns`, and its parameters; weights are not ours."""
         raise TypeError(f"{type(self).__name__} has no conditional")
+
+    def groups(self, n_columns: int) -> tuple[tuple[Family, tuple[int, ...]], ...]:
+        """Families that are independent of each other, and their columns: this one, unless it is a product."""
+        return ((self, tuple(range(n_columns))),)
 
     def in_full(self, params: Any) -> tuple[Family, Any]:
         """The same without a structure: covariances as full matrices, one for each component."""

@@ -37,6 +37,9 @@ class Bernoulli(Independent):
 
     prior: Beta | None = None
 
+    kind = "yes/no"
+    mixture = "BernoulliMixture"
+
     def n_statistics(self, n_columns: int) -> int:
         """1 + d."""
         return 1 + n_columns

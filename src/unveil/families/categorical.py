@@ -55,6 +55,9 @@ class Categorical(Independent):
     levels: tuple[int, ...]
     prior: Dirichlet | None = None
 
+    kind = "category"
+    mixture = "CategoricalMixture"
+
     def __post_init__(self) -> None:
         if not all(levels >= 1 for levels in self.levels):
             raise ValueError(f"levels must hold a positive integer for each column, got {self.levels!r}")

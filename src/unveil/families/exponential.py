@@ -35,6 +35,7 @@ class Exponential(RateFamily):
     """
 
     least_mean: ClassVar[float] = 1e-8
+    kind = "waiting time"
 
     def terms(self, params: ExponentialParams) -> Terms:
         """Logarithms of the rates, and minus the rates."""

@@ -61,6 +61,8 @@ class Gaussian(ExponentialFamily):
     framed = True
     takes_missing = True
     missing_compiled = True
+    kind = "number"
+    mixture = "GaussianMixture"
 
     def n_statistics(self, n_columns: int) -> int:
         """1 + d + the second moments."""

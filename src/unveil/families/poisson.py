@@ -37,6 +37,8 @@ class Poisson(RateFamily):
     """
 
     least_mean: ClassVar[float] = 1e-12
+    kind = "count"
+    mixture = "PoissonMixture"
 
     def log_base(self, x: Floats) -> Floats:
         """Minus the logarithms of the factorials."""

@@ -88,6 +88,7 @@ class Product(Family):
     parts: tuple[tuple[Family, tuple[int, ...]], ...]
 
     separable = True
+    mixture = "MixedMixture"
 
     def __post_init__(self) -> None:
         used = sorted(column for _, columns in self.parts for column in columns)
@@ -286,6 +287,17 @@ class Product(Family):
                 given = part.family.conditional(own, local, values[mine]) if len(mine) else (part.family, own)
                 kept.append((np.searchsorted(rest, part.columns[others]), given))
         return _assembled(kept)
+
+    def groups(self, n_columns: int) -> tuple[tuple[Family, tuple[int, ...]], ...]:
+        """The groups."""
+        return self.parts
+
+    def in_full(self, params: ProductParams) -> tuple[Product, ProductParams]:
+        """Each group's own."""
+        pairs = [part.family.in_full(own) for part, own in self._with(params)]
+        columns = [columns for _, columns in self.parts]
+        family = Product(tuple((one, own) for (one, _), own in zip(pairs, columns, strict=True)))
+        return family, ProductParams(tuple(own for _, own in pairs))
 
     def embedding(self, sample: Floats) -> Embedding:
         """Rows as points in which every column weighs the same: by its spread in a sample."""

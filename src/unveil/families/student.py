@@ -77,6 +77,7 @@ class Student(Family):
     shared_dof: bool = False
 
     framed = True
+    mixture = "StudentMixture"
 
     def __post_init__(self) -> None:
         if self.dof is not None and not (np.isfinite(self.dof) and self.dof > 0):

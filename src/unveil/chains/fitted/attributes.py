@@ -10,9 +10,8 @@ from sklearn.exceptions import NotFittedError
 from unveil.chains.model.constraints import table_of
 from unveil.chains.model.model import HiddenMarkov, MarkovParams
 from unveil.core.arrays import Floats
-from unveil.families.gaussian import Gaussian
 
-ASYMMETRY = 1e-6  # of a covariance, as a share of its largest entry
+COVARIANCE_ASYMMETRY = 1e-6  # that rounding may cause, as a share of the largest entry
 
 
 def check_attributes(estimator: Any) -> None:
@@ -74,16 +73,16 @@ def _numbers(name: str, value: Any, wanted: tuple[Any, ...]) -> Floats:
     return array
 
 
-def check_emissions(model: HiddenMarkov, params: MarkovParams) -> None:
-    """Refuse emissions of another number of states, and covariances that are none."""
+def check_emissions(model: HiddenMarkov, params: MarkovParams, covars: bool) -> None:
+    """Refuse emissions of another number of states, and covariances, where there are `covars_`, that are none."""
     states = len(model.family.means(params.emissions))
     if states != len(params.start):
         raise ValueError(f"startprob_ has {len(params.start)} states, but the emissions have {states}")
-    family, emissions, _ = model.family.told_apart(params.emissions, params.start)
-    if isinstance(family, Gaussian):
-        dense = family.structure.dense(emissions.covariances, *emissions.means.shape)
+    if covars:
+        family, emissions, _ = model.family.told_apart(params.emissions, params.start)
+        dense = family.covariances(emissions)
         away = np.abs(dense - np.swapaxes(dense, 1, 2)).max(axis=(1, 2))
-        crooked = away > ASYMMETRY * np.abs(dense).max(axis=(1, 2))
+        crooked = away > COVARIANCE_ASYMMETRY * np.abs(dense).max(axis=(1, 2))
         if crooked.any():
             number = int(np.argmax(crooked))
             raise ValueError(f"covars_ must be symmetric, got {dense[number].tolist()} for number {number}")

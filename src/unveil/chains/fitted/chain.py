@@ -41,7 +41,7 @@ class FittedChain:
         cls, estimator: Any, model: HiddenMarkov, params: MarkovParams, rows_out: Callable[[Floats], Any]
     ) -> FittedChain:
         """Of an estimator whose attributes describe a model and parameters; `rows_out` shows rows as its user knows."""
-        check_emissions(model, params)
+        check_emissions(model, params, covars=hasattr(estimator, "covariances_"))
         with single_threaded_blas():
             plan = model.prepare(model.recentre(params))
         known = {name: getattr(estimator, name) for name in (*SHOWN, *STANDING) if hasattr(estimator, name)}
