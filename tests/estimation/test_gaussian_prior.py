@@ -45,7 +45,7 @@ def gaussian_prior(model: GaussianMixture) -> float:
 
 
 def dense(model: GaussianMixture) -> Floats:
-    return np.asarray(model._structure().dense(model.covariances_, *model.means_.shape))
+    return np.asarray(model._emission().structure.dense(model.covariances_, *model.means_.shape))
 
 
 @pytest.mark.parametrize("structure", ALL_MODELS)

@@ -193,7 +193,7 @@ def test_threads_get_what_belongs_to_their_estimator():
 def test_a_fitted_mixture():
     rows = np.random.default_rng(0).normal(size=(50, 2))
     model = GaussianMixture(2, random_state=0).fit(rows)
-    kept = Kept(lambda estimator: estimator._fitted())
+    kept = Kept(lambda estimator: estimator._from_attributes())
     first = kept(model)
     assert kept(model) is first
     model.fit(rows + 1)

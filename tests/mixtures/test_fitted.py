@@ -104,7 +104,7 @@ def test_scores_are_means_and_weights_count(kind: str) -> None:
 @pytest.mark.parametrize("kind", CASES)
 def test_criteria_by_their_formulas(kind: str) -> None:
     model, rows = MODELS[kind], CASES[kind][1]
-    total, free = model.score_samples(rows).sum(), model._n_parameters()
+    total, free = model.score_samples(rows).sum(), model.n_parameters()
     assert model.bic(rows) == pytest.approx(-2 * total + free * np.log(300))
     assert model.aic(rows) == pytest.approx(-2 * total + 2 * free)
     sure = np.log(model.predict_proba(rows).max(axis=1)).sum()

@@ -55,7 +55,7 @@ def test_it_is_one_m_step_of_the_joined_statistics(structure: str) -> None:
     scatters = np.stack([(q[:, k, None] * (NUMBERS - means[k])).T @ (NUMBERS - means[k]) for k in range(3)])
     np.testing.assert_allclose(merged.weights_, counts / 400, rtol=1e-9)
     np.testing.assert_allclose(merged.means_, means, rtol=1e-10)
-    dense = merged._structure().dense(merged.covariances_, 3, 2)
+    dense = merged._emission().structure.dense(merged.covariances_, 3, 2)
     np.testing.assert_allclose(dense, structured(scatters, counts, structure), rtol=1e-8)
     assert merged.lower_bound_ == pytest.approx(begin.score(NUMBERS), rel=1e-9)
 

@@ -41,7 +41,7 @@ ALL_MODELS = ["EII", "VII", "EEI", "VEI", "EVI", "VVI", "EEE", "VEE", "EVE", "VV
 
 
 def dense(model: GaussianMixture) -> Floats:
-    return np.asarray(model._structure().dense(model.covariances_, *model.means_.shape))
+    return np.asarray(model._emission().structure.dense(model.covariances_, *model.means_.shape))
 
 
 def joint(weights: Floats, means: Floats, covariances: Floats, rows: Floats) -> Floats:

@@ -73,7 +73,7 @@ def test_what_is_known_of_the_components(model):
     assert [columns for _, columns, _ in model.components_] == [(0, 1), (2,), (3,), (4,)]
     assert model.means_.shape == (2, 5)
     assert np.isnan(model.means_[:, 4]).all()
-    assert model._n_parameters() == 1 + 2 * (2 + 3 + 1 + 1 + 2)
+    assert model.n_parameters() == 1 + 2 * (2 + 3 + 1 + 1 + 2)
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_a_list_says_which_columns_form_a_group():
     groups = [columns for _, columns, _ in fitted.components_]
     assert groups == [(0,), (1,), (2,), (3,), (4,)]
     together = mixed().fit(FRAME)
-    assert fitted._n_parameters() == together._n_parameters() - 2
+    assert fitted.n_parameters() == together.n_parameters() - 2
 
 
 def test_waiting_times_are_exponential():

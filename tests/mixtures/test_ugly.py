@@ -108,7 +108,7 @@ def test_tiny_clusters_next_to_a_wide_one(structure: str, reg_covar: float) -> N
     assert len({labels[0], labels[60], labels[-1]}) == 3
     assert model.certificate_.ok
     if reg_covar == 0:
-        smallest = np.linalg.eigvalsh(model._structure().dense(model.covariances_, 3, 3)).min()
+        smallest = np.linalg.eigvalsh(model._emission().structure.dense(model.covariances_, 3, 3)).min()
         assert 1e-13 < smallest < 1e-11
 
 

@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from unveil.chains.description import Tables
 from unveil.chains.estimator import HMMEstimator
-from unveil.chains.model.constraints import table_of, tied_entries
-from unveil.core.arrays import Floats
-from unveil.core.protocols import Source
-from unveil.estimation.columns import Column
-from unveil.estimation.input import as_source
-from unveil.estimation.tabular import MANY, Tabular
-from unveil.families.base import Family
-from unveil.families.categorical import FLOOR, Categorical, CategoricalParams
-from unveil.families.held.family import hold
-from unveil.families.priors import Dirichlet
-from unveil.sources.encoded import encoded
+from unveil.core.arrays import Array
+from unveil.estimation.coded import MOST_CATEGORIES, Coded, all_categories
+from unveil.estimation.emissions.categorical import CategoricalEmission
 
 
-class CategoricalHMM(Tabular, HMMEstimator):
+class CategoricalHMM(HMMEstimator):
     """Hidden Markov model of columns of categories, independent given the state, fitted by EM (Baum-Welch).
 
     Missing steps and cells are taken.
@@ -81,9 +70,6 @@ schedule, expectation
         "emissionprob_prior": [Interval(Real, 1.0, None, closed="left"), None],
         "handle_unknown": [StrOptions({"missing", "error"})],
     }
-    _takes_missing = True
-    _emissions = ("emissionprob",)
-    _shown = ("emissionprob_",)
 
     def __init__(
         self,
@@ -138,27 +124,19 @@ schedule, expectation
         self.schedule = schedule
         self.expectation = expectation
 
-    # -- symbols -------------------------------------------------------------------------------------------------------
+    def _emission(self) -> CategoricalEmission:
+        return CategoricalEmission(
+            self.n_components,
+            getattr(self, "categories_", None),
+            Coded(all_categories, self.handle_unknown, symbols=self._symbols),
+            self.emissionprob_prior,
+            "emissionprob",
+            self.emissionprob_init,
+            getattr(self, "emissionprob_", None) if self.warm_start else None,
+            by_hand=True,
+        )
 
-    def _kinds_for(self, n_columns: int, natural: Callable[[], list[str]]) -> list[str]:
-        return ["category"] * n_columns
-
-    def _values(self, column: Column, kind: str, name: Any) -> Any:  # type: ignore[override]
-        """Symbols of a column of words or objects."""
-        return self._symbols(Tabular._values(column, kind, name), name)
-
-    def _numeric_source(self, X: Any, reset: bool, min_rows: int) -> Source:
-        """A table of numbers; vocabularies may be large."""
-        source = as_source(self, X, reset=reset, min_rows=min_rows, missing=True)
-        names = self._called(source.names)
-        if reset:
-            self.kinds_ = self._kinds_for(source.n_columns, list)
-            seen = _distinct(source)
-            self.categories_ = [self._symbols(values, name) for values, name in zip(seen, names, strict=True)]
-        readers = tuple(self._reader(number, name) for number, name in enumerate(names))
-        return encoded(source, readers, now=not isinstance(X, np.memmap))
-
-    def _symbols(self, seen: NDArray[Any], name: Any) -> NDArray[Any]:
+    def _symbols(self, seen: Array, name: Any) -> Array:
         """The symbols of a column, from the values that were seen."""
         numbers = seen.astype(np.float64) if all(isinstance(one, Real) for one in seen.tolist()) else None
         whole = numbers is not None and bool(np.all((numbers >= 0) & (numbers == np.floor(numbers))))
@@ -172,8 +150,9 @@ schedule, expectation
             return np.arange(float(self._given_width()))
         if whole and len(seen) and seen[0] == 0:
             return np.arange(float(largest + 1))
-        if numbers is not None and not whole and len(seen) > MANY:
-            raise ValueError(f"column {name!r} has more than {MANY} different numbers: not one of categories")
+        if numbers is not None and not whole and len(seen) > MOST_CATEGORIES:
+            found = f"more than {MOST_CATEGORIES} different numbers"
+            raise ValueError(f"column {name!r} has {found}: not one of categories")
         return seen
 
     def _given_width(self) -> int:
@@ -182,98 +161,7 @@ schedule, expectation
         table: Any = getattr(self, "emissionprob_", None) if set_by_hand else self.emissionprob_init
         return np.shape(table)[1] if self.n_features_in_ == 1 and np.ndim(table) == 2 else 0
 
-    def _levels(self) -> tuple[int, ...]:
-        """Symbols of each column; a column that is all missing has one that never occurs."""
-        return tuple(max(len(values), 1) for values in self.categories_)
-
-    def _settle(self) -> None:
-        if not hasattr(self, "categories_"):
-            self.categories_ = [np.arange(float(np.shape(table)[1])) for table in self._tables()]
-            self.kinds_ = ["category"] * len(self.categories_)
-        super()._settle()
-
-    def _tables(self) -> list[Floats]:
-        """Probabilities of the symbols of each column."""
-        shown = self.emissionprob_
-        several = isinstance(shown, list | tuple) and np.ndim(shown[0]) == 2
-        return [np.asarray(table, dtype=np.float64) for table in (shown if several else [shown])]
-
-    # -- the family ----------------------------------------------------------------------------------------------------
-
-    def _bare_family(self, shift: Floats | None = None) -> Family:
-        prior = None if self.emissionprob_prior is None else Dirichlet(float(self.emissionprob_prior))
-        return Categorical(self._levels(), prior)
-
-    def _shapes(self) -> dict[str, tuple[int, ...]]:
-        return {"emissionprob": (self.n_components, sum(self._levels()))}
-
-    def _held(self, family: Family, fixed: Tables, tied: Tables) -> Family:
-        masks = {"probabilities": fixed.get("emissionprob"), "tied_probabilities": tied.get("emissionprob")}
-        return hold(family, **masks)
-
-    def _given(self, shift: Floats) -> Tables:
-        if self.emissionprob_init is None:
-            return {"emissionprob": None}
-        table, ends = np.asarray(self.emissionprob_init), np.cumsum(self._levels())[:-1]
-        wanted = self._shapes()["emissionprob"]
-        if table.shape != wanted:
-            raise ValueError(f"emissionprob_init must have shape {wanted}, got {table.shape}")
-        columns = np.split(table, ends, axis=1)
-        checked = [table_of("emissionprob_init", column, column.shape) for column in columns]
-        return {"emissionprob": self._off_zero(checked)}
-
-    def _kept(self, name: str, shape: tuple[int, ...]) -> Any:
-        """What is fixed, and probabilities of 0 that were given: EM could not leave them either."""
-        fixed, labels = super()._kept(name, shape), tied_entries(self.tied, name, shape)
-        never = np.zeros(shape, dtype=np.bool_) if self._is_pulled() else self._ruled_out(shape)
-        if labels is not None:
-            never &= labels < 0
-        return (never if fixed is None else fixed | never) if never.any() else fixed
-
-    def _ruled_out(self, shape: tuple[int, ...]) -> NDArray[np.bool_]:
-        """Symbols that a table given as a start, or set by hand for a warm one, says to be impossible in a state."""
-        table: Any = self.emissionprob_init
-        if table is None and self.warm_start and hasattr(self, "emissionprob_"):
-            table = np.concatenate(self._tables(), axis=1)
-        found = np.equal(table, 0) if np.shape(table) == shape else np.zeros(shape)
-        return np.asarray(found, dtype=np.bool_)
-
-    def _is_pulled(self) -> bool:
-        """Whether a prior keeps all probabilities above 0."""
-        return self.emissionprob_prior is not None and self.emissionprob_prior > 1
-
-    def _off_zero(self, tables: list[Any]) -> Floats:
-        """Tables side by side."""
-        joined = np.concatenate(tables, axis=1)
-        return np.maximum(joined, FLOOR) if self._is_pulled() else joined
-
-    def _placed(self, emissions: Any, given: Tables) -> Any:
-        return emissions if given["emissionprob"] is None else CategoricalParams(given["emissionprob"])
-
-    def _show(self, emissions: Any, shift: Floats) -> None:
-        tables = np.split(emissions.probabilities, np.cumsum(self._levels())[:-1], axis=1)
-        self.emissionprob_ = tables[0] if len(tables) == 1 else tables
-
-    def _recall(self, shift: Floats) -> Any:
-        tables = [table_of("emissionprob_", table, table.shape) for table in self._tables()]
-        return CategoricalParams(self._off_zero(tables))
-
-    def _shift(self) -> Floats:
-        return np.zeros(len(self._tables()))
-
-    def _suits(self, emissions: Any) -> bool:
-        return bool(emissions.probabilities.shape == self._shapes()["emissionprob"])
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.string = tags.input_tags.categorical = True
         return tags
-
-
-def _distinct(source: Source) -> list[NDArray[Any]]:
-    """Sorted numbers that occur in each column."""
-    found: list[NDArray[Any]] = [np.empty(0)] * source.n_columns
-    for block in source.read():
-        for column, cells in enumerate(block.rows.T):
-            found[column] = np.union1d(found[column], cells[~np.isnan(cells)].astype(np.float64))
-    return found

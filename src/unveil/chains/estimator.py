@@ -1,16 +1,16 @@
-"""The face that all hidden Markov models share: check the input, assemble the parts, run the loop, set attributes.
+"""The face that all hidden Markov models share: what the scaffold asks of a chain.
 
     p(x, s) = startprob[s_1] p(x_1 | s_1)  product over t of  transmat[s_t-1, s_t] p(x_t | s_t)
 
 EM on a chain is known as Baum-Welch: the E step runs forward and backward over each sequence, the M step counts. What
-differs between these models is the family of their emissions and how its parameters are shown; both are abstract here.
-What a fitted model is used for is `unveil.chains.fitted.methods`.
+differs between these models is their emission, which is abstract here. What a fitted one is used for is `fitted`.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Integral, Real
@@ -19,15 +19,17 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
 
-from unveil.chains.description import Modelled, Tables
+from unveil.chains.fitted.attributes import check_attributes
+from unveil.chains.fitted.chain import FittedChain, kept_chains
 from unveil.chains.fitted.methods import ChainMethods
 from unveil.chains.input import as_sequences, handed, joined_weights, lengths_of, rows_of
 from unveil.chains.model.constraints import (
+    CHAIN,
     allowed_steps,
     first_states,
     is_ordered,
-    probabilities,
     start_rule,
     transition_rule,
 )
@@ -46,19 +48,27 @@ from unveil.chains.starts import (
     starts,
     supported,
 )
-from unveil.core.arrays import Floats
-from unveil.core.loop import BoundChange, ExpectationStep, Parts, best_of, check_allowed, fit
-from unveil.core.protocols import Schedule, Source
+from unveil.core.arrays import Floats, Indices
+from unveil.core.loop import BoundChange, Parts
 from unveil.core.result import Fit, State
-from unveil.core.statistics import Statistics
-from unveil.estimation.base import Estimator, engine_for, seed_of
-from unveil.estimation.input import as_source, frame_of
-from unveil.estimation.partial_fit import Stream, feed, resumable
-from unveil.estimation.registry import EXPECTATIONS, SCHEDULES, resolve
-from unveil.estimation.stationarity import stationarity
-from unveil.expectations import Annealed, Exact
+from unveil.estimation.base import Estimator, engine_for
+from unveil.estimation.emissions.base import Emission
+from unveil.estimation.input import frame_of
+from unveil.estimation.masks import check_names, probabilities, table_of
+from unveil.estimation.partial_fit import Stream
+from unveil.estimation.registry import EXPECTATIONS, SCHEDULES
+from unveil.estimation.scaffold import (
+    Task,
+    end_of,
+    feed_rows,
+    fit_rows,
+    general_figures,
+    learn,
+    parts_of,
+    set_or_forget,
+)
+from unveil.expectations import Annealed
 from unveil.numerics.blas import single_threaded_blas
-from unveil.schedules import Batch
 from unveil.sources.sequences import Sequences
 
 COOLER = {"annealed": Annealed(0.85)}  # what a word means for chains: neighbours count too, so states melt sooner
@@ -75,7 +85,7 @@ class PossibleChange(BoundChange):
         return never or super().__call__(before, after)
 
 
-class HMMEstimator(Estimator, Modelled, ChainMethods, DensityMixin, BaseEstimator):
+class HMMEstimator(ChainMethods, Estimator, DensityMixin, BaseEstimator, ABC):
     """Hidden Markov models with emissions of any family."""
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012  scikit-learn's own convention
@@ -101,35 +111,27 @@ class HMMEstimator(Estimator, Modelled, ChainMethods, DensityMixin, BaseEstimato
         "expectation": [StrOptions(set(EXPECTATIONS)), HasMethods("responsibilities")],
     }
 
-    def _learn(self, source: Source) -> None:
-        """Set what the family needs to know of the data before a fit."""
+    startprob_: Any
+    transmat_: Any
 
-    # -- input ---------------------------------------------------------------------------------------------------------
+    @abstractmethod
+    def _emission(self) -> Emission:
+        """What states emit, as the arguments describe it."""
+
+    @property
+    def _takes_missing(self) -> bool:  # type: ignore[override]
+        return self._emission().rows.missing
+
+    def _check_storable(self) -> None:
+        self._emission().check_storable()
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self._takes_missing
         return tags
 
-    def _source(self, X: Any, sample_weight: Any = None, *, reset: bool, min_rows: int = 1) -> Source:
-        """The rows of a table as the family takes them."""
-        return as_source(self, X, sample_weight, reset=reset, min_rows=min_rows, missing=self._takes_missing)
-
-    def _sequences(
-        self, X: Any, lengths: Any = None, sample_weight: Any = None, sequence_weight: Any = None, *, reset: bool
-    ) -> Sequences:
-        """What the user hands in for prediction, checked; scikit-learn's labels in second place are ignored."""
-        if not reset:
-            self._settle()
-        return self._taken(X, lengths, None, sample_weight, sequence_weight, reset=reset)
-
-    def _taken(
-        self, X: Any, y: Any, lengths: Any, sample_weight: Any, sequence_weight: Any, *, reset: bool
-    ) -> Sequences:
-        """What the user hands in, checked, as sequences."""
-        table, found = handed(X)
-        source = self._source(table, joined_weights(sample_weight), reset=reset)
-        return as_sequences(source, found, lengths_of(y, lengths, source.n_rows), sequence_weight)
+    def __sklearn_is_fitted__(self) -> bool:
+        return all(hasattr(self, name) for name in ("startprob_", "transmat_", *self._emission().shown))
 
     # -- fitting -------------------------------------------------------------------------------------------------------
 
@@ -160,10 +162,8 @@ class HMMEstimator(Estimator, Modelled, ChainMethods, DensityMixin, BaseEstimato
         self._validate_params()
         with single_threaded_blas():
             source = self._taken(X, y, lengths, sample_weight, sequence_weight, reset=True)
-            self._check_rules()
-            self._learn(rows_of(source))
-            stream, figures = self._climb(source)
-            self._adopt(stream, figures)
+            self._begin(source)
+            fit_rows(self, source)
         return self
 
     def partial_fit(
@@ -175,18 +175,13 @@ class HMMEstimator(Estimator, Modelled, ChainMethods, DensityMixin, BaseEstimato
         """
         self._validate_params()
         fresh = not hasattr(self, "_stream")
-        if not fresh and not self._suits_chain(self._stream.params):
+        if not fresh and not self._suits(self._stream.params):
             raise ValueError("n_components or the emissions were changed since partial_fit began: call fit anew")
         with single_threaded_blas():
             source = self._taken(X, y, lengths, sample_weight, sequence_weight, reset=fresh)
             if fresh:
-                self._check_rules()
-                self._learn(rows_of(source))
-                self.random_seed_ = seed_of(self.random_state)
-                model = self._model(self._frame(source))
-                start = next(self._start_params(model, source))
-                self._stream = Stream(model.shift, start, np.arange(self.n_components))
-            self._adopt(feed(self._stream, self._parts(self._model(self._stream.shift), source)))
+                self._begin(source)
+            feed_rows(self, source, fresh)
         return self
 
     def score(  # type: ignore[override]
@@ -198,77 +193,163 @@ class HMMEstimator(Estimator, Modelled, ChainMethods, DensityMixin, BaseEstimato
         """
         return super().score(X, y if lengths is None else lengths, sample_weight, sequence_weight)
 
+    def _sequences(
+        self, X: Any, lengths: Any = None, sample_weight: Any = None, sequence_weight: Any = None, *, reset: bool
+    ) -> Sequences:
+        """What the user hands in for prediction, checked; scikit-learn's labels in second place are ignored."""
+        if not reset:
+            self._settle()
+        return self._taken(X, lengths, None, sample_weight, sequence_weight, reset=reset)
+
+    def _taken(
+        self, X: Any, y: Any, lengths: Any, sample_weight: Any, sequence_weight: Any, *, reset: bool
+    ) -> Sequences:
+        """What the user hands in, checked, as sequences."""
+        table, found = handed(X)
+        source = self._emission().rows.source(self, table, joined_weights(sample_weight), reset=reset)
+        return as_sequences(source, found, lengths_of(y, lengths, source.n_rows), sequence_weight)
+
+    def _begin(self, source: Sequences) -> None:
+        """Check the rules, and learn what the family needs to know of the rows."""
+        self._check_rules()
+        learn(self, rows_of(source))
+
+    def _check_rules(self) -> None:
+        """Refuse masks that cannot be, and parameters that are to stay where nobody put them."""
+        emission = self._emission()
+        known = (*CHAIN, *emission.names)
+        check_names("fixed", self.fixed, known)
+        check_names("tied", self.tied, known)
+        stands = self.warm_start and self.__sklearn_is_fitted__() and len(self.startprob_) == self.n_components
+        for name in () if stands else self.fixed or ():
+            given = self.fixed[name]
+            if getattr(self, f"{name}_init", None) is None and given is not None and np.any(given):
+                raise ValueError(f"fixed names {name!r}, which needs {name}_init: the values at which it stays")
+        emission.check(self.tied)
+
+    # -- the chain that the attributes describe ------------------------------------------------------------------------
+
+    def _chain(self) -> FittedChain:
+        check_is_fitted(self)
+        return fitted_chain(self)
+
+    def _settle(self) -> None:
+        """Set what a fit knows of the columns where attributes were set by hand."""
+        set_or_forget(self, self._emission().settle(vars(self)))
+        if not hasattr(self, "n_features_in_"):
+            self.n_features_in_ = len(self._emission().origin(vars(self)))
+
+    def _from_attributes(self) -> tuple[HiddenMarkov, MarkovParams]:
+        """The model that the attributes describe, and its parameters."""
+        self._settle()
+        emission, k = self._emission(), len(self.startprob_)
+        shift = emission.origin(vars(self))
+        start = table_of("startprob_", self.startprob_, (k,))
+        transition = table_of("transmat_", self.transmat_, (k, k))
+        plain = k != self.n_components  # masks are those of another model
+        model = HiddenMarkov(emission.family(shift), k, shift) if plain else self._model(shift)
+        return model, MarkovParams(start, transition, emission.components(vars(self), shift))
+
+    def _suits(self, params: MarkovParams) -> bool:
+        """Whether `params` belong to a model as it is asked for now."""
+        return len(params.start) == self.n_components and self._emission().suits(params.emissions)
+
+    # -- what the scaffold asks ----------------------------------------------------------------------------------------
+
     def _frame(self, source: Sequences) -> Floats:
         """The shift of the frame: zero in columns that may not be shifted."""
         middle = frame_of(rows_of(source))  # which refuses a column of which nothing is seen
-        return np.where(self._bare_family().framing(source.n_columns), middle, 0.0)
+        return np.where(self._emission().family().framing(source.n_columns), middle, 0.0)
+
+    def _rules(self) -> tuple[int, Any, Any, Any]:
+        return self.n_components, self.transitions, self.fixed, self.tied
+
+    def _model(self, shift: Floats) -> HiddenMarkov:
+        return HiddenMarkov(
+            self._emission().held_family(shift, self.fixed, self.tied),
+            self.n_components,
+            shift,
+            start_rule(*self._rules(), self.startprob_prior),
+            transition_rule(*self._rules(), self.transmat_prior),
+        )
 
     def _parts(self, model: HiddenMarkov, source: Sequences) -> Parts:
-        schedule: Schedule = resolve("schedule", self.schedule, SCHEDULES, "sweep")
-        asked = (
-            COOLER.get(self.expectation, self.expectation) if isinstance(self.expectation, str) else self.expectation
-        )
-        return Parts(
-            model.suited_to(source.n_rows),
-            source,
-            resolve("expectation", asked, EXPECTATIONS, "responsibilities"),
-            schedule,
-            engine_for(self.engine, source),
-            PossibleChange(self.tol),
-            self.max_iter,
-            self.random_seed_,
-            self._callbacks_for(source, self.verbose_interval),
-        )
+        word = self.expectation if isinstance(self.expectation, str) else ""
+        stop, suited = PossibleChange(self.tol), model.suited_to(source.n_rows)
+        return parts_of(self, suited, source, stop, COOLER.get(word, self.expectation))
 
-    # -- the climb -----------------------------------------------------------------------------------------------------
-
-    def _climb(self, source: Sequences) -> tuple[Stream, Mapping[str, float]]:
-        """All starts, each to its end; the best of them, with its states in canonical order."""
-        self.random_seed_ = seed_of(self.random_state)
+    def _task(self, source: Sequences) -> Task:
         model = self._model(self._frame(source))
         recalled = self._recalled(model.shift)
-        parts = self._parts(model, source)
-        check_allowed(parts)  # before any start is run
         begin = self._start_params(model, source) if recalled is None else iter([recalled])
-        outcome = best_of((partial(fit, parts, params) for params in begin), partial(supported, model))
-        if outcome.history and outcome.history[-1].log_likelihood == -np.inf:
+        short = recalled is None and self._starts_short(model.shift)
+        tried = self._search().total(self.n_components, self.n_init) if short else 0
+        kept = recalled is not None or self._keeps_order()
+        return Task(self._parts(model, source), begin, partial(supported, model), tried, kept)
+
+    def _first(self, model: HiddenMarkov, source: Sequences) -> MarkovParams:
+        return next(self._start_params(model, source))
+
+    def _shares(self, outcome: Fit) -> Floats:
+        return occupancy(outcome.statistics) if outcome.history else np.zeros(self.n_components)
+
+    def _figures(self, parts: Parts, outcome: Fit, order: Indices) -> Mapping[str, float]:
+        """How much the emissions of two states overlap is not among them: neighbours tell states apart as well."""
+        if not outcome.history:
+            return {}
+        if outcome.history[-1].log_likelihood == -np.inf:
             raise ValueError(f"X holds a sequence that has no chance, since probabilities of 0 rule it out: {ZEROS}")
-        if recalled is None and self._starts_short(model.shift):
-            outcome = outcome.noting("tried", self._search().total(self.n_components, self.n_init))
-        kept = recalled is not None or self._keeps_order() or not outcome.history
-        shares = occupancy(outcome.statistics) if not kept else np.zeros(self.n_components)
-        order = np.argsort(-shares, kind="stable")
-        return resumable(outcome, model.shift, order), self._figures(parts, outcome)
+        params, statistics = end_of(parts, outcome)
+        return general_figures(parts.model, params, statistics, params.emissions)
+
+    def _set_attributes(self, stream: Stream) -> Any:
+        emission, params, order = self._emission(), stream.params, stream.order
+        family = emission.held_family(stream.shift, self.fixed, self.tied)
+        self.startprob_ = params.start[order]
+        self.transmat_ = params.transition[np.ix_(order, order)]
+        set_or_forget(self, dict.fromkeys(emission.former))
+        set_or_forget(self, emission.attributes(family.taken(params.emissions, order), stream.shift))
+        visits = occupancy(stream.latest)[order] if stream.outcome.history else None
+        counted = visits if visits is not None and visits.any() else np.full(len(order), np.nan)
+        self.occupancy_ = counted / counted.sum()
+        return visits
+
+    def _excuse(self) -> str | None:
+        if self.history_.events.get("floored"):
+            return "a floor held a state back"
+        return self._emission().excuse(self._from_attributes()[1].emissions)
+
+    # -- starts --------------------------------------------------------------------------------------------------------
 
     def _recalled(self, shift: Floats) -> MarkovParams | None:
         """Where a warm start goes on: at the attributes, whether a fit or the user set them."""
         if not self.warm_start or not self.__sklearn_is_fitted__():
             return None
-        if hasattr(self, "history_") and not (hasattr(self, "_stream") and self._suits_chain(self._stream.params)):
+        if hasattr(self, "history_") and not (hasattr(self, "_stream") and self._suits(self._stream.params)):
             return None  # what was fitted before was another model
-        params = replace(self._fitted()[1], emissions=self._recall(shift))
-        if not self._suits_chain(params):
+        emissions = self._emission().components(vars(self), shift)
+        params = replace(self._from_attributes()[1], emissions=emissions)
+        if not self._suits(params):
             raise ValueError(
                 "warm_start=True goes on from the attributes, but those set are not of the shapes asked for"
             )
         return params
 
+    def _is_given(self) -> bool:
+        """Whether a start of the emissions is given, in part or in full."""
+        return any(one is not None for one in self._emission().inits().values())
+
     def _keeps_order(self) -> bool:
         """Whether the order of the states means something: it is given, or masks tell the states apart."""
-        given = (self.startprob_init, self.transmat_init, *self._inits().values())
+        given = self._is_given() or self.startprob_init is not None or self.transmat_init is not None
         constrained = allowed_steps(self.transitions, self.n_components) is not None or self.fixed or self.tied
-        return bool(constrained) or any(one is not None for one in given)
-
-    def _inits(self) -> Tables:
-        """What the user gave as a start of the emissions, as it came."""
-        return {name: getattr(self, f"{name}_init", None) for name in self._emissions}
+        return bool(constrained) or given
 
     def _search(self) -> Search:
         """Which starts are tried."""
-        allowed = allowed_steps(self.transitions, self.n_components)
-        if any(one is not None for one in self._inits().values()):
+        if self._is_given():
             return Search(PLACED, follows=True)
-        if is_ordered(allowed):
+        if is_ordered(allowed_steps(self.transitions, self.n_components)):
             return Search(ORDERED)
         return Search(LABELLED, renamed=True) if self._keeps_order() else Search(FREE)
 
@@ -278,7 +359,7 @@ class HMMEstimator(Estimator, Modelled, ChainMethods, DensityMixin, BaseEstimato
 
     def _is_complete(self, shift: Floats) -> bool:
         """Whether all of the start is given."""
-        given = (self.startprob_init, self.transmat_init, *self._given(shift).values())
+        given = (self.startprob_init, self.transmat_init, *self._emission().given(shift).values())
         return all(one is not None for one in given)
 
     def _start_params(self, model: HiddenMarkov, source: Sequences) -> Iterator[MarkovParams]:
@@ -302,74 +383,28 @@ class HMMEstimator(Estimator, Modelled, ChainMethods, DensityMixin, BaseEstimato
 
     def _finished(self, params: MarkovParams, shift: Floats) -> MarkovParams:
         """`params` with what the user gave in place."""
-        k, allowed = self.n_components, allowed_steps(self.transitions, self.n_components)
+        k, emission = self.n_components, self._emission()
+        allowed = allowed_steps(self.transitions, k)
         start = probabilities("startprob_init", self.startprob_init, (k,), first_states(self.transitions, k))
         transition = probabilities("transmat_init", self.transmat_init, (k, k), allowed)
-        self._check_tables(start, transition)
-        emissions, family = self._placed(params.emissions, self._given(shift)), self._family(shift)
+        if start is not None:
+            start_rule(*self._rules(), self.startprob_prior).check(start, "startprob_init")
+        if transition is not None:
+            transition_rule(*self._rules(), self.transmat_prior).check(transition, "transmat_init")
+        emissions = emission.placed(params.emissions, emission.given(shift))
         return MarkovParams(
             params.start if start is None else start,
             params.transition if transition is None else transition,
-            family.settled(emissions),  # what is tied is equal
+            emission.held_family(shift, self.fixed, self.tied).settled(emissions),  # what is tied is equal
         )
 
-    def _check_tables(self, start: Floats | None, transition: Floats | None) -> None:
-        """Refuse tables of a start that are against the rules: entries that are tied and not equal."""
-        rules = (self.n_components, self.transitions, self.fixed, self.tied)
-        if start is not None:
-            start_rule(*rules, self.startprob_prior).check(start, "startprob_init")
-        if transition is not None:
-            transition_rule(*rules, self.transmat_prior).check(transition, "transmat_init")
 
-    # -- the end -------------------------------------------------------------------------------------------------------
-
-    def _figures(self, parts: Parts, outcome: Fit) -> Mapping[str, float]:
-        """What the certificate says of the end of a fit; where q was not the posterior, a pass of it is run."""
-        if not outcome.history or not isinstance(parts.model, HiddenMarkov):
-            return {}
-        if isinstance(parts.schedule, Batch) and parts.expectation.posterior:
-            return _figures_of(parts.model, outcome.entered, outcome.statistics)
-        return _figures_of(parts.model, outcome.params, _posterior_pass(parts, outcome.params))
-
-    def _adopt(self, stream: Stream, figures: Mapping[str, float] | None = None) -> None:
-        """Set the fitted attributes."""
-        self._stream = stream
-        outcome, params, order = stream.outcome, stream.params, stream.order
-        self.startprob_ = params.start[order]
-        self.transmat_ = params.transition[np.ix_(order, order)]
-        self._show(self._family(stream.shift).taken(params.emissions, order), stream.shift)
-        self.lower_bounds_ = [record.objective / record.weight for record in outcome.history]
-        self.lower_bound_ = self.lower_bounds_[-1] if self.lower_bounds_ else -np.inf
-        visits = occupancy(stream.latest)[order] if outcome.history else None
-        counted = visits if visits is not None and visits.any() else np.full(len(order), np.nan)
-        self.occupancy_ = counted / counted.sum()
-        self._report(outcome, visits, figures)
-
-    def _excuse(self) -> str | None:
-        """Why the free energy of this fit may fall, if there is a reason."""
-        return "a floor held a state back" if self.history_.events.get("floored") else None
+def _described(estimator: HMMEstimator) -> FittedChain:
+    """The chain of an estimator whose attributes were set by a fit, or by hand."""
+    check_attributes(estimator)
+    model, params = estimator._from_attributes()
+    twin = copy(estimator)  # what is kept must not hold the estimator itself
+    return FittedChain.of(estimator, model, params, partial(twin._emission().rows.shown, twin))
 
 
-def _figures_of(model: HiddenMarkov, params: MarkovParams, statistics: Statistics) -> dict[str, float]:
-    """Figures of a fitted chain, by the names that `unveil.certificate.examine` takes.
-
-    `statistics` are those of a pass at `params`. How much the emissions of two states overlap is not among them:
-    neighbours tell states apart as well.
-    """
-    steps_each = float(statistics["weight"]) / max(model.n_parameters(len(model.shift)), 1)
-    figures = {
-        "stationarity": stationarity(model, params, statistics),
-        "observations_per_parameter": steps_each,
-        "cells_per_parameter": steps_each * len(model.shift),
-    }
-    figures = {name: value for name, value in figures.items() if not np.isnan(value)}
-    with suppress(np.linalg.LinAlgError):  # parameters that ran away: that is for the history to tell
-        figures.update(model.family.health(params.emissions))
-    return figures
-
-
-def _posterior_pass(parts: Parts, params: MarkovParams) -> Statistics:
-    """Statistics of all sequences under the posterior."""
-    step = ExpectationStep(parts.model, parts.model.prepare(params), Exact(), parts.seed, 0)
-    statistics, _ = parts.engine.map_reduce(step, parts.source, None)
-    return statistics
+fitted_chain = kept_chains(_described)

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from unveil.chains.description import Tables
 from unveil.chains.estimator import HMMEstimator
 from unveil.core.arrays import Floats
-from unveil.estimation.column_families import MIXED, Mixed
-from unveil.estimation.gaussian_prior import held_by
-from unveil.families.base import Family
-from unveil.families.product import Product
+from unveil.estimation.emissions.mixed import MIXED, MixedEmission
 
 
-class MixedHMM(Mixed, HMMEstimator):
+class MixedHMM(HMMEstimator):
     """Hidden Markov model of columns of different kinds, independent given the state, fitted by EM (Baum-Welch).
 
     Missing steps and cells are taken where all families do.
@@ -60,7 +56,6 @@ schedule, expectation
     """
 
     _parameter_constraints = HMMEstimator._parameter_constraints | MIXED
-    _shown = ("params_", "frame_")
 
     def __init__(
         self,
@@ -115,29 +110,20 @@ schedule, expectation
         self.schedule = schedule
         self.expectation = expectation
 
-    def _bare_family(self, shift: Floats | None = None) -> Product:
-        return self._product()
+    @property
+    def components_(self) -> list[tuple[Any, tuple[int, ...], Any]]:
+        """What each group of columns is, its columns, and its parameters."""
+        return self._emission().groups()
 
-    def _shapes(self) -> dict[str, tuple[int, ...]]:
-        return {}
+    @property
+    def means_(self) -> Floats:
+        """Expected value of each column in each state; NaN for categories."""
+        return self._emission().means()
 
-    def _held(self, family: Family, fixed: Tables, tied: Tables) -> Family:
-        return family  # nothing of its emissions can be named
+    def _emission(self) -> MixedEmission:
+        return MixedEmission(self)
 
-    def _given(self, shift: Floats) -> Tables:
-        return {"families": None}  # a start of them cannot be given
-
-    def _placed(self, emissions: Any, given: Tables) -> Any:
-        return emissions
-
-    def _show(self, emissions: Any, shift: Floats) -> None:
-        self._show_groups(emissions, shift)
-
-    def _recall(self, shift: Floats) -> Any:
-        return self._recall_groups(shift)
-
-    def _suits(self, emissions: Any) -> bool:
-        return self._groups_suit(emissions)
-
-    def _excuse(self) -> str | None:
-        return super()._excuse() or held_by(self.reg_covar, self._product(), self.params_)
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = tags.input_tags.categorical = True
+        return tags

@@ -2,25 +2,11 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any
 
-import numpy as np
-from sklearn.utils.validation import check_array
-
-from unveil.chains.description import Tables
 from unveil.chains.estimator import HMMEstimator
 from unveil.core.arrays import Floats
-from unveil.core.protocols import Source
-from unveil.estimation.input import as_source
-from unveil.estimation.tabular import SUPPORTS
-from unveil.families.base import Family
-from unveil.families.held.family import hold
-from unveil.families.poisson import Poisson, PoissonParams
-from unveil.families.priors import Gamma
-from unveil.sources.encoded import Within, encoded
-
-LEAST = 1e-300
+from unveil.estimation.emissions.poisson import PoissonEmission
 
 
 class PoissonHMM(HMMEstimator):
@@ -67,9 +53,6 @@ schedule, expectation
         "lambdas_init": ["array-like", None],
         "rate_prior": [tuple, list, None],
     }
-    _takes_missing = True
-    _emissions = ("lambdas",)
-    _shown = ("lambdas_",)
 
     def __init__(
         self,
@@ -125,50 +108,9 @@ schedule, expectation
         """Expected value of each column, which is its rate."""
         return self.lambdas_
 
-    def _source(self, X: Any, sample_weight: Any = None, *, reset: bool, min_rows: int = 1) -> Source:
-        """Counts only: an array is looked at here, a file as it is read."""
-        source = as_source(self, X, reset=reset, min_rows=min_rows, missing=True)
-        names = getattr(self, "feature_names_in_", range(source.n_columns))
-        source = encoded(source, tuple(Within(*SUPPORTS["count"], name) for name in names), now=True)
-        return source if sample_weight is None else as_source(self, source, sample_weight, reset=False)
-
-    def _bare_family(self, shift: Floats | None = None) -> Family:
-        if self.rate_prior is None:
-            return Poisson()
-        if len(self.rate_prior) != 2 or not all(isinstance(one, Real) for one in self.rate_prior):
-            raise ValueError(f"rate_prior must be a pair of numbers, shape and rate, got {self.rate_prior!r}")
-        return Poisson(Gamma(*map(float, self.rate_prior)))
-
-    def _shapes(self) -> dict[str, tuple[int, ...]]:
-        return {"lambdas": (self.n_components, self.n_features_in_)}
-
-    def _held(self, family: Family, fixed: Tables, tied: Tables) -> Family:
-        return hold(family, rates=fixed.get("lambdas"), tied_rates=tied.get("lambdas"))
-
-    def _given(self, shift: Floats) -> Tables:
-        if self.lambdas_init is None:
-            return {"lambdas": None}
-        rates = check_array(self.lambdas_init, dtype=np.float64, input_name="lambdas_init")
-        wanted = self._shapes()["lambdas"]
-        if rates.shape != wanted or np.any(rates < 0):
-            got = f"shape {rates.shape}" if rates.shape != wanted else str(rates.tolist())
-            raise ValueError(f"lambdas_init must hold {wanted} expected counts from 0 on, got {got}")
-        return {"lambdas": np.maximum(rates, LEAST)}
-
-    def _placed(self, emissions: Any, given: Tables) -> Any:
-        return emissions if given["lambdas"] is None else PoissonParams(given["lambdas"])
-
-    def _show(self, emissions: Any, shift: Floats) -> None:
-        self.lambdas_ = emissions.rates
-
-    def _recall(self, shift: Floats) -> Any:
-        return PoissonParams(np.maximum(np.asarray(self.lambdas_, dtype=np.float64), LEAST))
-
-    def _shift(self) -> Floats:
-        return np.zeros(np.shape(self.lambdas_)[1])
-
-    def _suits(self, emissions: Any) -> bool:
-        return bool(emissions.rates.shape == (self.n_components, self.n_features_in_))
+    def _emission(self) -> PoissonEmission:
+        width = getattr(self, "n_features_in_", None)
+        return PoissonEmission(self.n_components, width, self.rate_prior, "lambdas", self.lambdas_init)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

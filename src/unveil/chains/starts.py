@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,11 +29,12 @@ from scipy.special import softmax
 
 from unveil.chains.model.model import HiddenMarkov, MarkovParams
 from unveil.core.arrays import Floats, Indices
-from unveil.core.loop import BoundChange, Parts, fit, stream
+from unveil.core.loop import BoundChange, Parts, stream
 from unveil.core.protocols import Block, Engine, Memo
-from unveil.core.result import Fit, Status
+from unveil.core.result import Fit
 from unveil.core.statistics import Statistics
 from unveil.engines.threads import Threads
+from unveil.estimation.scaffold import ranked, run_briefly
 from unveil.expectations import Exact
 from unveil.mixtures.model.model import Mixture, MixtureParams, Plan
 from unveil.mixtures.starts import starts as mixtures
@@ -338,22 +340,14 @@ def short_runs(sample: ChainSample, search: Search, seed: int, count: int, finis
     tried = []
     for name, start in search.candidates(sample, seed, count, finish):
         with np.errstate(all="ignore"):  # a poor start is dropped, not complained of
-            tried.append((name, _run(parts, first_params(sample, sample.first(start), search, finish))))
+            tried.append((name, run_briefly(parts, first_params(sample, sample.first(start), search, finish))))
     best = _ranked(model, [run for _, run in tried])
     if len(best) > 1:
         kinds = {id(run): name for name, run in tried}
         going = _survivors(best, [kinds[id(run)] for run in best], max(SURVIVORS, 2 * count))
         further = replace(parts, stop=BoundChange(1e-6), max_iter=MORE_PASSES)
-        best = _different(_ranked(model, [_run(further, run.params) for run in going]))
+        best = _different(_ranked(model, [run_briefly(further, run.params) for run in going]))
     return [run.params for run in best[:count]]
-
-
-def _run(parts: Parts, params: MarkovParams) -> Fit:
-    with np.errstate(all="ignore"):
-        outcome = fit(parts, params)
-    if outcome.status is Status.INTERRUPTED:
-        raise KeyboardInterrupt  # a start that was not finished is nothing to keep
-    return outcome
 
 
 def _survivors(runs: list[Fit], kinds: list[str], most: int) -> list[Fit]:
@@ -374,13 +368,8 @@ def _different(runs: list[Fit]) -> list[Fit]:
 
 
 def _ranked(model: HiddenMarkov, runs: list[Fit]) -> list[Fit]:
-    """Runs by whether they stand on their own, then by how high they climbed; see `starts` of mixtures."""
-    spikes = [model.family.spiked(run.params.emissions) for run in runs]
-    by_nature = 2 * sum(spikes) > len(spikes)
-    heights = [float(np.nan_to_num(run.objective, nan=-np.inf)) for run in runs]
-    sound = [supported(model, run) and (by_nature or not spike) for run, spike in zip(runs, spikes, strict=True)]
-    ranks = sorted(range(len(runs)), key=lambda place: (sound[place], heights[place]), reverse=True)
-    return [runs[place] for place in ranks]
+    """Runs by whether they stand on their own, then by how high they climbed."""
+    return ranked(runs, lambda run: model.family.spiked(run.params.emissions), partial(supported, model))
 
 
 def occupancy(statistics: Statistics) -> Floats:

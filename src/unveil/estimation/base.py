@@ -89,7 +89,11 @@ class Estimator:
         path : path
             The file; it appears whole or not at all, in place of one that may be there.
         """
+        self._check_storable()
         write_estimator(self, path)
+
+    def _check_storable(self) -> None:
+        """Raise a TypeError where a model file could not hold what it was given."""
 
     def _callbacks_for(self, source: Source, interval: int = 1) -> tuple[Callback, ...]:
         """The guard against NaN, the log if asked for, and what a progress bar has hung on the instance."""
@@ -106,13 +110,13 @@ class Estimator:
         """Why the free energy of this fit may fall, if there is a reason."""
         return None
 
-    def _report(self, outcome: Fit, counts: Any, figures: Mapping[str, float] | None = None) -> None:
-        """Set what every iterative estimator has, and warn where the fit is not fine."""
+    def _report(self, outcome: Fit, counts: Any, figures: Mapping[str, float] | None = None, depth: int = 4) -> None:
+        """Set what every iterative estimator has, and warn where the fit is not fine; see `warn_of` for `depth`."""
         self.history_ = outcome.history
         self.converged_ = outcome.status is Status.CONVERGED
         self.n_iter_ = len(outcome.history)
         self.certificate_ = examine(outcome.history, counts, self._excuse(), figures)
-        warn_of(self, self.certificate_.findings, depth=4)
+        warn_of(self, self.certificate_.findings, depth)
 
 
 def warn_of(estimator: Any, findings: Iterable[Finding], depth: int = 3) -> None:

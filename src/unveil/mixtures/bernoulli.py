@@ -5,19 +5,12 @@ from __future__ import annotations
 from numbers import Real
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import clone
 from sklearn.utils._param_validation import Interval
 
 from unveil.core.arrays import Floats
-from unveil.core.protocols import Source
-from unveil.families.base import Family
-from unveil.families.bernoulli import FLOOR, Bernoulli, BernoulliParams
-from unveil.families.priors import Beta
-from unveil.mixtures.estimator import MixtureEstimator, narrowed
-from unveil.mixtures.model.model import MixtureParams
-from unveil.sources.binarized import Binarized
+from unveil.estimation.emissions.bernoulli import BernoulliEmission
+from unveil.estimation.rows_in import ZerosAndOnes
+from unveil.mixtures.estimator import MixtureEstimator
 
 
 class BernoulliMixture(MixtureEstimator):
@@ -70,7 +63,6 @@ class BernoulliMixture(MixtureEstimator):
         "binarize": [Interval(Real, None, None, closed="neither"), None],
         "probability_prior": [tuple, list, None],
     }
-    _takes_missing = True
 
     def __init__(
         self,
@@ -116,44 +108,6 @@ class BernoulliMixture(MixtureEstimator):
         """Expected value of each column, which is its probability."""
         return self.probabilities_
 
-    def _family(self) -> Bernoulli:
-        if self.probability_prior is None:
-            return Bernoulli()
-        if len(self.probability_prior) != 2 or not all(isinstance(one, Real) for one in self.probability_prior):
-            raise ValueError(f"probability_prior must be a pair of numbers, a and b, got {self.probability_prior!r}")
-        return Bernoulli(Beta(*map(float, self.probability_prior)))
-
-    def _view(self, source: Source) -> Source:
-        """The rows as zeros and ones."""
-        if self.binarize is not None:
-            return Binarized(source, float(self.binarize))
-        for block in source.read():
-            bad = np.argwhere((block.rows != 0) & (block.rows != 1) & ~np.isnan(block.rows))
-            if len(bad):
-                row, column = map(int, bad[0])
-                got = f"got {block.rows[row, column]:g} at row {block.start + row}, column {column}"
-                raise ValueError(f"X must hold zeros and ones only while binarize is None, {got}")
-        return source
-
-    def _show(self, params: MixtureParams, shift: Floats) -> None:
-        self.weights_ = params.weights
-        self.probabilities_ = params.components.probabilities
-
-    def _recall(self, shift: Floats) -> MixtureParams:
-        probabilities = np.clip(np.asarray(self.probabilities_, dtype=np.float64), FLOOR, 1 - FLOOR)
-        return MixtureParams(np.asarray(self.weights_, dtype=np.float64), BernoulliParams(probabilities))
-
-    def _shift(self) -> Floats:
-        return np.zeros(self.probabilities_.shape[1])
-
-    def _suits(self, params: MixtureParams) -> bool:
-        wanted: bool = params.components.probabilities.shape == (self.n_components, self.n_features_in_)
-        return wanted
-
-    def _described_by(
-        self, family: Family, params: MixtureParams, shift: Floats, columns: NDArray[np.intp]
-    ) -> BernoulliMixture:
-        made = clone(self)
-        narrowed(self, made, columns)
-        made._show(params, shift)
-        return made
+    def _emission(self) -> BernoulliEmission:
+        width, rows = getattr(self, "n_features_in_", None), ZerosAndOnes(self.binarize)
+        return BernoulliEmission(self.n_components, width, rows, self.probability_prior)

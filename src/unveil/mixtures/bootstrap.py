@@ -93,6 +93,6 @@ def _refitted(estimator: Any, X: Any, weights: Floats) -> Any:
 
 def _reorder(estimator: Any, order: NDArray[np.intp]) -> None:
     """Show the components in another order."""
-    model, params = estimator._fitted()
+    model, params = estimator._from_attributes()
     components = model.family.taken(params.components, order)
     estimator._show(replace(params, weights=params.weights[order], components=components), model.shift)

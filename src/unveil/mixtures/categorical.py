@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from numbers import Real
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from unveil.core.arrays import Floats
-from unveil.estimation.tabular import Tabular
-from unveil.families.base import Family
-from unveil.families.categorical import FLOOR, Categorical, CategoricalParams
-from unveil.families.priors import Dirichlet
-from unveil.mixtures.estimator import MixtureEstimator, narrowed
-from unveil.mixtures.model.model import MixtureParams
+from unveil.estimation.coded import Coded, all_categories
+from unveil.estimation.emissions.categorical import CategoricalEmission
+from unveil.mixtures.estimator import MixtureEstimator
 
 
-class CategoricalMixture(Tabular, MixtureEstimator):
+class CategoricalMixture(MixtureEstimator):
     """Mixture of independent columns of categories (latent classes), fitted by EM. Missing cells are taken.
 
     Parameters
@@ -63,7 +55,6 @@ warm_start, verbose, verbose_interval, engine, schedule, expectation
         "concentration_prior": [Interval(Real, 1.0, None, closed="left"), None],
         "handle_unknown": [StrOptions({"missing", "error"})],
     }
-    _takes_missing = True
 
     def __init__(
         self,
@@ -104,42 +95,10 @@ warm_start, verbose, verbose_interval, engine, schedule, expectation
         self.schedule = schedule
         self.expectation = expectation
 
-    def _kinds_for(self, n_columns: int, natural: Callable[[], list[str]]) -> list[str]:
-        return ["category"] * n_columns
-
-    def _levels(self) -> tuple[int, ...]:
-        """Values of each column; a column that is all missing has one that never occurs."""
-        return tuple(max(len(values), 1) for values in self.categories_)
-
-    def _family(self) -> Categorical:
-        prior = None if self.concentration_prior is None else Dirichlet(float(self.concentration_prior))
-        return Categorical(self._levels(), prior)
-
-    def _show(self, params: MixtureParams, shift: Floats) -> None:
-        ends = np.cumsum(self._levels())
-        self.weights_ = params.weights
-        self.probabilities_ = np.split(params.components.probabilities, ends[:-1], axis=1)
-
-    def _recall(self, shift: Floats) -> MixtureParams:
-        table = np.maximum(np.concatenate(self.probabilities_, axis=1), FLOOR)
-        return MixtureParams(np.asarray(self.weights_, dtype=np.float64), CategoricalParams(table))
-
-    def _shift(self) -> Floats:
-        return np.zeros(len(self.categories_))
-
-    def _suits(self, params: MixtureParams) -> bool:
-        wanted: bool = params.components.probabilities.shape == (self.n_components, sum(self._levels()))
-        return wanted
-
-    def _described_by(
-        self, family: Family, params: MixtureParams, shift: Floats, columns: NDArray[np.intp]
-    ) -> CategoricalMixture:
-        made = clone(self)
-        narrowed(self, made, columns)
-        made.kinds_ = [self.kinds_[column] for column in columns]
-        made.categories_ = [self.categories_[column] for column in columns]
-        made._show(params, shift)
-        return made
+    def _emission(self) -> CategoricalEmission:
+        rows = Coded(all_categories, self.handle_unknown)
+        categories = getattr(self, "categories_", None)
+        return CategoricalEmission(self.n_components, categories, rows, self.concentration_prior)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_array
 
-from unveil.core.arrays import Floats
-from unveil.core.protocols import Source
-from unveil.estimation.gaussian_prior import held_by, prior_of
-from unveil.estimation.registry import STRUCTURES, lookup
+from unveil.core.arrays import Floats, Indices
+from unveil.estimation.emissions.gaussian import GaussianEmission
+from unveil.estimation.masks import floats_of
+from unveil.estimation.registry import STRUCTURES
 from unveil.families.base import Family
-from unveil.families.covariance.structure import Structure
-from unveil.families.gaussian import Gaussian, GaussianParams
-from unveil.families.priors import NormalInverseWishart
-from unveil.mixtures.estimator import MixtureEstimator, narrowed
+from unveil.mixtures.estimator import MixtureEstimator, described_by
 from unveil.mixtures.model.model import MixtureParams
 
 
@@ -93,7 +87,6 @@ verbose, verbose_interval
         "degrees_of_freedom_prior": [Interval(Real, 0.0, None, closed="neither"), None],
         "covariance_prior": ["array-like", None],
     }
-    _takes_missing = True
 
     def __init__(
         self,
@@ -151,101 +144,31 @@ verbose, verbose_interval
     @property
     def precisions_(self) -> Floats:
         """Inverses of the covariances, in the same shape."""
-        return self._structure().inverted(self.covariances_)
+        return self._emission().structure.inverted(self.covariances_)
 
     @property
     def precisions_cholesky_(self) -> Floats:
         """Upper factors U of the precisions P = U U'; square roots where the structure is diagonal."""
-        return self._structure().factors(self.covariances_)
+        return self._emission().structure.factors(self.covariances_)
 
-    def _structure(self) -> Structure:
-        structure: Structure = lookup(STRUCTURES[self.covariance_type])()
-        return structure
+    def _emission(self) -> GaussianEmission:
+        return GaussianEmission(
+            self.n_components,
+            getattr(self, "n_features_in_", None),
+            self.covariance_type,
+            self.reg_covar,
+            getattr(self, "prior_", None),
+            (self.mean_precision_prior, self.mean_prior, self.degrees_of_freedom_prior, self.covariance_prior),
+            means_init=self.means_init,
+            precisions_init=self.precisions_init,
+        )
 
-    def _family(self) -> Gaussian:
-        return Gaussian(self._structure(), float(self.reg_covar))
-
-    def _framed_family(self, shift: Floats) -> Gaussian:
-        prior: NormalInverseWishart | None = getattr(self, "prior_", None)
-        framed = None if prior is None else replace(prior, mean=prior.mean - shift)
-        return Gaussian(self._structure(), float(self.reg_covar), framed)
-
-    def _learn(self, source: Source) -> None:
-        """The prior, of which what is not given comes from the data."""
-        given = (self.mean_precision_prior, self.mean_prior, self.degrees_of_freedom_prior, self.covariance_prior)
-        if all(one is None for one in given):
-            self.__dict__.pop("prior_", None)
-            return
-        self.prior_ = prior_of(source, self.n_components, *given)
-
-    def _is_given(self) -> bool:
-        given = (self.weights_init, self.means_init, self.precisions_init, self.responsibilities_init)
-        return not all(one is None for one in given)
-
-    def _given(self, params: MixtureParams | None, shift: Floats) -> MixtureParams | None:
-        weights, means, precisions = self._checked_start(len(shift))
-        if params is None:
-            if weights is None or means is None or precisions is None:
-                return None
-            covariances = self._inverted_start(precisions)
-            return MixtureParams(weights, GaussianParams(means - shift, covariances, np.zeros_like(means)))
-        first = params.components
-        chosen_means = first.means if means is None else means - shift
-        chosen = first.covariances if precisions is None else self._inverted_start(precisions)
-        components = GaussianParams(chosen_means, chosen, np.zeros_like(chosen_means), first.floored)
-        return MixtureParams(params.weights if weights is None else weights, components)
-
-    def _checked_start(self, n_columns: int) -> tuple[Floats | None, Floats | None, Floats | None]:
-        k = self.n_components
-        weights = _checked("weights_init", self.weights_init, (k,))
+    def _given_weights(self) -> Floats | None:
+        weights = floats_of("weights_init", self.weights_init, (self.n_components,))
         if weights is not None and (np.any(weights < 0) or abs(weights.sum() - 1) > 1e-6):
             raise ValueError(f"weights_init must be non-negative and sum to 1, got {weights.tolist()}")
-        precisions = _checked("precisions_init", self.precisions_init, self._structure().shape(k, n_columns))
-        return weights, _checked("means_init", self.means_init, (k, n_columns)), precisions
+        return weights
 
-    def _inverted_start(self, precisions: Floats) -> Floats:
-        try:
-            return self._structure().inverted(precisions)
-        except np.linalg.LinAlgError as error:
-            raise ValueError(f"precisions_init must be positive definite: {error}") from None
-
-    def _show(self, params: MixtureParams, shift: Floats) -> None:
-        self.weights_ = params.weights
-        self.means_ = params.components.means + shift
-        self.covariances_ = params.components.covariances
-
-    def _recall(self, shift: Floats) -> MixtureParams:
-        means = np.asarray(self.means_, dtype=np.float64) - shift
-        covariances = np.asarray(self.covariances_, dtype=np.float64)
-        components = GaussianParams(means, covariances, np.zeros_like(means))
-        return MixtureParams(np.asarray(self.weights_, dtype=np.float64), components)
-
-    def _shift(self) -> Floats:
-        shift: Floats = np.average(self.means_, axis=0, weights=self.weights_)
-        return shift
-
-    def _suits(self, params: MixtureParams) -> bool:
-        wanted = (self.n_components, self.n_features_in_)
-        shapes = params.components.means.shape, params.components.covariances.shape
-        return bool(shapes == (wanted, self._structure().shape(*wanted)))
-
-    def _excuse(self) -> str | None:
-        return super()._excuse() or held_by(self.reg_covar, self._family(), self._recall(self._shift()).components)
-
-    def _described_by(
-        self, family: Family, params: MixtureParams, shift: Floats, columns: NDArray[np.intp]
-    ) -> GaussianMixture:
+    def _described_by(self, family: Family, params: MixtureParams, shift: Floats, columns: Indices) -> Any:
         made = GaussianMixture(len(params.weights), covariance_type="full", random_state=self.random_state)
-        narrowed(self, made, columns)
-        made._show(params, shift)
-        return made
-
-
-def _checked(name: str, value: Any, shape: tuple[int, ...]) -> Floats | None:
-    """`value` as a float64 array of `shape`, or None."""
-    if value is None:
-        return None
-    array: Floats = check_array(value, dtype=np.float64, ensure_2d=False, allow_nd=True, input_name=name)
-    if array.shape != shape:
-        raise ValueError(f"{name} must have shape {shape}, got {array.shape}")
-    return array
+        return described_by(self, made, params, shift, columns)

@@ -30,7 +30,7 @@ def matched_by_draws(one: Any, other: Any) -> NDArray[np.intp]:
 
 def _drawn(estimator: Any) -> Floats:
     """Rows of every component, whatever its weight, as the family has them."""
-    model, params = estimator._fitted()
+    model, params = estimator._from_attributes()
     random = np.random.RandomState(0)
     each = max(DRAWS // len(params.weights), 10)
     drawn = [model.family.draw(params.components, c, each, random) for c in range(len(params.weights))]
@@ -40,6 +40,6 @@ def _drawn(estimator: Any) -> Floats:
 
 def _shares(estimator: Any, rows: Floats) -> Floats:
     """Responsibilities for rows that came from no user."""
-    model, params = estimator._fitted()
+    model, params = estimator._from_attributes()
     joint = model.log_joint(model.prepare(model.recentre(params)), Block(0, 0, rows))
     return np.asarray(softmax(joint, axis=1))

@@ -18,6 +18,7 @@ from unveil.core.loop import record_of
 from unveil.core.result import History, Status
 from unveil.core.statistics import Statistics
 from unveil.estimation.partial_fit import Stream
+from unveil.estimation.scaffold import adopt
 from unveil.mixtures.matching import matched_by_draws
 from unveil.mixtures.model.model import Mixture
 from unveil.schedules.stepwise import Running, Stepwise
@@ -58,7 +59,7 @@ def merge(one: Any, other: Any) -> Any:
     record = record_of(total, model.log_prior(first.params), 0.0)  # what each reached on the rows of its own
     history = History((record,), status=Status.STREAMING, monotone=False)
     merged = copy.copy(one)
-    merged._adopt(replace(first, params=params, running=running, history=history, seen=weight, latest=total))
+    adopt(merged, replace(first, params=params, running=running, history=history, seen=weight, latest=total))
     return merged
 
 

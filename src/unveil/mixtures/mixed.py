@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 
-from unveil.core.arrays import Floats
-from unveil.estimation.column_families import MIXED, OWN, Mixed
-from unveil.estimation.gaussian_prior import held_by
-from unveil.families.product import Product, ProductParams
-from unveil.mixtures.estimator import MixtureEstimator, narrowed
+from unveil.core.arrays import Floats, Indices
+from unveil.estimation.emissions.mixed import MIXED, MixedEmission
+from unveil.mixtures.estimator import MixtureEstimator, described_by
 from unveil.mixtures.model.model import MixtureParams
 
 
-class MixedMixture(Mixed, MixtureEstimator):
+class MixedMixture(MixtureEstimator):
     """Mixture of columns of different kinds, independent given the component, fitted by EM. Missing cells are taken.
 
     Parameters
@@ -110,31 +106,25 @@ warm_start, verbose, verbose_interval, engine, schedule, expectation
         self.schedule = schedule
         self.expectation = expectation
 
-    def _family(self) -> Product:
-        return self._product()
+    @property
+    def components_(self) -> list[tuple[Any, tuple[int, ...], Any]]:
+        """What each group of columns is, its columns, and its parameters."""
+        return self._emission().groups()
 
-    def _show(self, params: MixtureParams, shift: Floats) -> None:
-        self.weights_ = params.weights
-        self._show_groups(params.components, shift)
+    @property
+    def means_(self) -> Floats:
+        """Expected value of each column in each component; NaN for categories."""
+        return self._emission().means()
 
-    def _recall(self, shift: Floats) -> MixtureParams:
-        return MixtureParams(np.asarray(self.weights_, dtype=np.float64), self._recall_groups(shift))
+    def _emission(self) -> MixedEmission:
+        return MixedEmission(self)
 
-    def _suits(self, params: MixtureParams) -> bool:
-        return super()._suits(params) and self._groups_suit(params.components)
-
-    def _excuse(self) -> str | None:
-        return super()._excuse() or held_by(self.reg_covar, self._family(), self.params_)
-
-    def _described_by(
-        self, family: Any, params: MixtureParams, shift: Floats, columns: NDArray[np.intp]
-    ) -> MixedMixture:
-        kinds = [self.kinds_[column] for column in columns]
-        parts = zip(family.parts, params.components.parts, strict=True)
-        groups = [(own, *part.in_full(one)) for (part, own), one in parts]
-        asked = [(part if kinds[own[0]] == OWN else kinds[own[0]], own) for own, part, _ in groups]
+    def _described_by(self, family: Any, params: MixtureParams, shift: Floats, columns: Indices) -> Any:
+        asked, components = self._emission().narrowed(family, params.components, columns)
         made = clone(self).set_params(families=asked, covariance_type="full")
-        narrowed(self, made, columns)
-        made.kinds_, made.categories_ = kinds, [self.categories_[column] for column in columns]
-        made._show(MixtureParams(params.weights, ProductParams(tuple(one for _, _, one in groups))), shift)
-        return made
+        return described_by(self, made, MixtureParams(params.weights, components), shift, columns)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = tags.input_tags.categorical = True
+        return tags

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from unveil.core.arrays import Floats
 from unveil.core.protocols import Block
 from unveil.core.statistics import Statistics
-from unveil.estimation.stationarity import stationarity
+from unveil.estimation.scaffold import general_figures
 from unveil.mixtures.model.model import DEAD, Mixture, MixtureParams
 
 logger = logging.getLogger("unveil")
@@ -38,16 +38,8 @@ def figures_of(
     `statistics` are those of a pass at `params` themselves (see `stationarity`). Components are called by their place
     in `order`, or by that in `params`.
     """
-    free = model.family.n_parameters(model.n_components, len(model.shift)) + model.n_components - 1
-    rows_each = float(statistics["weight"]) / max(free, 1)
-    figures = {
-        "stationarity": stationarity(model, params, statistics),
-        "observations_per_parameter": rows_each,
-        "cells_per_parameter": rows_each * len(model.shift),
-    }
-    figures = {name: value for name, value in figures.items() if not np.isnan(value)}
+    figures = general_figures(model, params, statistics, params.components)
     with suppress(np.linalg.LinAlgError):  # parameters that ran away: that is for the history to tell
-        figures.update(model.family.health(params.components))
         figures.update(_largest_overlap(overlap(model, params, seed), order))
     return figures
 

@@ -2,25 +2,11 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import clone
-
 from unveil.core.arrays import Floats
-from unveil.core.protocols import Source
-from unveil.estimation.input import as_source
-from unveil.estimation.tabular import SUPPORTS
-from unveil.families.base import Family
-from unveil.families.poisson import Poisson, PoissonParams
-from unveil.families.priors import Gamma
-from unveil.mixtures.estimator import MixtureEstimator, narrowed
-from unveil.mixtures.model.model import MixtureParams
-from unveil.sources.encoded import Within, encoded
-
-LEAST = 1e-300
+from unveil.estimation.emissions.poisson import PoissonEmission
+from unveil.mixtures.estimator import MixtureEstimator
 
 
 class PoissonMixture(MixtureEstimator):
@@ -60,7 +46,6 @@ warm_start, verbose, verbose_interval, engine, schedule, expectation
     """
 
     _parameter_constraints = MixtureEstimator._parameter_constraints | {"rate_prior": [tuple, list, None]}
-    _takes_missing = True
 
     def __init__(
         self,
@@ -104,46 +89,8 @@ warm_start, verbose, verbose_interval, engine, schedule, expectation
         """Expected value of each column, which is its rate."""
         return self.rates_
 
-    def _family(self) -> Poisson:
-        if self.rate_prior is None:
-            return Poisson()
-        if len(self.rate_prior) != 2 or not all(isinstance(one, Real) for one in self.rate_prior):
-            raise ValueError(f"rate_prior must be a pair of numbers, shape and rate, got {self.rate_prior!r}")
-        return Poisson(Gamma(*map(float, self.rate_prior)))
-
-    def _source(self, X: Any, sample_weight: Any = None, *, reset: bool, min_rows: int = 1) -> Source:
-        """Counts only: an array is looked at here, a file as it is read."""
-        source = as_source(self, X, reset=reset, min_rows=min_rows, missing=True)
-        names = getattr(self, "feature_names_in_", range(source.n_columns))
-        source = encoded(source, tuple(Within(*SUPPORTS["count"], name) for name in names), now=True)
-        return source if sample_weight is None else as_source(self, source, sample_weight, reset=False)
-
-    def _cell(self, column: int, value: Any) -> float:
-        name = getattr(self, "feature_names_in_", range(self.n_features_in_))[column]
-        return float(Within(*SUPPORTS["count"], name)(np.array([value], dtype=np.float64))[0])
-
-    def _show(self, params: MixtureParams, shift: Floats) -> None:
-        self.weights_ = params.weights
-        self.rates_ = params.components.rates
-
-    def _recall(self, shift: Floats) -> MixtureParams:
-        rates = np.maximum(np.asarray(self.rates_, dtype=np.float64), LEAST)
-        return MixtureParams(np.asarray(self.weights_, dtype=np.float64), PoissonParams(rates))
-
-    def _shift(self) -> Floats:
-        return np.zeros(self.rates_.shape[1])
-
-    def _suits(self, params: MixtureParams) -> bool:
-        wanted: bool = params.components.rates.shape == (self.n_components, self.n_features_in_)
-        return wanted
-
-    def _described_by(
-        self, family: Family, params: MixtureParams, shift: Floats, columns: NDArray[np.intp]
-    ) -> PoissonMixture:
-        made = clone(self)
-        narrowed(self, made, columns)
-        made._show(params, shift)
-        return made
+    def _emission(self) -> PoissonEmission:
+        return PoissonEmission(self.n_components, getattr(self, "n_features_in_", None), self.rate_prior)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -5,18 +5,14 @@ from __future__ import annotations
 from numbers import Real
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from unveil.core.arrays import Floats
-from unveil.estimation.gaussian_prior import held_by
-from unveil.estimation.registry import STRUCTURES, lookup
+from unveil.core.arrays import Floats, Indices
+from unveil.estimation.emissions.student import StudentEmission
+from unveil.estimation.registry import STRUCTURES
 from unveil.families.base import Family
-from unveil.families.covariance.structure import Structure
-from unveil.families.student import Student, StudentParams
-from unveil.mixtures.estimator import MixtureEstimator, narrowed
+from unveil.mixtures.estimator import MixtureEstimator, described_by
 from unveil.mixtures.model.model import MixtureParams
 
 
@@ -111,42 +107,10 @@ warm_start, verbose, verbose_interval, engine, schedule, expectation
         self.schedule = schedule
         self.expectation = expectation
 
-    def _structure(self) -> Structure:
-        structure: Structure = lookup(STRUCTURES[self.covariance_type])()
-        return structure
+    def _emission(self) -> StudentEmission:
+        width = getattr(self, "n_features_in_", None)
+        return StudentEmission(self.n_components, width, self.covariance_type, self.reg_covar, self.degrees_of_freedom)
 
-    def _family(self) -> Student:
-        fixed = None if self.degrees_of_freedom is None else float(self.degrees_of_freedom)
-        return Student(self._structure(), float(self.reg_covar), fixed)
-
-    def _show(self, params: MixtureParams, shift: Floats) -> None:
-        self.weights_ = params.weights
-        self.means_ = params.components.means + shift
-        self.scales_ = params.components.scales
-        self.degrees_of_freedom_ = params.components.dofs
-
-    def _recall(self, shift: Floats) -> MixtureParams:
-        means = np.asarray(self.means_, dtype=np.float64) - shift
-        scales, dofs = (np.asarray(one, dtype=np.float64) for one in (self.scales_, self.degrees_of_freedom_))
-        components = StudentParams(means, scales, dofs, np.zeros_like(means))
-        return MixtureParams(np.asarray(self.weights_, dtype=np.float64), components)
-
-    def _shift(self) -> Floats:
-        shift: Floats = np.average(self.means_, axis=0, weights=self.weights_)
-        return shift
-
-    def _suits(self, params: MixtureParams) -> bool:
-        wanted = (self.n_components, self.n_features_in_)
-        shapes = params.components.means.shape, params.components.scales.shape
-        return bool(shapes == (wanted, self._structure().shape(*wanted)))
-
-    def _excuse(self) -> str | None:
-        return super()._excuse() or held_by(self.reg_covar, self._family(), self._recall(self._shift()).components)
-
-    def _described_by(
-        self, family: Family, params: MixtureParams, shift: Floats, columns: NDArray[np.intp]
-    ) -> StudentMixture:
+    def _described_by(self, family: Family, params: MixtureParams, shift: Floats, columns: Indices) -> Any:
         made = clone(self).set_params(covariance_type="full")
-        narrowed(self, made, columns)
-        made._show(params, shift)
-        return made
+        return described_by(self, made, params, shift, columns)

@@ -168,8 +168,8 @@ def test_columns_of_several_kinds_are_looked_at_kind_by_kind() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         broad, spiked = (MixedMixture(2, random_state=0).fit(table) for table in (frame, narrow))
-    assert not broad._family().spiked(broad.params_)
-    assert spiked._family().spiked(spiked.params_)
+    assert not broad._emission().family().spiked(broad.params_)
+    assert spiked._emission().family().spiked(spiked.params_)
 
 
 def test_a_spike_is_seen_behind_masks_and_in_parts() -> None:

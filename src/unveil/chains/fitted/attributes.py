@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import NotFittedError
 
-from unveil.chains.model.constraints import table_of
 from unveil.chains.model.model import HiddenMarkov, MarkovParams
 from unveil.core.arrays import Floats
+from unveil.estimation.masks import table_of
 
 COVARIANCE_ASYMMETRY = 1e-6  # that rounding may cause, as a share of the largest entry
 

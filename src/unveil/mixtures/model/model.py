@@ -69,6 +69,10 @@ class Mixture(Model):
     compiled: bool = True  # whether the E step may be one compiled piece
     concentration: float = 1.0
 
+    def n_parameters(self, n_columns: int) -> int:
+        """Free parameters."""
+        return self.family.n_parameters(self.n_components, n_columns) + self.n_components - 1
+
     def suited_to(self, n_rows: int) -> Mixture:
         """This model for a table of `n_rows`: compiling the E step takes seconds that a small one never gives back."""
         work = n_rows * self.n_components * self.family.n_statistics(len(self.shift))

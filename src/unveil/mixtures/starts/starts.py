@@ -12,6 +12,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,7 @@ from unveil.core.protocols import Block, Memo
 from unveil.core.result import Fit, Status
 from unveil.core.statistics import Statistics
 from unveil.engines.threads import Threads
+from unveil.estimation.scaffold import ranked, run_briefly
 from unveil.expectations import Exact, Hard
 from unveil.mixtures.model.model import Mixture, MixtureParams
 from unveil.mixtures.starts.hierarchical import Hierarchical
@@ -217,12 +219,10 @@ def short_runs(
     for name, each in _kinds(model.n_components, count):
         for start in starts(name, sample, seed, each):
             with np.errstate(all="ignore"):  # a poor start is dropped, not complained of
-                outcome = fit(parts, finish(sample.first(start)))
-            if outcome.status is Status.INTERRUPTED:
-                raise KeyboardInterrupt  # a start that was not finished is nothing to keep
-            runs.append(outcome)
-    ranked = sorted(zip(_standing(model, runs), runs, strict=True), key=lambda run: run[0], reverse=True)
-    return [outcome.params for _, outcome in ranked[:count]]
+                first = finish(sample.first(start))
+            runs.append(run_briefly(parts, first))
+    best = ranked(runs, lambda run: model.family.spiked(run.params.components), partial(supported, model))
+    return [outcome.params for outcome in best[:count]]
 
 
 def _kinds(n_components: int, count: int) -> list[tuple[str, int]]:
@@ -233,20 +233,6 @@ def _kinds(n_components: int, count: int) -> list[tuple[str, int]]:
 def short_run_count(n_components: int, count: int) -> int:
     """How many short runs it takes to find the `count` best."""
     return sum(each for _, each in _kinds(n_components, count))
-
-
-def _standing(model: Mixture, runs: list[Fit]) -> list[tuple[bool, float]]:
-    """What each run is ranked by: whether it stands on its own, then how high it climbed.
-
-    Rows that agree in a column draw a component to them, and the likelihood rises without end (Day, 1969), so the
-    highest run is often such a spike. Where most starts end in one, it is the data that are so, and it counts for
-    nothing.
-    """
-    spikes = [model.family.spiked(run.params.components) for run in runs]
-    by_nature = 2 * sum(spikes) > len(spikes)
-    heights = [float(np.nan_to_num(run.objective, nan=-np.inf)) for run in runs]
-    sound = [supported(model, run) and (by_nature or not spike) for run, spike in zip(runs, spikes, strict=True)]
-    return list(zip(sound, heights, strict=True))
 
 
 def supported(model: Mixture, outcome: Fit) -> bool:

@@ -5,7 +5,8 @@ import pytest
 
 import unveil
 from unveil import CategoricalMixture, MixedMixture
-from unveil.estimation.tabular import is_count, is_time, is_yes_or_no, natural_kinds
+from unveil.estimation.coded import natural_kinds
+from unveil.estimation.rows_in import is_count, is_time, is_yes_or_no
 from unveil.sources.array import ArraySource
 
 random = np.random.default_rng(0)
@@ -115,7 +116,8 @@ def test_memory_maps_are_read_as_they_come(tmp_path):
 
 def test_frames_of_single_precision_stay_so():
     single = FRAME[["height"]].astype(np.float32)
-    source = mixed()._source(single, reset=True)
+    model = mixed()
+    source = model._emission().rows.source(model, single, reset=True)
     assert source.dtype == np.float32
 
 

@@ -1,0 +1,1 @@
+"""What components and states emit: the attributes a user sees, the parameters a model has, and the way between."""

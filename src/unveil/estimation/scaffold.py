@@ -1,0 +1,199 @@
+"""The one way from rows to a fitted estimator: parts, starts, climbs, the best of them, attributes, certificate.
+
+An estimator that is fitted by EM says what its model is, where it starts and how its parameters are shown (`Face`);
+what happens to them is here, the same for mixtures and chains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Protocol
+
+import numpy as np
+
+from unveil.core.arrays import Floats, Indices
+from unveil.core.loop import ExpectationStep, Parts, Stop, best_of, check_allowed, fit
+from unveil.core.protocols import Expectation, Model, Params, Schedule, Source
+from unveil.core.result import Fit, Status
+from unveil.core.statistics import Statistics
+from unveil.estimation.base import engine_for, seed_of
+from unveil.estimation.emissions.base import Emission
+from unveil.estimation.partial_fit import Stream, feed, resumable
+from unveil.estimation.registry import EXPECTATIONS, SCHEDULES, resolve
+from unveil.estimation.stationarity import stationarity
+from unveil.expectations import Exact
+from unveil.schedules import Batch
+
+
+@dataclass(frozen=True)
+class Task:
+    """A fit that is about to be made."""
+
+    parts: Parts
+    starts: Iterator[Params]  # first parameters, one set per climb; nothing is run before they are asked for
+    sound: Callable[[Fit], bool]  # does every component stand on enough rows?
+    tried: int = 0  # short runs that the starts are the best of
+    kept: bool = False  # do components keep the order of the start?
+
+
+class Face(Protocol):
+    """What an estimator tells the scaffold."""
+
+    random_state: Any
+    random_seed_: int
+    n_components: int
+    _stream: Stream
+
+    def _emission(self) -> Emission:
+        """What components emit."""
+
+    def _model(self, shift: Floats) -> Model:
+        """The model in a frame."""
+
+    def _frame(self, source: Source) -> Floats:
+        """The shift of the frame."""
+
+    def _task(self, source: Source) -> Task:
+        """What a fit to these rows is."""
+
+    def _first(self, model: Any, source: Source) -> Params:
+        """Where a stream starts."""
+
+    def _parts(self, model: Any, source: Source) -> Parts:
+        """What a fit is assembled from."""
+
+    def _shares(self, outcome: Fit) -> Floats:
+        """What each component stands for, by which they are put in order."""
+
+    def _figures(self, parts: Parts, outcome: Fit, order: Indices) -> Mapping[str, float]:
+        """What the certificate says of the parameters at the end."""
+
+    def _set_attributes(self, stream: Stream) -> Any:
+        """Set the fitted attributes; returns how many rows each component stands for."""
+
+    def _report(self, outcome: Fit, counts: Any, figures: Mapping[str, float] | None = None, depth: int = 4) -> None:
+        """Set history and certificate, and warn."""
+
+
+def parts_of(estimator: Any, model: Model, source: Source, stop: Stop, expectation: Any = None) -> Parts:
+    """The parts that the words of an estimator name; `expectation` in place of its own word, if given."""
+    asked = estimator.expectation if expectation is None else expectation
+    chosen: Expectation = resolve("expectation", asked, EXPECTATIONS, "responsibilities")
+    schedule: Schedule = resolve("schedule", estimator.schedule, SCHEDULES, "sweep")
+    callbacks = estimator._callbacks_for(source, estimator.verbose_interval)
+    engine = engine_for(estimator.engine, source)
+    return Parts(model, source, chosen, schedule, engine, stop, estimator.max_iter, estimator.random_seed_, callbacks)
+
+
+def fit_rows(face: Face, source: Source) -> None:
+    """All starts, each to its end; the best of them, with its components in canonical order, adopted."""
+    face.random_seed_ = seed_of(face.random_state)
+    task = face._task(source)
+    outcome = climb(task)
+    order = np.arange(face.n_components) if task.kept else np.argsort(-face._shares(outcome), kind="stable")
+    model: Any = task.parts.model
+    adopt(face, resumable(outcome, model.shift, order), face._figures(task.parts, outcome, order))
+
+
+def feed_rows(face: Face, source: Source, fresh: bool) -> None:
+    """One more batch of a stream; the first chooses the start."""
+    if fresh:
+        face.random_seed_ = seed_of(face.random_state)
+        model: Any = face._model(face._frame(source))
+        face._stream = Stream(model.shift, face._first(model, source), np.arange(face.n_components))
+    adopt(face, feed(face._stream, face._parts(face._model(face._stream.shift), source)))
+
+
+def learn(face: Face, source: Source) -> None:
+    """Set what the family needs to know of the data before a fit."""
+    set_or_forget(face, face._emission().learn(source))
+
+
+def set_or_forget(estimator: Any, attributes: Mapping[str, Any]) -> None:
+    """Set attributes; those that are None go."""
+    for name, value in attributes.items():
+        if value is None:
+            estimator.__dict__.pop(name, None)
+        else:
+            setattr(estimator, name, value)
+
+
+def climb(task: Task) -> Fit:
+    """All starts, each to its end, and the best of them."""
+    check_allowed(task.parts)  # before any start is run
+    outcome = best_of((partial(fit, task.parts, params) for params in task.starts), task.sound)
+    return outcome.noting("tried", task.tried) if task.tried else outcome
+
+
+def adopt(face: Face, stream: Stream, figures: Mapping[str, float] | None = None) -> None:
+    """Set the fitted attributes, certify the fit and say where it is not fine."""
+    face._stream = stream
+    counts = face._set_attributes(stream)
+    history = stream.outcome.history
+    bounds = [record.objective / record.weight for record in history]
+    set_or_forget(face, {"lower_bounds_": bounds, "lower_bound_": bounds[-1] if bounds else -np.inf})
+    face._report(stream.outcome, counts, figures, depth=5)
+
+
+# -- the end of a fit --------------------------------------------------------------------------------------------------
+
+
+def end_of(parts: Parts, outcome: Fit) -> tuple[Params, Statistics]:
+    """Parameters, and the statistics of all rows under the posterior at them.
+
+    Those of the last pass, where that was it; else a pass is run.
+    """
+    schedule = getattr(parts.schedule, "schedule", parts.schedule)  # within a schedule that revives what is dead
+    if isinstance(schedule, Batch) and parts.expectation.posterior:
+        return outcome.entered, outcome.statistics
+    step = ExpectationStep(parts.model, parts.model.prepare(outcome.params), Exact(), parts.seed, 0)
+    statistics, _ = parts.engine.map_reduce(step, parts.source, None)
+    return outcome.params, statistics
+
+
+def general_figures(model: Any, params: Params, statistics: Statistics, components: Any) -> dict[str, float]:
+    """Figures of any model of a family, by the names that `unveil.certificate.examine` takes.
+
+    `statistics` are those of a pass at `params` themselves (see `stationarity`).
+    """
+    rows_each = float(statistics["weight"]) / max(model.n_parameters(len(model.shift)), 1)
+    figures = {
+        "stationarity": stationarity(model, params, statistics),
+        "observations_per_parameter": rows_each,
+        "cells_per_parameter": rows_each * len(model.shift),
+    }
+    figures = {name: value for name, value in figures.items() if not np.isnan(value)}
+    with suppress(np.linalg.LinAlgError):  # parameters that ran away: that is for the history to tell
+        figures.update(model.family.health(components))
+    return figures
+
+
+# -- short runs --------------------------------------------------------------------------------------------------------
+
+
+def run_briefly(parts: Parts, params: Params) -> Fit:
+    """A climb of a few passes; a poor start is dropped later, not complained of."""
+    with np.errstate(all="ignore"):
+        outcome = fit(parts, params)
+    if outcome.status is Status.INTERRUPTED:
+        raise KeyboardInterrupt  # a start that was not finished is nothing to keep
+    return outcome
+
+
+def ranked(runs: Iterable[Fit], spiked: Callable[[Fit], bool], sound: Callable[[Fit], bool]) -> list[Fit]:
+    """Runs by whether they stand on their own, then by how high they climbed, the best first.
+
+    Rows that agree in a column draw a component to them, and the likelihood rises without end (Day, 1969), so the
+    highest run is often such a spike. Where most starts end in one, it is the data that are so, and it counts for
+    nothing.
+    """
+    runs = list(runs)
+    spikes = [spiked(run) for run in runs]
+    by_nature = 2 * sum(spikes) > len(spikes)
+    heights = [float(np.nan_to_num(run.objective, nan=-np.inf)) for run in runs]
+    stands = [sound(run) and (by_nature or not spike) for run, spike in zip(runs, spikes, strict=True)]
+    places = sorted(range(len(runs)), key=lambda place: (stands[place], heights[place]), reverse=True)
+    return [runs[place] for place in places]
