@@ -2,7 +2,7 @@ import pytest
 
 import unveil
 from unveil.cli.models import KINDS, STARTS, ModelName, chosen, parameters
-from unveil.estimation.registry import ESTIMATORS
+from unveil.estimation.persistence import estimator_names
 from unveil.mixtures.starts import starts
 
 
@@ -13,7 +13,7 @@ def test_every_option_of_a_kind_is_a_parameter():
 
 
 def test_every_estimator_can_be_fitted():
-    assert {kind.estimator for kind in KINDS.values()} == set(ESTIMATORS)
+    assert {kind.estimator for kind in KINDS.values()} == set(estimator_names())
 
 
 def test_starts_are_those_of_the_estimators():

@@ -88,6 +88,7 @@ class PossibleChange(BoundChange):
 class HMMEstimator(ChainMethods, Estimator, DensityMixin, BaseEstimator, ABC):
     """Hidden Markov models with emissions of any family."""
 
+    _own_parts = {"MarkovParams": MarkovParams}  # noqa: RUF012  read only
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012  scikit-learn's own convention
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "transitions": [str, tuple, "array-like"],

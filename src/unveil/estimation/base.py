@@ -79,6 +79,8 @@ class Estimator:
     _takes_missing: bool = False  # may cells be NaN?
     _resumed_from: ClassVar[tuple[str, ...]] = ("_stream",)
     """Private attributes that are saved too, where they are there, since ``partial_fit`` goes on from them."""
+    _own_parts: ClassVar[dict[str, type]] = {}
+    """Classes of its own subject that its parameters and attributes may be of, by what files call them."""
     _stream: Stream  # where `partial_fit` goes on; set by every fit that can go on
 
     def save(self, path: PathLike) -> None:

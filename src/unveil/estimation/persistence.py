@@ -1,8 +1,9 @@
 """Estimators to model files and back.
 
-A file names its class, its parts and nothing else that could be imported: names are looked up in closed tables, so a
-file can ask for an estimator of unveil and for no other object in the world. Parameters that are tied to a process (a
-client of a cluster, a generator, a function) are stored as their default, and that is said.
+A file names its class, its parts and nothing else that could be imported: an estimator is looked up among the public
+names of unveil, parts in closed tables and in what the estimator's class says of its own, so a file can ask for no
+other object in the world. Parameters that are tied to a process (a client of a cluster, a generator, a function) are
+stored as their default, and that is said.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import logging
 from datetime import UTC, datetime
 from typing import Any
 
+from unveil.core.lazy import HOMES, found
 from unveil.storage.atomic import PathLike
 from unveil.storage.file import ModelFileError, read, write
 from unveil.storage.parts import Parts
@@ -19,33 +21,23 @@ from unveil.storage.values import Arrays
 
 logger = logging.getLogger("unveil")
 
-RECORDS = Parts(
-    {
-        "History": "unveil.core.result:History",
-        "Certificate": "unveil.certificate:Certificate",
-        "Stream": "unveil.estimation.partial_fit:Stream",
-        "Running": "unveil.schedules.stepwise:Running",
-        "Statistics": "unveil.core.statistics:Statistics",
-        "Centres": "unveil.clusters.kmeans.model:Centres",
-        "FactorParams": "unveil.projections.factors.model:FactorParams",
-        "MixtureParams": "unveil.mixtures.model.model:MixtureParams",
-        "MarkovParams": "unveil.chains.model.model:MarkovParams",
-        "CompoundParams": "unveil.families.compound:CompoundParams",
-        "GaussianParams": "unveil.families.gaussian:GaussianParams",
-        "BernoulliParams": "unveil.families.bernoulli:BernoulliParams",
-        "PoissonParams": "unveil.families.poisson:PoissonParams",
-        "ExponentialParams": "unveil.families.exponential:ExponentialParams",
-        "CategoricalParams": "unveil.families.categorical:CategoricalParams",
-        "StudentParams": "unveil.families.student:StudentParams",
-        "ProductParams": "unveil.families.product:ProductParams",
-        "Grammar": "unveil.grammar.language.rules:Grammar",
-        "Nonterminal": "unveil.grammar.language.rules:Nonterminal",
-        "Rule": "unveil.grammar.language.rules:Rule",
-        "GrammarParams": "unveil.grammar.pcfg.model:GrammarParams",
-        "NormalInverseWishart": "unveil.families.priors:NormalInverseWishart",
-    }
-)
-"""Classes that fitted attributes may be of, besides numbers, words and arrays."""
+RECORDS = {
+    "History": "unveil.core.result:History",
+    "Certificate": "unveil.certificate:Certificate",
+    "Stream": "unveil.estimation.partial_fit:Stream",
+    "Running": "unveil.schedules.stepwise:Running",
+    "Statistics": "unveil.core.statistics:Statistics",
+    "CompoundParams": "unveil.families.compound:CompoundParams",
+    "GaussianParams": "unveil.families.gaussian:GaussianParams",
+    "BernoulliParams": "unveil.families.bernoulli:BernoulliParams",
+    "PoissonParams": "unveil.families.poisson:PoissonParams",
+    "ExponentialParams": "unveil.families.exponential:ExponentialParams",
+    "CategoricalParams": "unveil.families.categorical:CategoricalParams",
+    "StudentParams": "unveil.families.student:StudentParams",
+    "ProductParams": "unveil.families.product:ProductParams",
+    "NormalInverseWishart": "unveil.families.priors:NormalInverseWishart",
+}
+"""Classes that fitted attributes of any estimator may be of, besides numbers, words and arrays."""
 
 MISTAKES = (ValueError, TypeError, KeyError, AttributeError, IndexError, RecursionError, OverflowError)
 
@@ -62,7 +54,8 @@ def write_estimator(estimator: Any, path: PathLike) -> None:
     header = _described(estimator)
     header["parameters"], header["not_kept"] = _stored_parameters(estimator, arrays)
     fitted = {name: value for name, value in vars(estimator).items() if _is_kept(cls, name)}
-    header["attributes"] = {name: RECORDS.encode(value, name, arrays) for name, value in fitted.items()}
+    records = Parts({**RECORDS, **estimator._own_parts})
+    header["attributes"] = {name: records.encode(value, name, arrays) for name, value in fitted.items()}
     write(path, header, arrays)
     for name, value in header["not_kept"].items():
         logger.warning("%s: %s=%s was not kept; a loaded model has the default", path, name, value)
@@ -121,22 +114,26 @@ def _rebuilt(header: dict[str, Any], arrays: Arrays) -> Any:
     unknown = sorted(parameters.keys() - inspect.signature(cls).parameters.keys())
     if unknown:
         raise ValueError(f"{cls.__name__} has no parameter {unknown[0]!r}")
-    estimator = cls(**{name: Parts(PARTS).decode(value, arrays) for name, value in parameters.items()})
+    parts, records = Parts(PARTS | cls._own_parts), Parts(RECORDS | cls._own_parts)
+    estimator = cls(**{name: parts.decode(value, arrays) for name, value in parameters.items()})
     for name, stored in attributes.items():
         if not _is_kept(cls, name):
             raise ValueError(f"{name!r} cannot be an attribute of a fitted {cls.__name__}")
-        setattr(estimator, name, RECORDS.decode(stored, arrays))
+        setattr(estimator, name, records.decode(stored, arrays))
     check_is_fitted(estimator)
     return estimator
 
 
-def _known_class(name: Any) -> Any:
-    """The estimator that the registry knows by `name`."""
-    from unveil.estimation import registry
+def estimator_names() -> list[str]:
+    """The estimators: those of unveil's public names that are written as classes are."""
+    return sorted(name for name in HOMES["unveil"] if name[0].isupper())
 
-    if not isinstance(name, str) or name not in registry.ESTIMATORS:
-        raise ValueError(f"class {name!r:.60} is not known; unveil has {', '.join(registry.ESTIMATORS)}")
-    return registry.lookup(registry.ESTIMATORS[name])
+
+def _known_class(name: Any) -> Any:
+    """The estimator that unveil shows as `name`."""
+    if not isinstance(name, str) or name not in estimator_names():
+        raise ValueError(f"class {name!r:.60} is not known; unveil has {', '.join(estimator_names())}")
+    return found("unveil", name)
 
 
 def _section(header: dict[str, Any], name: str) -> dict[str, Any]:
@@ -151,7 +148,7 @@ def _stored_parameters(estimator: Any, arrays: Arrays) -> tuple[dict[str, Any], 
     """Parameters as they are stored, and those that could not be, with how they looked."""
     from unveil.estimation.registry import PARTS
 
-    parts, stored, not_kept = Parts(PARTS), {}, {}
+    parts, stored, not_kept = Parts(PARTS | estimator._own_parts), {}, {}
     signature = inspect.signature(type(estimator)).parameters
     for name, value in estimator.get_params(deep=False).items():
         try:

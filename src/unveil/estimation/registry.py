@@ -1,7 +1,8 @@
 """Words into objects: the one place where a string names a part.
 
 Inside there are objects only. Each table maps a word to "module:Class", imported when it is asked for, so that a fit
-on threads never loads Dask.
+on threads never loads Dask. No table names a module above this one: what belongs to a subject lives there, and the
+estimators themselves are the public names that ``unveil/__init__.pyi`` lists.
 """
 
 from __future__ import annotations
@@ -10,29 +11,6 @@ import importlib
 from collections.abc import Mapping
 from typing import Any
 
-ESTIMATORS = {
-    "PCA": "unveil.projections.pca.pca:PCA",
-    "ProbabilisticPCA": "unveil.projections.factors.probabilistic_pca:ProbabilisticPCA",
-    "FactorAnalysis": "unveil.projections.factors.factor_analysis:FactorAnalysis",
-    "LinearDiscriminantAnalysis": "unveil.projections.discriminant.discriminant:LinearDiscriminantAnalysis",
-    "ICA": "unveil.projections.ica.ica:ICA",
-    "PrincipalCurve": "unveil.projections.curves.principal_curve:PrincipalCurve",
-    "GenerativeTopographicMap": "unveil.projections.topographic.topographic_map:GenerativeTopographicMap",
-    "KMeans": "unveil.clusters.kmeans.kmeans:KMeans",
-    "KernelKMeans": "unveil.clusters.kernel_kmeans.kernel_kmeans:KernelKMeans",
-    "KMedoids": "unveil.clusters.medoids.kmedoids:KMedoids",
-    "GaussianMixture": "unveil.mixtures.gaussian:GaussianMixture",
-    "BernoulliMixture": "unveil.mixtures.bernoulli:BernoulliMixture",
-    "CategoricalMixture": "unveil.mixtures.categorical:CategoricalMixture",
-    "PoissonMixture": "unveil.mixtures.poisson:PoissonMixture",
-    "StudentMixture": "unveil.mixtures.student:StudentMixture",
-    "MixedMixture": "unveil.mixtures.mixed:MixedMixture",
-    "GaussianHMM": "unveil.chains.gaussian:GaussianHMM",
-    "CategoricalHMM": "unveil.chains.categorical:CategoricalHMM",
-    "PoissonHMM": "unveil.chains.poisson:PoissonHMM",
-    "MixedHMM": "unveil.chains.mixed:MixedHMM",
-    "PCFG": "unveil.grammar.pcfg.pcfg:PCFG",
-}
 ENGINES = {"threads": "unveil.engines.threads:Threads", "dask": "unveil.engines.dask:Dask"}
 SCHEDULES = {
     "batch": "unveil.schedules.batch:Batch",
@@ -78,16 +56,8 @@ FAMILIES = {
     "waiting time": "unveil.families.exponential:Exponential",
 }
 """What a column may be taken for."""
-SEEDINGS = {
-    "random": "unveil.clusters.seeding.random:RandomRows",
-    "k-means++": "unveil.clusters.seeding.plusplus:PlusPlus",
-    "plain-k-means++": "unveil.clusters.kmeans.starts:plain_plus_plus",
-    "furthest-first": "unveil.clusters.seeding.furthest:Furthest",
-    "k-means||": "unveil.clusters.seeding.scalable:Scalable",
-}
-GRAMMAR = {name: f"unveil.grammar.language.rules:{name}" for name in ("Grammar", "Nonterminal", "Rule")}
-PARTS = {path.split(":")[1]: path for table in (ENGINES, SCHEDULES, EXPECTATIONS, GRAMMAR) for path in table.values()}
-"""Parts that may stand in a parameter of an estimator, by class name: what a model file may mention."""
+PARTS = {path.split(":")[1]: path for table in (ENGINES, SCHEDULES, EXPECTATIONS) for path in table.values()}
+"""Parts that may stand in a parameter of any estimator, by class name: what a model file may mention."""
 
 
 def lookup(path: str) -> Any:

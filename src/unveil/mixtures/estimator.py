@@ -41,6 +41,7 @@ from unveil.schedules.reseeding import Reseeding
 class MixtureEstimator(MixtureMethods, Estimator, DensityMixin, BaseEstimator, ABC):
     """Mixtures of any family."""
 
+    _own_parts = {"MixtureParams": MixtureParams}  # noqa: RUF012  read only
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012  scikit-learn's own convention
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0.0, None, closed="left")],

@@ -1,7 +1,7 @@
 """Objects of known classes as the name of the class and its fields: ``{"part": "Stepwise", "fields": {"decay": 0.6}}``.
 
-Which classes are known is a closed table, name to "module:Class", that whoever stores brings along. A file says names;
-what is imported for a name, the table alone says.
+Which classes are known is a closed table, name to class or to "module:Class", that whoever stores brings along. A file
+says names; what stands for a name, the table alone says.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ class Parts(NamedTuple):
     Stepwise(decay=0.6, batch_rows=2048)
     """
 
-    table: Mapping[str, str]
+    table: Mapping[str, str | type]
 
     def encode(self, value: Any, name: str, arrays: Arrays) -> Any:
         """An object of a known class by its fields; all else as the value it is."""
-        kind = type(value)
-        if kind.__name__ not in self.table or kind is not self._class(kind.__name__):
+        part = self._name(type(value))
+        if part is None:
             return encode(value, name, arrays, self.encode)
         fields = {key: self.encode(item, f"{name}.{key}", arrays) for key, item in _fields(value).items()}
-        return {"part": kind.__name__, "fields": fields}
+        return {"part": part, "fields": fields}
 
     def decode(self, stored: Any, arrays: Arrays) -> Any:
         """What `encode` was given. ValueError, or what the class itself raises, for what it cannot have written."""
@@ -49,8 +49,19 @@ class Parts(NamedTuple):
             raise ValueError(f"part {name!r} has no fields")
         return _made(self._class(name), {key: self.decode(item, arrays) for key, item in fields.items()})
 
+    def _name(self, kind: type) -> str | None:
+        """What files call a class; None for one that is not known."""
+        if not kind.__module__.startswith("unveil."):  # most values: told at once
+            return None
+        ending = f":{kind.__name__}"
+        alike = (name for name, home in self.table.items() if home is kind or str(home).endswith(ending))
+        return next((name for name in alike if self._class(name) is kind), None)
+
     def _class(self, name: str) -> Any:
-        module, _, attribute = self.table[name].partition(":")
+        home = self.table[name]
+        if not isinstance(home, str):
+            return home
+        module, _, attribute = home.partition(":")
         return getattr(importlib.import_module(module), attribute)
 
 

@@ -13,9 +13,8 @@ from sklearn.datasets import load_iris
 from tests.places import DATA
 from unveil import KMeans
 from unveil.clusters.kmeans.geometry import Dense
-from unveil.clusters.kmeans.starts import STARTS, Ground, plain_plus_plus, starts
+from unveil.clusters.kmeans.starts import SEEDINGS, STARTS, Ground, plain_plus_plus, starts
 from unveil.engines import Threads
-from unveil.estimation.registry import SEEDINGS
 from unveil.sources import ArraySource
 
 Floats = NDArray[np.float64]
@@ -30,7 +29,7 @@ def ground(X: Floats, n_clusters: int = 6, seed: int = 0) -> Ground:
     return Ground(Dense(), ArraySource(X), Threads(1), seed, n_clusters)
 
 
-def test_every_word_of_the_registry_is_a_start_and_the_other_way_round() -> None:
+def test_every_seeding_is_a_start_and_the_other_way_round() -> None:
     assert STARTS.keys() == SEEDINGS.keys()
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.core.arrays import Floats
-from unveil.estimation.registry import ESTIMATORS, lookup
+from unveil.core.lazy import found as public
 from unveil.families.base import OWN, Family
 from unveil.mixtures.model.model import MixtureParams
 
@@ -48,7 +48,7 @@ class StateEmissions:
         if not family.mixture:
             name = type(family).__name__
             raise TypeError(f"there is no mixture of {name} among unveil's; log_density and sample work all the same")
-        made = lookup(ESTIMATORS[family.mixture])(len(shares))
+        made = public("unveil", family.mixture)(len(shares))
         shown = _prepared(made, family, params, len(self.shift))
         for attribute, value in ({"n_features_in_": len(self.shift)} | self.known).items():
             setattr(made, attribute, value)

@@ -123,6 +123,7 @@ class KMeans(Estimator, Centred, BaseEstimator):
     True
     """
 
+    _own_parts = {"Centres": model.Centres}  # noqa: RUF012  read only
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012  scikit-learn's own convention
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
         "init": [StrOptions(set(STARTS)), callable, "array-like"],

@@ -27,7 +27,16 @@ from unveil.core.arrays import Floats
 from unveil.core.protocols import Engine, Source
 from unveil.engines.threads import Threads
 from unveil.estimation.input import refuse_nonfinite
-from unveil.estimation.registry import SEEDINGS, lookup
+from unveil.estimation.registry import lookup
+
+SEEDINGS = {
+    "random": "unveil.clusters.seeding.random:RandomRows",
+    "k-means++": "unveil.clusters.seeding.plusplus:PlusPlus",
+    "plain-k-means++": "unveil.clusters.kmeans.starts:plain_plus_plus",
+    "furthest-first": "unveil.clusters.seeding.furthest:Furthest",
+    "k-means||": "unveil.clusters.seeding.scalable:Scalable",
+}
+"""What makes the seeding that a word names, imported when it is asked for."""
 
 
 @final

@@ -13,10 +13,11 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from unveil.estimation.base import Estimator, seed_of
 from unveil.estimation.partial_fit import Stream, feed
 from unveil.estimation.registry import EXPECTATIONS, SCHEDULES
-from unveil.grammar import Grammar
+from unveil.grammar import Grammar, Nonterminal, Rule
 from unveil.grammar.pcfg.fitting import FLOOR, Climbing
 from unveil.grammar.pcfg.input import read_sentences, weights_of, word_counts
 from unveil.grammar.pcfg.methods import UNSEEN, Parsing
+from unveil.grammar.pcfg.model import GrammarParams
 from unveil.grammar.pcfg.rules import revived
 from unveil.numerics.blas import single_threaded_blas
 
@@ -101,6 +102,7 @@ class PCFG(Climbing, Parsing, Estimator, DensityMixin, BaseEstimator):
     (S (NP astronomers) (VP (V saw) (NP (NP stars) (PP (P with) (NP ears)))))
     """
 
+    _own_parts = {kind.__name__: kind for kind in (Grammar, Nonterminal, Rule, GrammarParams)}  # noqa: RUF012  read only
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012  scikit-learn's own convention
         "grammar": [Grammar, str, None],
         "start": [str, None],

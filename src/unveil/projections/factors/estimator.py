@@ -93,6 +93,7 @@ class FactorEstimator(Estimator, FactorDensity):
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
+    _own_parts = {"FactorParams": FactorParams}  # noqa: RUF012  read only
     _takes_missing = True
     _resumed_from: ClassVar[tuple[str, ...]] = ("_stream", "_moments")
     _hidden: ClassVar[type[Hidden]] = Factors  # what EM takes to be hidden where cells are missing

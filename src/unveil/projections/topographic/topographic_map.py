@@ -33,7 +33,7 @@ from unveil.estimation.input import as_source, frame_of, refuse_nonfinite
 from unveil.estimation.registry import EXPECTATIONS, SCHEDULES, resolve
 from unveil.estimation.stationarity import stationarity
 from unveil.expectations import Exact
-from unveil.mixtures.model.model import Mixture
+from unveil.mixtures.model.model import Mixture, MixtureParams
 from unveil.numerics.blas import single_threaded_blas
 from unveil.projections.topographic.lattice import Basis, grid, magnification
 from unveil.projections.topographic.model import FLOOR, Sheet, TopographicMap
@@ -120,6 +120,7 @@ class GenerativeTopographicMap(Estimator, ClassNamePrefixFeaturesOutMixin, Trans
     True
     """
 
+    _own_parts = {"MixtureParams": MixtureParams}  # noqa: RUF012  read only
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012  scikit-learn's own convention
         "n_components": [Interval(Integral, 1, 2, closed="both")],
         "lattice_shape": [Interval(Integral, 2, None, closed="left"), tuple, list, None],
