@@ -18,7 +18,7 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import unveil
-from unveil import CategoricalHMM, GaussianHMM, MixedHMM, PoissonHMM
+from unveil import CategoricalHMM, GaussianHMM, MixedHMM, PoissonHMM, watch
 from unveil.engines import Dask, Threads
 from unveil.estimation.registry import EXPECTATIONS, SCHEDULES
 from unveil.expectations import Annealed, Sampled
@@ -289,8 +289,7 @@ def test_an_interrupted_fit_keeps_the_best_so_far():
         if state.iteration == 3:
             raise KeyboardInterrupt
 
-    model._callbacks = (interrupt,)
-    with pytest.warns(UserWarning, match="interrupted after 3 passes"):
+    with watch(interrupt), pytest.warns(UserWarning, match="interrupted after 3 passes"):
         model.fit(list(drawn("gaussian")))
     assert not model.converged_
     assert np.isfinite(model.score(list(drawn("gaussian"))))

@@ -151,14 +151,14 @@ def interrupting(at):
     """Progress that presses Ctrl-C in pass number `at`."""
 
     class Bar(progress.Quiet):
-        def attach(self, model):
+        def watching(self, model):
             def press(state):
                 if state.iteration == at:
                     raise KeyboardInterrupt
 
             if at == 0:
                 raise KeyboardInterrupt
-            model._callbacks = (press,)
+            return unveil.watch(press)
 
     @contextmanager
     def made(title):

@@ -16,7 +16,8 @@ class Terminal(io.StringIO):
 def test_silence_where_nobody_watches(capsys):
     with progress("work") as bar:
         bar.advance(3)
-        bar.attach(object())
+        with bar.watching(object()):
+            pass
     assert type(bar) is Quiet
     assert capsys.readouterr().err == ""
 
@@ -29,8 +30,8 @@ def test_passes_rows_and_steps_are_shown_on_a_terminal(monkeypatch):
     with progress("[b]fit") as bar:
         assert isinstance(bar, Shown)
         model = unveil.GaussianMixture(2, n_init=3, random_state=0, max_iter=50)
-        bar.attach(model)
-        model.fit(X)
+        with bar.watching(model):
+            model.fit(X)
         detail = bar.progress.tasks[0].fields["detail"]
         assert detail.startswith("start 3, pass ")
         assert "bound per row -" in detail

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.mixture import GaussianMixture as Peer
 
 from tests.oracles import mixtures as oracle
-from unveil import GaussianMixture
+from unveil import GaussianMixture, watch
 from unveil.certificate import FitWarning
 from unveil.core.result import State, Status
 
@@ -331,8 +331,7 @@ def interrupt_at(iteration: int) -> Any:
 
 def test_ctrl_c_keeps_a_usable_model() -> None:
     model = GaussianMixture(3, random_state=0, tol=0.0)
-    model._callbacks = (interrupt_at(4),)
-    with pytest.warns(ConvergenceWarning, match="interrupted after 4 passes"):
+    with watch(interrupt_at(4)), pytest.warns(ConvergenceWarning, match="interrupted after 4 passes"):
         model.fit(table())
     assert model.history_.status is Status.INTERRUPTED
     assert not model.converged_
@@ -349,8 +348,7 @@ def test_ctrl_c_in_a_later_start_keeps_the_best_so_far() -> None:
             raise KeyboardInterrupt
 
     model = GaussianMixture(3, random_state=0, n_init=5)
-    model._callbacks = (press,)
-    with pytest.warns(ConvergenceWarning, match="interrupted"):
+    with watch(press), pytest.warns(ConvergenceWarning, match="interrupted"):
         model.fit(table())
     assert len(model.history_.restarts) == 2
     assert model.n_iter_ == len(passes) - 1

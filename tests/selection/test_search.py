@@ -171,8 +171,8 @@ def test_a_fit_that_was_interrupted_ends_the_comparison():
 
     def fit(self, *args, **kwargs):
         fits.append(self.n_components)
-        self._callbacks = (stop,)
-        return original(self, *args, **kwargs)
+        with unveil.watch(stop):
+            return original(self, *args, **kwargs)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(clone, "fit", fit)

@@ -192,11 +192,11 @@ def _run(estimator: Any, table: Any, data: str, label: str | None, lengths: Any)
 
     with progress(f"{type(estimator).__name__} on {data}") as bar, warnings.catch_warnings():
         warnings.filterwarnings("ignore", r"\w+: interrupted")  # said once the file is there
-        bar.attach(estimator)
         weights = getattr(table, "weights", None)  # a scan brings its own along
         extra = {} if weights is None else {"sample_weight": weights}
         extra |= {} if lengths is None else {"lengths": lengths}
-        estimator.fit(table, label, **extra)
+        with bar.watching(estimator):
+            estimator.fit(table, label, **extra)
     if table.names is not None and label is None and not hasattr(estimator, "feature_names_in_"):
         estimator.feature_names_in_ = np.array(table.names, dtype=object)  # scikit-learn knows frames of others only
     if not hasattr(estimator, "history_") or estimator.history_.status is not Status.INTERRUPTED:

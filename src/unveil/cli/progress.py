@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 class Quiet:
     """Progress that nobody sees."""
 
-    def attach(self, model: Any) -> None:
-        """Show the passes of a fit."""
+    def watching(self, model: Any) -> AbstractContextManager[None]:
+        """A context that shows the passes of a fit of `model`."""
+        return nullcontext()
 
     def advance(self, count: int) -> None:
         """Add to the count of rows."""
@@ -36,10 +37,12 @@ class Shown(Quiet):
         self.rows = 0
         self.limit: int | None = None
 
-    def attach(self, model: Any) -> None:
-        """Show the passes of a fit."""
+    def watching(self, model: Any) -> AbstractContextManager[None]:
+        """A context that shows the passes of a fit of `model`."""
+        import unveil
+
         self.limit = getattr(model, "max_iter", None)
-        model._callbacks = (self._passed,)
+        return unveil.watch(self._passed)
 
     def advance(self, count: int) -> None:
         """Add to the count of rows."""

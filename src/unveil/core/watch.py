@@ -5,13 +5,11 @@ The context is a context variable, so that it holds for the thread (or task) tha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from unveil.core.result import State
-
-Callback = Callable[[State], None]
+from unveil.core.loop import Callback
 
 _WATCHING: ContextVar[tuple[Callback, ...]] = ContextVar("unveil_watching", default=())
 

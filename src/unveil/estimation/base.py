@@ -15,6 +15,7 @@ from unveil.certificate import Finding, FitWarning, examine
 from unveil.core.loop import Callback
 from unveil.core.protocols import Engine, Source
 from unveil.core.result import Fit, State, Status
+from unveil.core.watch import watchers
 from unveil.estimation.input import FiniteGuard
 from unveil.estimation.partial_fit import Stream
 from unveil.estimation.persistence import write_estimator
@@ -98,8 +99,8 @@ class Estimator:
         """Raise a TypeError where a model file could not hold what it was given."""
 
     def _callbacks_for(self, source: Source, interval: int = 1) -> tuple[Callback, ...]:
-        """The guard against NaN, the log if asked for, and what a progress bar has hung on the instance."""
-        callbacks: tuple[Callback, ...] = (FiniteGuard(source, self._takes_missing), *getattr(self, "_callbacks", ()))
+        """The guard against NaN, those who watch the fits of this thread, and the log if asked for."""
+        callbacks: tuple[Callback, ...] = (FiniteGuard(source, self._takes_missing), *watchers())
         if not self.verbose:
             return callbacks
         if logger.getEffectiveLevel() > logging.INFO:

@@ -17,7 +17,7 @@ from sklearn.metrics.pairwise import kernel_metrics, pairwise_kernels
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import unveil
-from unveil import KernelKMeans, KMeans
+from unveil import KernelKMeans, KMeans, watch
 from unveil.certificate import FitWarning
 from unveil.clusters.kernel_kmeans import kernel_kmeans as home
 from unveil.core.result import State
@@ -296,8 +296,7 @@ def test_ctrl_c_keeps_the_best_so_far() -> None:
             raise KeyboardInterrupt
 
     model = KernelKMeans(5, gamma=0.05, init=np.arange(300) % 5, n_init=3)
-    model._callbacks = (interrupt,)
-    with pytest.warns(ConvergenceWarning, match="interrupted after 2 passes"):
+    with watch(interrupt), pytest.warns(ConvergenceWarning, match="interrupted after 2 passes"):
         model.fit(blobs(300))
     assert model.inertia_ == pytest.approx(-model.score(blobs(300)), rel=0.2)
     assert model.inertia_ == pytest.approx(-model.history_[-1].free_energy, rel=1e-12)

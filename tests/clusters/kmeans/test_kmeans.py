@@ -17,7 +17,7 @@ from sklearn.cluster import MiniBatchKMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from tests.oracles import mixtures as oracle
-from unveil import KMeans, scan
+from unveil import KMeans, scan, watch
 from unveil.certificate import FitWarning
 from unveil.clusters.kmeans.kmeans import ALGORITHMS
 from unveil.core.result import State, Status
@@ -347,8 +347,7 @@ def test_ctrl_c_keeps_a_usable_model() -> None:
             raise KeyboardInterrupt
 
     model = KMeans(9, random_state=0, tol=0)
-    model._callbacks = (press,)
-    with pytest.warns(ConvergenceWarning, match="interrupted after 2 passes"):
+    with watch(press), pytest.warns(ConvergenceWarning, match="interrupted after 2 passes"):
         model.fit(table())
     assert model.history_.status is Status.INTERRUPTED
     np.testing.assert_array_equal(model.predict(table()), model.labels_)

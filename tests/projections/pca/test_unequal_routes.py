@@ -8,7 +8,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 import unveil
-from unveil import PCA
+from unveil import PCA, watch
 from unveil.core.result import State
 
 
@@ -118,8 +118,7 @@ def test_ctrl_c_keeps_what_is_there(robust: bool) -> None:
             raise KeyboardInterrupt
 
     model = PCA(2, robust=robust, random_state=0)
-    model._callbacks = (interrupt,)
-    with pytest.warns(ConvergenceWarning, match="interrupted after"):
+    with watch(interrupt), pytest.warns(ConvergenceWarning, match="interrupted after"):
         model.fit(X) if robust else model.fit(X, cell_weight=weights)
     assert model.components_.shape == (2, 6)
     assert not model.certificate_.ok

@@ -19,7 +19,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import unveil
 from tests.projections.topographic.test_topographic_map import SMALL, curve, holed
-from unveil import GenerativeTopographicMap
+from unveil import GenerativeTopographicMap, watch
 from unveil.engines import Dask, Threads
 from unveil.expectations import Sparse
 
@@ -43,8 +43,7 @@ def test_an_interrupted_fit_keeps_the_best_so_far(late):
     first = GenerativeTopographicMap(**SMALL, random_state=0).fit(X)
     count = first.n_iter_ + 3 if late else 4  # in the second start, which is worse so far, or in the first
     model = GenerativeTopographicMap(**SMALL, n_init=3, random_state=0)
-    model._callbacks = (stop_at(count),)
-    with pytest.warns(ConvergenceWarning, match="interrupted"):
+    with watch(stop_at(count)), pytest.warns(ConvergenceWarning, match="interrupted"):
         model.fit(X)
     assert not model.converged_
     assert model.lower_bounds_ == first.lower_bounds_[:count]

@@ -3,7 +3,7 @@ import warnings
 import numpy as np
 import pytest
 
-from unveil import GaussianMixture, KMeans
+from unveil import GaussianMixture, KMeans, watch
 from unveil.core.result import State
 from unveil.selection.criteria.fitting import fitted
 
@@ -31,8 +31,8 @@ def test_what_was_interrupted_is_no_result():
 
     class Stopped(KMeans):
         def fit(self, X, y=None, sample_weight=None):
-            self._callbacks = (stop,)
-            return super().fit(X, y, sample_weight)
+            with watch(stop):
+                return super().fit(X, y, sample_weight)
 
     with pytest.raises(KeyboardInterrupt):
         fitted(Stopped(), {"n_clusters": 3}, X, None)

@@ -285,7 +285,6 @@ class KernelKMeans(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         self.landmarks_, self.whitening_ = embedding.landmarks, embedding.whitening
         same = {name: getattr(self, name) for name in ("n_init", "max_iter", "tol", "verbose", "engine")}
         plain = KMeans(self.n_clusters, random_state=self.random_seed_, **same)
-        plain._callbacks = getattr(self, "_callbacks", ())  # type: ignore[attr-defined]
         with landmarks.embedded(embedding, source, engine_for(self.engine, source)) as (points, left):
             landmarks.cluster(plain, points, self.init)
         self.labels_, self.inertia_ = plain.labels_, plain.inertia_ + left

@@ -18,6 +18,7 @@ from unveil.certificate import Certificate
 from unveil.core.protocols import Source
 from unveil.core.result import Status
 from unveil.core.statistics import Statistics
+from unveil.core.watch import watchers
 from unveil.estimation.base import Estimator, engine_for, seed_of, warn_of
 from unveil.estimation.input import as_source
 from unveil.numerics.blas import single_threaded_blas
@@ -228,7 +229,7 @@ noise_variance_, n_features_in_, feature_names_in_
         if not isinstance(self.n_components, Integral):
             raise ValueError(f"n_components must be an integer with {what}, got {self.n_components!r}")
         source, count = self._source_of(X, sample_weight, cell_weight), int(self.n_components)
-        engine, callbacks = engine_for(self.engine, source), getattr(self, "_callbacks", ())
+        engine, callbacks = engine_for(self.engine, source), watchers()
         if self.robust:
             found = by_outlyingness(engine, source, count, seed_of(self.random_state), callbacks)
             self.outlier_weights_ = found.outlier_weights
