@@ -14,7 +14,7 @@ from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, DensityMixin
@@ -138,7 +138,7 @@ class HMMEstimator(ChainMethods, Estimator, DensityMixin, BaseEstimator, ABC):
 
     def fit(
         self, X: Any, y: Any = None, lengths: Any = None, sample_weight: Any = None, sequence_weight: Any = None
-    ) -> Any:
+    ) -> Self:
         """Fit by EM (Baum-Welch).
 
         Parameters
@@ -169,7 +169,7 @@ class HMMEstimator(ChainMethods, Estimator, DensityMixin, BaseEstimator, ABC):
 
     def partial_fit(
         self, X: Any, y: Any = None, lengths: Any = None, sample_weight: Any = None, sequence_weight: Any = None
-    ) -> Any:
+    ) -> Self:
         """Learn from one more batch of sequences, by stepwise EM.
 
         The first batch chooses the start. Step sizes follow ``schedule`` if it is a ``Stepwise``, or else its defaults.

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, DensityMixin, clone
@@ -80,7 +80,7 @@ class MixtureEstimator(MixtureMethods, Estimator, DensityMixin, BaseEstimator, A
 
     # -- fitting -------------------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit by EM.
 
         Parameters
@@ -106,7 +106,7 @@ class MixtureEstimator(MixtureMethods, Estimator, DensityMixin, BaseEstimator, A
         """Fit, then tell which component each row most likely comes from."""
         return self.fit(X, sample_weight=sample_weight).predict(X)  # type: ignore[no-any-return]
 
-    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from one more batch of a stream, by stepwise EM.
 
         The first batch chooses the start and so needs at least `n_components` rows. Step sizes follow

@@ -11,7 +11,7 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -122,7 +122,7 @@ class FactorEstimator(Estimator, FactorDensity):
 
     # -- fitting -------------------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the parameters of greatest likelihood.
 
         Parameters
@@ -235,7 +235,7 @@ class FactorEstimator(Estimator, FactorDensity):
 
     # -- a stream ------------------------------------------------------------------------------------------------------
 
-    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from one more batch of a stream.
 
         While no cell is missing, moments are added up and the fit is that of all rows so far. From the first missing
