@@ -6,27 +6,35 @@ BIN := $(VENV)/bin
 BENCH_VENV := .venv-bench
 DATA ?= examples/data/faithful.csv
 REPORT ?= report.html
-PIP := -m pip install --quiet --disable-pip-version-check
+PIP := -m pip install --quiet --disable-pip-version-check --no-compile
+SUBJECT ?=
+TESTS ?= $(wildcard $(SUBJECT:%=tests/%) $(SUBJECT:%=src/unveil/%))
+$(if $(SUBJECT),$(if $(TESTS),,$(error SUBJECT=$(SUBJECT) is no folder of tests; there are $(notdir $(wildcard tests/[a-z]*[^y])))))
 
-.PHONY: help report test lint bench soak clean browser
+.PHONY: help report test quick processors lint bench soak clean browser
 
 help:
 	@echo "make report   a report on the bundled data: $(REPORT) (DATA=your.csv for your own)"
 	@echo "make test     every check: lint, types, layers, tests"
+	@echo "make quick    a smoke of all tests, or those of one subject: make quick SUBJECT=chains"
+	@echo "make processors  the tests as on other processors (SUBJECT=..., TESTS=... for some of them)"
 	@echo "make lint     the first three of them, and formatting"
 	@echo "make bench    unveil and its peers side by side, written to benchmarks/RESULTS.md"
 	@echo "make soak     memory on data larger than it should take"
 	@echo "make clean    remove what the others made"
 
-# Stamps: a target's environment is made again when pyproject.toml changes.
-$(VENV)/run.stamp: pyproject.toml
+# Stamps: a target's environment is made again when pyproject.toml changes. Packages are compiled as they are imported
+# (--no-compile): pip would take half of the set-up for modules that nobody imports.
+$(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/run.stamp: pyproject.toml | $(BIN)/python
 	$(BIN)/python $(PIP) --editable .
 	@touch $@
 
-$(VENV)/test.stamp: $(VENV)/run.stamp
+$(VENV)/test.stamp: pyproject.toml | $(BIN)/python
 	$(BIN)/python $(PIP) --editable ".[test]"
-	@touch $@
+	@touch $(VENV)/run.stamp $@
 
 $(BENCH_VENV)/bench.stamp: pyproject.toml benchmarks/requirements.txt
 	$(PYTHON) -m venv $(BENCH_VENV)
@@ -42,8 +50,17 @@ lint: $(VENV)/test.stamp
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-test: lint browser
+# The browser is fetched while packages are installed and types are checked.
+test:
+	@$(MAKE) --no-print-directory --jobs=2 browser lint
 	$(BIN)/pytest -n 2 --dist worksteal
+
+# Without a subject, the first test of every file (tests/quick.py).
+quick: $(VENV)/test.stamp
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal $(or $(TESTS),-p tests.quick tests)
+
+processors: $(VENV)/test.stamp
+	$(BIN)/python -m tools.processors -q -n 2 --dist worksteal $(TESTS)
 
 # The page is also looked at in a browser. As root it is installed when missing; otherwise that test reports itself as
 # skipped and says what to install.
@@ -61,5 +78,5 @@ soak: $(VENV)/test.stamp
 	$(BIN)/python -m benchmarks.soak
 
 clean:
-	rm -rf $(VENV) $(BENCH_VENV) $(REPORT) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(BENCH_VENV) $(REPORT) .processors .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

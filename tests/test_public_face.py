@@ -56,6 +56,20 @@ WRONG = {
 OPENING = "import unveil\nfrom unveil import GaussianMixture, KMeans, select\n\nX = [[0.0], [1.0], [9.0]]\n"
 
 
+@pytest.mark.parametrize("stub", STUBS, ids=lambda stub: stub.parent.name)
+def test_a_stub_is_the_one_list_of_the_names_of_its_package(stub: Path) -> None:
+    name = ".".join(("unveil", *stub.parent.relative_to(SOURCE).parts))
+    package, homes = importlib.import_module(name), homes_in(stub.read_text())
+    assert HOMES[name] == homes
+    assert dir(package) == sorted(package.__all__)
+    assert set(package.__all__) - {"__version__"} == set(homes)
+    for shown, home in homes.items():
+        found = getattr(package, shown)
+        assert getattr(found, "__module__", home) == home or home == name  # where it is defined, not a stop on the way
+    with pytest.raises(AttributeError, match=rf"module '{name}' has no attribute 'Nothing'; it has .*{min(homes)}"):
+        package.Nothing  # noqa: B018
+
+
 def checked(script: Path) -> list[str]:
     """What mypy says, as strict as it can be, of a user's script: a line of words for each of its lines."""
     flags = ["--strict", "--config-file=", "--follow-imports=silent", f"--cache-dir={script.parent}"]
@@ -81,20 +95,6 @@ def test_a_type_checker_knows_what_users_write(tmp_path: Path) -> None:
     assert len(said) == len(wanted), said
     for number, (line, words) in enumerate(zip(said, wanted, strict=True), OPENING.count("\n") + 1):
         assert line.startswith(f"user.py:{number}: {words}")
-
-
-@pytest.mark.parametrize("stub", STUBS, ids=lambda stub: stub.parent.name)
-def test_a_stub_is_the_one_list_of_the_names_of_its_package(stub: Path) -> None:
-    name = ".".join(("unveil", *stub.parent.relative_to(SOURCE).parts))
-    package, homes = importlib.import_module(name), homes_in(stub.read_text())
-    assert HOMES[name] == homes
-    assert dir(package) == sorted(package.__all__)
-    assert set(package.__all__) - {"__version__"} == set(homes)
-    for shown, home in homes.items():
-        found = getattr(package, shown)
-        assert getattr(found, "__module__", home) == home or home == name  # where it is defined, not a stop on the way
-    with pytest.raises(AttributeError, match=rf"module '{name}' has no attribute 'Nothing'; it has .*{min(homes)}"):
-        package.Nothing  # noqa: B018
 
 
 def test_public_classes_are_estimators_and_can_be_saved() -> None:
