@@ -17,7 +17,8 @@ import pytest
 
 import unveil
 from unveil.core.lazy import HOMES, homes_in
-from unveil.estimation.persistence import Savable, estimator_names
+from unveil.estimation.base import Estimator
+from unveil.estimation.persistence import estimator_names
 
 ROOT = Path(__file__).parents[1]
 SOURCE = Path(unveil.__file__).parent
@@ -99,7 +100,7 @@ def test_a_type_checker_knows_what_users_write(tmp_path: Path) -> None:
 
 def test_public_classes_are_estimators_and_can_be_saved() -> None:
     assert len(estimator_names()) == 21
-    assert all(issubclass(getattr(unveil, name), Savable) for name in estimator_names())
+    assert all(issubclass(getattr(unveil, name), Estimator) for name in estimator_names())
 
 
 def layers() -> dict[str, int]:
@@ -133,3 +134,11 @@ def test_what_is_installed_brings_its_types_along(tmp_path: Path) -> None:
     assert typed <= set(zipfile.ZipFile(wheel).namelist())
     with tarfile.open(archive) as files:
         assert typed <= {name.partition("/src/")[2] for name in files.getnames()}
+
+
+def test_files_that_contributors_are_sent_to_exist() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    named = re.findall(r"`((?:src|tests|tools|benchmarks|docs)/[\w/.]+)`|\]\(([\w/.]+)\)", text)
+    paths = [ROOT / (code or link) for code, link in named]
+    assert len(paths) > 15
+    assert not [path for path in paths if "NAME" not in path.name and not path.exists()]
