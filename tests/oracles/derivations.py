@@ -17,6 +17,7 @@ from unveil.grammar import Grammar, Nonterminal, Tree, read_grammar
 
 STEP = 1e-150
 SWEEPS = 20_000
+ALL_TREES = 10_000
 
 
 def astronomers() -> Grammar:
@@ -184,6 +185,11 @@ def likeliest(grammar: Grammar, words: Sequence[str], k: int = 1) -> list[tuple[
             return table[grammar.start, 0, size - 1]
         table = new
     raise AssertionError("the lists do not settle: a cycle has probability 1")
+
+
+def trees(grammar: Grammar, words: Sequence[str]) -> list[Tree]:
+    """Every tree of a sentence, likeliest first; for grammars without cycles."""
+    return [tree for _, tree in likeliest(grammar, words, ALL_TREES)]
 
 
 def _k_best(grammar, words, table, symbol, first, last, k):

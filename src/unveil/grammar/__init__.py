@@ -1,9 +1,8 @@
 """Probabilistic context-free grammars: rules, trees, their notations, the normal form and its closure."""
 
-from unveil.grammar.language.best import BestClosure, best_chain, best_closure, best_nothing
+from unveil.grammar.language.best import BestClosure, best_closure, best_nothing
 from unveil.grammar.language.brackets import Bracketed, read_bracketed, read_trees
 from unveil.grammar.language.closure import Closed, close, rule_counts
-from unveil.grammar.language.draws import Draws
 from unveil.grammar.language.normal_form import NormalForm, Weights, normal_form
 from unveil.grammar.language.notation import read_grammar, write_grammar
 from unveil.grammar.language.rules import Grammar, Nonterminal, Rule
@@ -13,7 +12,6 @@ __all__ = [
     "BestClosure",
     "Bracketed",
     "Closed",
-    "Draws",
     "Grammar",
     "Nonterminal",
     "NormalForm",
@@ -21,7 +19,6 @@ __all__ = [
     "Span",
     "Tree",
     "Weights",
-    "best_chain",
     "best_closure",
     "best_nothing",
     "close",

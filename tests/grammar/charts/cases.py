@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 
 from unveil.grammar import Grammar, Tree, close, normal_form, rule_counts
 from unveil.grammar.charts.inside_outside import expect_sentences, score_sentences
+from unveil.grammar.charts.layouts import BestLayout, SumLayout
 
 
 class Case:
@@ -17,18 +19,22 @@ class Case:
         self.grammar, self.form = grammar, normal_form(grammar)
         self.weights = self.form.weights(grammar.probabilities)
         self.closed = close(self.form, self.weights)
+        self.sums = SumLayout(self.closed, self.form.n_nonterminals)
+        self.best = BestLayout(self.form, self.weights)
         self.numbers = {word: code for code, word in enumerate(self.form.words)}
 
     def codes(self, *sentences):
         return [self.numbers.get(word, -1) for words in sentences for word in words], list(map(len, sentences))
 
     def expect(self, *sentences, **options):
-        codes = self.codes(*sentences)
-        return expect_sentences(self.closed, *codes, n_nonterminals=self.form.n_nonterminals, **options)
+        return expect_sentences(self.layout(options), *self.codes(*sentences), **options)
 
     def score(self, *sentences, **options):
-        codes = self.codes(*sentences)
-        return score_sentences(self.closed, *codes, n_nonterminals=self.form.n_nonterminals, **options)
+        return score_sentences(self.layout(options), *self.codes(*sentences), **options)
+
+    def layout(self, options):
+        """For sums, with weights of unknown words if these are among the options."""
+        return replace(self.sums, unknown=options.pop("unknown")) if "unknown" in options else self.sums
 
     def counts(self, found, empties=0.0):
         return rule_counts(self.form, self.weights, self.closed, found.binary, found.chains, found.lexical, empties)

@@ -14,7 +14,8 @@ from tests.oracles.grammars import SENTENCES, grammars
 from unveil.grammar import Grammar, Nonterminal, read_grammar
 from unveil.grammar.charts import inside_outside as module
 from unveil.grammar.charts.inside_outside import expect_sentences, score_sentences
-from unveil.grammar.charts.limits import bounds, span_number
+from unveil.grammar.charts.layouts import SumLayout
+from unveil.grammar.charts.limits import limits_of, span_number
 
 
 def test_astronomers() -> None:
@@ -54,7 +55,7 @@ def test_many_words_and_symbols(n: int, n_rules: int, speech: int, chains: bool)
     closed, random = closed_at_random(n, n, n_rules, 40, speech, chains), np.random.default_rng(1)
     sentences = [random.integers(0, 40, length) for length in (1, 2, 3, 7, 9, 10, 17, 25)]
     plain = inside_outside(*closed[:7], sentences)
-    found = expect_sentences(closed, np.concatenate(sentences), [len(words) for words in sentences])
+    found = expect_sentences(SumLayout(closed), np.concatenate(sentences), [len(words) for words in sentences])
     np.testing.assert_allclose(found.log_likelihoods, plain[0], rtol=1e-12)
     np.testing.assert_allclose(found.binary, plain[1], rtol=1e-10, atol=1e-13)
     np.testing.assert_allclose(found.lexical, plain[3], rtol=1e-10, atol=1e-13)
@@ -72,27 +73,24 @@ def test_long_sentences_of_small_probability() -> None:
         codes = random.integers(0, 2, length)
         trees = gammaln(2 * length - 1) - gammaln(length) - gammaln(length + 1)
         expected = trees + (length - 1) * np.log(0.3) + np.log(np.array([0.69999, 0.00001])[codes]).sum()
-        found = expect_sentences(closed, codes, [length])
+        found = expect_sentences(SumLayout(closed), codes, [length])
         assert found.log_likelihoods[0] == pytest.approx(expected, rel=1e-12)
         np.testing.assert_allclose(found.binary, length - 1, rtol=1e-11)
         np.testing.assert_allclose(found.lexical[:, 0], np.bincount(codes, minlength=2), rtol=1e-11)
 
 
-def _in_logs(closed, codes, lengths, weights=None, **options):
+def _in_logs(layout, codes, lengths, weights=None, spans=None, allowed=None):
     """What the kernel in logarithms makes of sentences."""
-    limits = module.bounds_of(
-        closed, lengths, options.get("spans"), options.get("n_nonterminals"), options.get("allowed")
-    )
-    work = module._Work(closed, codes, lengths, weights, options.get("unknown"), limits)
+    work = module._Work(layout, codes, lengths, weights, layout.limits(lengths, spans, allowed))
     work._do_over(np.flatnonzero(np.asarray(lengths) > 0), counted=True)
-    return work.logs, work.binary, work.chains + limits.slopes(closed.closure), work.lexical[:-1]
+    return work.logs, work.binary, work.chains + work.limits.slopes(layout.closed.closure), work.lexical[:-1]
 
 
 @settings(max_examples=15, deadline=None)
 @given(grammars(), st.lists(SENTENCES.filter(len), min_size=1, max_size=2))
 def test_logarithms_agree(grammar: Grammar, sentences: list) -> None:
     case = Case(grammar)
-    logs, binary, chains, lexical = _in_logs(case.closed, *case.codes(*sentences), [0.5] * len(sentences))
+    logs, binary, chains, lexical = _in_logs(case.sums, *case.codes(*sentences), [0.5] * len(sentences))
     found = case.expect(*sentences, weights=[0.5] * len(sentences))
     np.testing.assert_allclose(logs, found.log_likelihoods, rtol=1e-11, atol=1e-13)
     np.testing.assert_allclose(
@@ -120,7 +118,7 @@ def test_numbers_beyond_the_range_are_done_over() -> None:
     counts = dict(zip(map(str, grammar.rules), case.counts(found), strict=True))
     assert counts["S -> A B"] == pytest.approx(0.5)
     assert counts["A -> A A"] == pytest.approx(1.0)
-    logs, binary, *_ = _in_logs(case.closed, *case.codes(words))
+    logs, binary, *_ = _in_logs(case.sums, *case.codes(words))
     assert logs[0] == pytest.approx(exact, rel=1e-13)
     np.testing.assert_allclose(binary, found.binary, rtol=1e-12)
 
@@ -129,9 +127,9 @@ def test_scale_adapts_within_a_sentence_and_between_them() -> None:
     tiny = read_grammar("S -> S S [0.999999] | 'a' [0.000001]")
     closed = Case(tiny).closed
     lengths = [300, 1, 200]
-    together = expect_sentences(closed, np.zeros(501, dtype=int), lengths)
+    together = expect_sentences(SumLayout(closed), np.zeros(501, dtype=int), lengths)
     for number, length in enumerate(lengths):
-        alone = expect_sentences(closed, np.zeros(length, dtype=int), [length])
+        alone = expect_sentences(SumLayout(closed), np.zeros(length, dtype=int), [length])
         assert alone.log_likelihoods[0] == together.log_likelihoods[number]  # the same bits: scales are powers of two
     assert np.isfinite(together.log_likelihoods).all()
     assert together.binary[0] == pytest.approx(498)
@@ -208,9 +206,7 @@ def test_brackets(grammar: Grammar, words: tuple, data: st.DataObject) -> None:
         found = case.expect(words, spans=[case.spans(brackets)])
         expected = _bracketed_counts(grammar, words, brackets)
         np.testing.assert_allclose(case.counts(found), expected, rtol=1e-7, atol=1e-8)
-        logs, *counts = _in_logs(
-            case.closed, *case.codes(words), spans=[case.spans(brackets)], n_nonterminals=case.form.n_nonterminals
-        )
+        logs, *counts = _in_logs(case.sums, *case.codes(words), spans=[case.spans(brackets)])
         np.testing.assert_allclose(logs, found.log_likelihoods, rtol=1e-11, atol=1e-13)
         np.testing.assert_allclose(case.counts(found._make([logs, *counts])), case.counts(found), rtol=1e-9, atol=1e-11)
 
@@ -243,7 +239,7 @@ def test_symbols_of_one_span_are_passed_in_order() -> None:
                 moved = grammar.probabilities.copy()
                 moved[index] += sign * h
                 other = Case(grammar)
-                other.closed = module_close(other, moved)
+                other.sums = SumLayout(module_close(other, moved), other.form.n_nonterminals)
                 ends.append(other.score(("x",), spans=spans)[0])
             assert counts[index] == pytest.approx(p * (ends[1] - ends[0]) / (2 * h), abs=1e-7)
 
@@ -266,7 +262,7 @@ def test_allowed_symbols() -> None:
     codes = random.integers(0, 10, 12)
     mask = random.random((78, 9)) < 0.9
     mask[span_number(12, 0, 12)] = True
-    found = expect_sentences(closed, codes, [12], allowed=[mask])
+    found = expect_sentences(SumLayout(closed), codes, [12], allowed=[mask])
     base, inside = np.zeros((13, 13, 9)), np.zeros((13, 13, 9))
     for length in range(1, 13):
         for i in range(13 - length):
@@ -278,18 +274,18 @@ def test_allowed_symbols() -> None:
             base[i, j] *= held
             inside[i, j] = held * (closed.closure @ base[i, j])
     assert found.log_likelihoods[0] == pytest.approx(np.log(inside[0, 12, 0]), rel=1e-12)
-    _, binary, _, lexical = _in_logs(closed, codes, [12], allowed=[mask])
+    _, binary, _, lexical = _in_logs(SumLayout(closed), codes, [12], allowed=[mask])
     np.testing.assert_allclose(found.binary, binary, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(found.lexical, lexical, rtol=1e-9, atol=1e-12)
     assert found.binary.sum() == pytest.approx(11)
     assert found.lexical.sum() == pytest.approx(12)
-    free = expect_sentences(closed, codes, [12], allowed=[np.ones((78, 9), dtype=bool)])
-    np.testing.assert_allclose(free.binary, expect_sentences(closed, codes, [12]).binary, rtol=1e-12)
+    free = expect_sentences(SumLayout(closed), codes, [12], allowed=[np.ones((78, 9), dtype=bool)])
+    np.testing.assert_allclose(free.binary, expect_sentences(SumLayout(closed), codes, [12]).binary, rtol=1e-12)
 
 
 def test_limits_of_some_sentences_alone() -> None:
     case = Case(oracle.astronomers())
-    limits = bounds(case.closed, np.array([5, 5]), [None, [[2, 5, -1]]], None)
+    limits = limits_of(case.closed, np.array([5, 5]), [None, [[2, 5, -1]]], None)
     assert limits.limits is not None
     assert limits.limits.begins.tolist() == [-1, 0]
     found = case.expect(oracle.SENTENCE, oracle.SENTENCE, spans=[None, [[2, 5, -1]]])
@@ -299,4 +295,4 @@ def test_limits_of_some_sentences_alone() -> None:
 def test_score_takes_what_expect_takes() -> None:
     case = Case(oracle.astronomers())
     codes, lengths = case.codes(oracle.SENTENCE)
-    assert score_sentences(case.closed, codes, lengths, [[[1, 3, -1]]])[0] == pytest.approx(np.log(0.0006804))
+    assert score_sentences(case.sums, codes, lengths, [[[1, 3, -1]]])[0] == pytest.approx(np.log(0.0006804))

@@ -10,16 +10,16 @@ from tests.grammar.charts.cases import Case, closed_at_random
 from tests.oracles import derivations as oracle
 from tests.oracles.grammars import SENTENCES, grammars
 from unveil.grammar import Grammar, read_grammar
-from unveil.grammar.charts import spans as chart_spans
 from unveil.grammar.charts.inside_outside import score_sentences
-from unveil.grammar.charts.spans import liveliest, span_posteriors
+from unveil.grammar.charts.layouts import SumLayout
+from unveil.grammar.charts.spans import likeliest_symbols, span_charts, span_charts_in_logs, span_posteriors
 
 
 def test_outside_values_of_astronomers() -> None:
     case = Case(oracle.astronomers())
     codes, _ = case.codes(oracle.SENTENCE)
     symbols = case.form.symbols.index
-    posterior = span_posteriors(case.closed, codes) * 0.0015876
+    posterior = span_posteriors(case.sums, codes) * 0.0015876
     table = oracle.tables(case.grammar, oracle.SENTENCE)
     inside = {symbol.name: values for symbol, values in table.items()}
     assert posterior[2, 5, symbols("NP")] / inside["NP"][2, 5] == pytest.approx(0.07, rel=1e-12)
@@ -30,49 +30,45 @@ def test_outside_values_of_astronomers() -> None:
 @given(grammars(), SENTENCES)
 def test_random_grammars(grammar: Grammar, words: tuple) -> None:
     case = Case(grammar)
-    found = span_posteriors(case.closed, case.codes(words)[0])[:, :, : case.form.n_nonterminals]
+    found = span_posteriors(case.sums, case.codes(words)[0])[:, :, : case.form.n_nonterminals]
     expected = np.zeros_like(found)
     if oracle.probability(grammar, words) > 0:
         for (first, last, symbol), value in oracle.span_posteriors(grammar, words).items():
             if first < last:
                 expected[first, last, grammar.nonterminals.index(symbol)] = value
     np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-11)
-    _, ends, _ = chart_spans._charts(*_arguments(case, words))
-    _, in_logs, _ = chart_spans._log_charts(case.closed, *_arguments(case, words)[2:4], -1, None)
-    np.testing.assert_allclose(ends, in_logs, rtol=1e-9, atol=1e-12)
-
-
-def _arguments(case: Case, words: tuple):
     codes = np.array(case.codes(words)[0], dtype=np.int64)
-    limits = chart_spans.bounds_of(case.closed, [len(codes)], None, None, None)
-    return case.closed, chart_spans.packed_of(case.closed, None), codes, limits, None
+    limits = case.sums.limits([len(codes)])
+    _, ends, _ = span_charts(case.sums, codes, limits)
+    _, in_logs, _ = span_charts_in_logs(case.sums, codes, limits)
+    np.testing.assert_allclose(ends, in_logs, rtol=1e-9, atol=1e-12)
 
 
 def test_brackets_and_logarithms() -> None:
     case = Case(oracle.astronomers())
     codes, _ = case.codes(oracle.SENTENCE)
     symbols = case.form.symbols.index
-    posterior = span_posteriors(case.closed, codes, spans=[[2, 5, symbols("NP")]])
+    posterior = span_posteriors(case.sums, codes, [[2, 5, symbols("NP")]])
     assert posterior[2, 5, symbols("NP")] == pytest.approx(1)
     assert posterior[1, 3].max() == 0
     tiny = Case(read_grammar("S -> A A [1e-200] | 'b' [1.0]\nA -> A A [1e-200] | 'a' [1.0]"))
-    posterior = span_posteriors(tiny.closed, tiny.codes(tuple("aaaa"))[0])
+    posterior = span_posteriors(tiny.sums, tiny.codes(tuple("aaaa"))[0])
     assert posterior[0, 1, 1] == pytest.approx(1)
     assert posterior[0, 2, 1] == pytest.approx(0.4)
-    assert span_posteriors(tiny.closed, [0, 0]).max() == 0
+    assert span_posteriors(tiny.sums, [0, 0]).max() == 0
 
 
 def test_pruned_charts_bound_the_likelihood_from_below() -> None:
-    closed, random = closed_at_random(2, 12, 200, 20, 4, chains=True), np.random.default_rng(0)
+    layout, random = SumLayout(closed_at_random(2, 12, 200, 20, 4, chains=True)), np.random.default_rng(0)
     lengths = [9, 1, 14]
     codes = random.integers(0, 20, sum(lengths))
-    exact = score_sentences(closed, codes, lengths)
+    exact = score_sentences(layout, codes, lengths)
     previous = np.full(3, -np.inf)
     for active in (1, 3, 6, 12):
-        masks = liveliest(closed, codes, lengths, active)
+        masks = likeliest_symbols(layout, codes, lengths, active)
         assert [len(mask) for mask in masks] == [45, 1, 105]
         assert all(mask.sum(axis=1).max() <= active for mask in masks)
-        pruned = score_sentences(closed, codes, lengths, allowed=masks)
+        pruned = score_sentences(layout, codes, lengths, allowed=masks)
         assert np.all(pruned <= exact + 1e-12)
         assert np.all(pruned >= previous - 1e-12)
         previous = pruned

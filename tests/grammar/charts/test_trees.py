@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,18 +14,20 @@ from tests.grammar.charts.cases import Case, closed_at_random
 from tests.oracles import derivations as oracle
 from tests.oracles.grammars import SENTENCES, grammars
 from unveil.grammar import Grammar, Tree, read_grammar
-from unveil.grammar.charts import draws as chart_draws
-from unveil.grammar.charts.draws import draw_sentences
+from unveil.grammar.charts.best import UNKNOWN_LEAF, BestCharts
+from unveil.grammar.charts.draws import draw_in_logs, draw_sentences
 from unveil.grammar.charts.inside_outside import expect_sentences
-from unveil.grammar.charts.trees import UNKNOWN, best_trees, best_uses, draw_trees, k_best_trees
+from unveil.grammar.charts.kbest import k_best_trees
+from unveil.grammar.charts.layouts import BestLayout
+from unveil.grammar.charts.trees import best_trees, best_uses, grown
 
 
 def test_astronomers() -> None:
     case = Case(oracle.astronomers())
     codes, lengths = case.codes(oracle.SENTENCE)
-    found = k_best_trees(case.form, case.weights, codes, 5)
+    found = k_best_trees(case.best, codes, 5)
     np.testing.assert_allclose(np.exp([value for _, value in found]), [0.0009072, 0.0006804], rtol=1e-12)
-    ((tree, value),) = best_trees(case.form, case.weights, codes, lengths)
+    ((tree, value),) = best_trees(case.best, codes, lengths)
     assert str(tree) == "(S (NP astronomers) (VP (V saw) (NP (NP stars) (PP (P with) (NP ears)))))"
     assert (tree, value) == found[0]
 
@@ -34,10 +36,8 @@ def test_astronomers() -> None:
 @given(grammars(), st.lists(SENTENCES, min_size=1, max_size=3))
 def test_best_of_random_grammars(grammar: Grammar, sentences: list) -> None:
     case = Case(grammar)
-    found = best_trees(case.form, case.weights, *case.codes(*sentences))
-    used = best_uses(
-        case.form, case.weights, *case.codes(*sentences), sentence_weights=[1.0, 2.0, 3.0][: len(sentences)]
-    )
+    found = best_trees(case.best, *case.codes(*sentences))
+    used = best_uses(case.best, *case.codes(*sentences), weights=[1.0, 2.0, 3.0][: len(sentences)])
     total = np.zeros(grammar.n_rules)
     for number, (words, (tree, value)) in enumerate(zip(sentences, found, strict=True)):
         best = oracle.likeliest(grammar, words)
@@ -59,7 +59,7 @@ def test_best_of_random_grammars(grammar: Grammar, sentences: list) -> None:
 @given(grammars(), SENTENCES, st.integers(1, 8))
 def test_k_best_of_random_grammars(grammar: Grammar, words: tuple, k: int) -> None:
     case = Case(grammar)
-    found = k_best_trees(case.form, case.weights, case.codes(words)[0], k)
+    found = k_best_trees(case.best, case.codes(words)[0], k)
     exact = oracle.likeliest(grammar, words, k)
     np.testing.assert_allclose(np.exp([value for _, value in found]), [value for value, _ in exact], rtol=1e-10)
     trees = [tree for tree, _ in found]
@@ -73,7 +73,7 @@ def test_k_best_of_random_grammars(grammar: Grammar, words: tuple, k: int) -> No
 
 def test_k_best_finds_all_trees_of_a_long_sentence() -> None:
     case = Case(read_grammar("S -> S S [0.4] | 'a' [0.35] | 'b' [0.25]"))
-    found = k_best_trees(case.form, case.weights, [0, 1, 0, 0, 1, 1, 0], 200)
+    found = k_best_trees(case.best, [0, 1, 0, 0, 1, 1, 0], 200)
     assert len({str(tree) for tree, _ in found}) == 132  # Catalan(6)
     total = np.logaddexp.reduce([value for _, value in found])
     assert total == pytest.approx(case.score(tuple("abaabba"))[0], rel=1e-12)
@@ -102,7 +102,7 @@ def test_best_within_brackets(grammar: Grammar, words: tuple, data: st.DataObjec
     brackets = [(*span, label) for span, label in spans.items()]
     case = Case(grammar)
     codes = case.codes(words)
-    ((tree, value),) = best_trees(case.form, case.weights, *codes, spans=[case.spans(brackets)])
+    ((tree, value),) = best_trees(case.best, *codes, spans=[case.spans(brackets)])
     everything = oracle.likeliest(grammar, words, 12)
     fitting = [p for p, other in everything if _holds(other, brackets)]
     if tree is None:
@@ -112,7 +112,7 @@ def test_best_within_brackets(grammar: Grammar, words: tuple, data: st.DataObjec
     assert value == pytest.approx(case.log_probability(tree), rel=1e-10, abs=1e-12)
     assume(fitting)
     assert value == pytest.approx(np.log(fitting[0]), rel=1e-10, abs=1e-12)
-    used = best_uses(case.form, case.weights, *codes, spans=[case.spans(brackets)])
+    used = best_uses(case.best, *codes, spans=[case.spans(brackets)])
     np.testing.assert_allclose(used.counts, case.tree_counts(tree))
 
 
@@ -127,7 +127,7 @@ def test_labels_of_one_span_are_passed_in_order() -> None:
         (["A", "A"], "(S (A (A x)))"),
     ):
         spans = [case.spans([(0, 1, label) for label in labels])]
-        ((tree, value),) = best_trees(case.form, case.weights, [0], [1], spans=spans)
+        ((tree, value),) = best_trees(case.best, [0], [1], spans=spans)
         assert str(tree) == best
         assert tree is not None
         assert value == pytest.approx(case.log_probability(tree))
@@ -135,26 +135,23 @@ def test_labels_of_one_span_are_passed_in_order() -> None:
 
 def test_unknown_words_and_ties() -> None:
     case = Case(read_grammar("S -> S S [0.5] | 'a' [0.5]"))
-    unknown = np.array([0.25])
-    trees = [best_trees(case.form, case.weights, [0, -1, 0], [3], unknown=unknown) for _ in range(2)]
+    layout = replace(case.best, unknown=np.array([0.25]))
+    trees = [best_trees(layout, [0, -1, 0], [3]) for _ in range(2)]
     ((tree, value),) = trees[0]
-    assert str(tree) == f"(S (S a) (S (S {UNKNOWN}) (S a)))"
+    assert str(tree) == f"(S (S a) (S (S {UNKNOWN_LEAF}) (S a)))"
     assert trees[0] == trees[1]
     assert value == pytest.approx(np.log(0.25 * 0.5**4))
-    assert len(k_best_trees(case.form, case.weights, [0, -1, 0], 9, unknown=unknown)) == 2
-    assert best_uses(case.form, case.weights, [0, -1, 0], [3], unknown=unknown).counts.tolist() == [2, 2]
-    assert best_trees(case.form, case.weights, [0, -1], [2]) == [(None, -np.inf)]
+    assert len(k_best_trees(layout, [0, -1, 0], 9)) == 2
+    assert best_uses(layout, [0, -1, 0], [3]).counts.tolist() == [2, 2]
+    assert best_trees(case.best, [0, -1], [2]) == [(None, -np.inf)]
 
 
 @pytest.mark.parametrize("chains", [False, True])
 def test_best_of_many_words_and_symbols(chains: bool) -> None:
-    from unveil.grammar.charts.best import BestCharts
-    from unveil.grammar.charts.trees import grown
-
     closed, random = closed_at_random(5, 18, 200, 30, 9), np.random.default_rng(0)
     lengths = np.array([1, 2, 9, 10, 17, 26])
     codes = random.integers(0, 30, lengths.sum())
-    charts = BestCharts(_form(closed, chains), _weights(closed, chains), codes, lengths)
+    charts = BestCharts(BestLayout(_form(closed, chains), _weights(closed, chains)), codes, lengths)
     found = charts.find()
     exact = [_viterbi(closed, words, chains) for words in np.split(codes, np.cumsum(lengths)[:-1])]
     np.testing.assert_allclose(found.logs, exact, rtol=1e-12)
@@ -205,27 +202,13 @@ def _viterbi(closed, words, chains):
         return np.log(best[0, n, 0])
 
 
-def test_draws_follow_the_posterior() -> None:
-    grammar = read_grammar("S -> S S [0.3] | A [0.2] | 'a' [0.3] | [0.2]\nA -> S [0.3] | 'a' [0.7]")
-    case = Case(grammar)
-    trees = Counter(draw_trees(case.form, case.weights, [0, 0], np.random.default_rng(0), 3000))
-    whole = np.exp(case.score(("a", "a"))[0])
-    for tree, count in trees.most_common(5):
-        expected = np.exp(case.log_probability(tree)) / whole
-        assert count / 3000 == pytest.approx(expected, abs=4 * np.sqrt(expected / 3000))
-    empty = draw_trees(case.form, case.weights, [], np.random.default_rng(0), 5)
-    assert len(empty) == 5
-    assert all(tree.leaves == () for tree in empty)
-    assert draw_trees(case.form, case.weights, [-1], np.random.default_rng(0), 5) == []
-
-
 @settings(max_examples=15, deadline=None)
 @given(grammars(), st.lists(SENTENCES, min_size=1, max_size=3))
 def test_mean_of_draws_is_the_expectation(grammar: Grammar, sentences: list) -> None:
     case = Case(grammar)
     codes, lengths = case.codes(*sentences)
     uniforms = np.random.default_rng(1).random((400, 3 * len(codes)))
-    drawn = draw_sentences(case.closed, codes, lengths, uniforms)
+    drawn = draw_sentences(case.sums, codes, lengths, uniforms)
     exact = case.expect(*sentences)
     np.testing.assert_allclose(drawn.log_likelihoods, exact.log_likelihoods, rtol=1e-13, atol=1e-14)
     spread = 0.25 * (1 + case.counts(exact))
@@ -243,7 +226,7 @@ def test_mean_of_draws_is_the_expectation(grammar: Grammar, sentences: list) -> 
 def test_draws_count_what_they_draw() -> None:
     case = Case(oracle.astronomers())
     codes, lengths = case.codes(oracle.SENTENCE, oracle.SENTENCE, ("saw",))
-    drawn = draw_sentences(case.closed, codes, lengths, np.random.default_rng(0).random((50, 33)), [1.0, 2.0, 7.0])
+    drawn = draw_sentences(case.sums, codes, lengths, np.random.default_rng(0).random((50, 33)), [1.0, 2.0, 7.0])
     share = [np.mean(np.isclose(np.exp(drawn.scores[k]), 0.0009072)) for k in (0, 1)]
     counts = dict(zip(map(str, case.grammar.rules), case.counts(drawn), strict=True))
     assert counts["NP -> NP PP"] == pytest.approx(share[0] + 2 * share[1])
@@ -252,20 +235,18 @@ def test_draws_count_what_they_draw() -> None:
     assert [len(np.unique(same)) for same in drawn.same[:2]] == [2, 2]
 
 
-def test_draws_in_logarithms_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_draws_in_logarithms_are_the_same() -> None:
     case = Case(read_grammar("S -> S S [0.3] | A [0.2] | 'a' [0.5]\nA -> S [0.3] | 'b' [0.7]"))
     codes, lengths = case.codes(tuple("abab"))
     spans = [case.spans([(0, 2, "A"), (1, 2, None)])]
     uniforms = np.random.default_rng(3).random((20, 12))
-    drawn = draw_sentences(case.closed, codes, lengths, uniforms, spans=spans, n_nonterminals=2)
-    limits = chart_draws.bounds_of(case.closed, lengths, spans, 2, None)
+    drawn = draw_sentences(case.sums, codes, lengths, uniforms, spans=spans)
+    limits = case.sums.limits(lengths, spans)
     scores, nodes = np.zeros(20), np.zeros_like(drawn.nodes)
-    log_likelihood = chart_draws._draw_in_logs(case.closed, None, limits, 0, np.array(codes), uniforms, scores, nodes)
+    log_likelihood = draw_in_logs(case.sums, limits, 0, np.array(codes), uniforms, scores, nodes)
     assert log_likelihood == pytest.approx(drawn.log_likelihoods[0], rel=1e-12)
     np.testing.assert_array_equal(nodes, drawn.nodes)
     np.testing.assert_allclose(scores, drawn.scores[0], rtol=1e-12)
-    exact = expect_sentences(case.closed, codes, lengths, spans=spans, n_nonterminals=2)
-    many = draw_sentences(
-        case.closed, codes, lengths, np.random.default_rng(4).random((4000, 12)), spans=spans, n_nonterminals=2
-    )
+    exact = expect_sentences(case.sums, codes, lengths, spans=spans)
+    many = draw_sentences(case.sums, codes, lengths, np.random.default_rng(4).random((4000, 12)), spans=spans)
     np.testing.assert_allclose(case.counts(many), case.counts(exact), atol=0.05)

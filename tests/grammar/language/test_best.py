@@ -8,6 +8,7 @@ from tests.oracles import derivations as oracle
 from tests.oracles.grammars import SENTENCES, grammars
 from unveil.grammar import Tree, best_closure, normal_form, read_grammar
 from unveil.grammar.language.best import best_chain, best_nothing
+from unveil.grammar.language.closure import LEFT_EMPTY
 
 
 def of(grammar):
@@ -40,9 +41,18 @@ def best_tree(grammar, words):
                 ]
                 if reached:
                     value, b = max(reached)
-                    inside[i, j, a] = value, best_chain(form, best, a, b, base[b][1])
+                    inside[i, j, a] = value, under(form, best, a, b, base[b][1])
     found = inside.get((0, len(words), form.start))
     return found and (found[0], form.collapse(found[1]))
+
+
+def under(form, best, top, bottom, tree):
+    """A tree of the normal form under the best chain that leads to it."""
+    for step in reversed(best_chain(best, top, bottom)):
+        label, empty = form.symbols[best.steps.parents[step]], int(best.steps.empty[step])
+        side = () if empty < 0 else (best_nothing(form, best, empty),)
+        tree = Tree(label, (*side, tree) if best.steps.kinds[step] == LEFT_EMPTY else (tree, *side))
+    return tree
 
 
 def offer(base, symbol, value, tree):
@@ -72,7 +82,7 @@ def test_textbook():
 def test_sure_rules_do_not_run_in_circles():
     grammar = read_grammar("S -> A [1]\nA -> B [1]\nB -> A [.5] | C [.5]\nC -> D [1]\nD -> C [.5] | 'a' [.5]")
     form, best = of(grammar)
-    tree = best_chain(form, best, 0, 4, Tree("D", ("a",)))
+    tree = under(form, best, 0, 4, Tree("D", ("a",)))
     assert str(tree) == "(S (A (B (C (D a)))))"
     assert best.chain[4, 4] == 0.0
     endless = read_grammar("S -> A [.5] | 'a' [.5]\nA -> B [1]\nB -> A [1]")
@@ -82,10 +92,10 @@ def test_sure_rules_do_not_run_in_circles():
     assert best.next[1, 0] == -1
 
 
-def test_silent_sides_of_a_chain():
+def test_empty_sides_of_a_chain():
     grammar = read_grammar("S -> E A E [.9] | 'b' [.1]\nA -> 'a' [1]\nE -> F F [.6] | [.4]\nF -> [.9] | 'f' [.1]")
     form, best = of(grammar)
-    tree = form.collapse(best_chain(form, best, 0, 1, Tree("A", ("a",))))
+    tree = form.collapse(under(form, best, 0, 1, Tree("A", ("a",))))
     assert str(tree) == "(S (E (F) (F)) (A a) (E (F) (F)))"
     assert best.chain[0, 1] == pytest.approx(np.log(0.9) + 2 * np.log(0.6 * 0.81))
     assert best.null[form.symbols.index("E")] == pytest.approx(np.log(0.6 * 0.81))
@@ -93,7 +103,7 @@ def test_silent_sides_of_a_chain():
 
 def test_ties_take_the_first_row():
     form, best = of(read_grammar("S -> A E [.25] | E A [.25] | A [.25] | 'b' [.25]\nA -> 'a' [1]\nE -> [1]"))
-    assert str(best_chain(form, best, 0, 1, Tree("A", ("a",)))) == "(S (A a))"
+    assert str(under(form, best, 0, 1, Tree("A", ("a",)))) == "(S (A a))"
     form, best = of(read_grammar("S -> E E [.5] | E E E [.5]\nE -> [1]"))
     assert str(best_nothing(form, best, 0)) == "(S (E) (E))"
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from tests.oracles import derivations as oracle
 from tests.oracles.grammars import grammars
 from unveil.grammar import close, normal_form, read_grammar, rule_counts
-from unveil.grammar.language.empty_rules import null_probabilities, silent_uses
+from unveil.grammar.language.empty_rules import empty_uses, null_probabilities
 
 
 def null_of(text):
@@ -81,7 +81,7 @@ def test_uses_of_an_empty_tree():
     form = normal_form(grammar := read_grammar("S -> S S [.2] | A [.3] | [.5]\nA -> [1]"))
     weights = form.weights(grammar.probabilities)
     null = null_probabilities(form, weights)
-    uses = silent_uses(form, weights, null, np.array([1.0, 0.0]))
+    uses = empty_uses(form, weights, null, np.array([1.0, 0.0]))
     # Nodes S of a branching process with 0.4 children each: 1 / 0.6.
     assert uses.binary == pytest.approx([0.2 / 0.6])
     assert uses.unary == pytest.approx([0.3 / 0.6])

@@ -5,14 +5,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from tests.grammar.pcfg.test_model import ASTRONOMERS, CYCLIC, SENTENCE, block_of, expect, model_of
-from tests.oracles import inside_outside as oracle
+from tests.grammar.pcfg.cases import ASTRONOMERS, CYCLIC, SENTENCE, block_of, expect, model_of
+from tests.oracles import derivations as oracle
 from unveil.core.loop import ExpectationStep
+from unveil.core.protocols import Expectation
 from unveil.core.statistics import Statistics
 from unveil.expectations import Exact, Hard, Sampled, Sparse
 from unveil.expectations.annealed import Tempered
 from unveil.grammar import Grammar, read_bracketed, read_grammar
-from unveil.grammar.pcfg import expectations as grammar_expectations
+from unveil.grammar.pcfg.expectations import TreeSizes
 
 AMBIGUOUS = "S -> S S [0.3] | A S [0.1] | 'a' [0.4] | A [0.2] \n A -> S S [0.2] | 'a' [0.8]"
 TEXTS = [[SENTENCE, "stars saw ears", SENTENCE + " with stars"], ["a a a", "a", "a a a a"], ["a b", "", "b a b", "a"]]
@@ -64,8 +65,7 @@ def test_hard_takes_the_best_way_to_say_nothing() -> None:
 
 @pytest.mark.parametrize("power", [0.5, 0.9])
 @pytest.mark.parametrize("notation", [ASTRONOMERS, AMBIGUOUS], ids=["textbook", "ambiguous"])
-def test_tempered_counts_are_those_of_all_trees(notation: str, power: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(grammar_expectations, "SHAKE", 0.0)
+def test_tempered_counts_are_those_of_all_trees(notation: str, power: float) -> None:
     grammar = read_grammar(notation)
     text, wanted, bound = dict(PAIRS)[notation], np.zeros(grammar.n_rules), 0.0
     for sentence in text:
@@ -74,7 +74,7 @@ def test_tempered_counts_are_those_of_all_trees(notation: str, power: float, mon
         q /= q.sum()
         wanted += q @ uses
         bound += float(q @ (logs - np.log(q)))
-    found = expect(grammar, text, expectation=Tempered(power))
+    found = expect(grammar, text, expectation=Tempered(power), sizes=TreeSizes(shake=0.0))
     np.testing.assert_allclose(found["counts"], wanted, rtol=1e-10, atol=1e-12)
     assert float(found["free_energy"]) == pytest.approx(bound, rel=1e-10)
 
@@ -95,10 +95,9 @@ def test_many_draws_come_near_the_posterior(notation: str, text: list[str]) -> N
     assert 0 <= gaps[1] < 0.5 * gaps[0] or gaps[1] < 0.05
 
 
-def test_draws_in_portions_are_all_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_draws_in_portions_are_all_counted() -> None:
     grammar = read_grammar(ASTRONOMERS)
-    monkeypatch.setattr(grammar_expectations, "ROOM", 30)
-    found = expect(grammar, [SENTENCE, "stars saw ears"] * 4, expectation=Sampled(3))
+    found = expect(grammar, [SENTENCE, "stars saw ears"] * 4, expectation=Sampled(3), sizes=TreeSizes(drawn_words=30))
     assert found["counts"][0] == pytest.approx(8.0)  # S -> NP VP, once a sentence
 
 
@@ -158,3 +157,13 @@ def test_hard_is_never_above_the_likelihood_nor_below_a_draw(seed: int) -> None:
     _, logs = listed(grammar, "a a a a")
     assert hard == pytest.approx(float(logs.max()), rel=1e-12)
     assert hard <= float(expect(grammar, ["a a a a"])["log_likelihood"])
+
+
+@pytest.mark.parametrize("expectation", [Exact(), Hard(), Sampled(5), Tempered(0.5), Sparse(2)], ids=str)
+def test_blocks_without_a_word_to_parse(expectation: Expectation) -> None:
+    grammar = read_grammar(ASTRONOMERS)
+    (tree, _) = oracle.trees(grammar, SENTENCE.split())
+    found = expect(grammar, [tree], expectation=expectation)
+    np.testing.assert_array_equal(found["counts"], grammar.counts([tree]))
+    empty = read_grammar("S -> 'a' [0.5] | [0.5]")
+    np.testing.assert_allclose(expect(empty, ["", ""], expectation=expectation)["counts"], [0.0, 2.0], rtol=1e-12)

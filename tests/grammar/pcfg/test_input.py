@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
-from tests.grammar.pcfg.test_model import ASTRONOMERS
-from unveil.grammar import Tree, normal_form, read_bracketed, read_grammar
+from tests.grammar.pcfg.cases import ASTRONOMERS, SENTENCE, TREES, even, quietly, shares
+from tests.oracles import derivations as oracle
+from unveil import PCFG
+from unveil.grammar import Tree, normal_form, read_bracketed, read_grammar, read_trees
 from unveil.grammar.pcfg.expectations import Derivation
 from unveil.grammar.pcfg.input import Reader, read_sentence, read_sentences, words_of
 
@@ -71,3 +75,88 @@ def test_partitions_are_runs_of_whole_sentences() -> None:
     blocks = list(source.read())
     assert len(blocks) > 2
     assert all(len(block.rows) % 3 == 0 for block in blocks)
+
+
+# -- trees and brackets ------------------------------------------------------------------------------------------------
+
+
+NLTK = {
+    "S -> NP VP": 1.0,
+    "NP -> 'astronomers'": 0.111111,
+    "VP -> V NP": 0.75,
+    "V -> 'saw'": 1.0,
+    "NP -> NP PP": 0.111111,
+    "NP -> 'stars'": 0.333333,
+    "PP -> P NP": 1.0,
+    "P -> 'with'": 1.0,
+    "NP -> 'ears'": 0.333333,
+    "VP -> VP PP": 0.25,
+    "NP -> 'telescopes'": 0.111111,
+}
+"""nltk 3.10: print(induce_pcfg(Nonterminal("S"), [p for tree in trees for p in tree.productions()])) of TREES."""
+
+
+def test_trees_give_their_counts_as_in_nltk() -> None:
+    model = PCFG().fit(list(TREES))
+    assert list(shares(model)) == list(NLTK)
+    assert shares(model) == pytest.approx(NLTK, abs=1e-6)
+    np.testing.assert_array_equal(model.counts_, model.grammar_.counts(TREES))
+    assert model.n_iter_ == 2
+    assert model.converged_
+
+
+class Foreign(list):
+    """A tree as nltk has them."""
+
+    def __init__(self, label: str, children: Any) -> None:
+        super().__init__(children)
+        self._label = label
+
+    def label(self) -> str:
+        return self._label
+
+
+def foreign(tree: Tree | str) -> Any:
+    return tree if isinstance(tree, str) else Foreign(tree.label, [foreign(child) for child in tree.children])
+
+
+def test_trees_of_nltk_will_do() -> None:
+    ours, theirs = PCFG().fit(list(TREES)), PCFG().fit([foreign(tree) for tree in TREES])
+    assert ours.grammar_ == theirs.grammar_
+
+
+def test_trees_and_raw_sentences_mix() -> None:
+    mixed = PCFG(tol=1e-10).fit([*TREES, "astronomers saw stars with ears"])
+    counts = dict(zip(shares(mixed), mixed.counts_, strict=True))
+    assert counts["NP -> 'astronomers'"] == pytest.approx(2.0)
+    assert 1.0 < counts["NP -> NP PP"] < 2.0
+    assert mixed.history_.largest_fall() <= 1e-12
+    trees = oracle.trees(read_grammar(ASTRONOMERS), SENTENCE.split())
+    grammar = even(ASTRONOMERS)
+    model = quietly(PCFG(grammar, max_iter=1), [trees[0], SENTENCE])
+    np.testing.assert_allclose(
+        model.counts_, grammar.counts([trees[0]]) + oracle.rule_counts(grammar, SENTENCE.split()), rtol=1e-10
+    )
+
+
+def test_the_root_of_trees_may_be_named() -> None:
+    two = [*TREES, *read_trees("(Q (NP stars))")]
+    with pytest.raises(ValueError, match="one root"):
+        PCFG().fit(two)
+    found = shares(PCFG(start="TOP").fit(two))
+    assert (found["TOP -> S"], found["TOP -> Q"]) == (pytest.approx(0.75), pytest.approx(0.25))
+
+
+def test_brackets_rule_out_trees() -> None:
+    grammar = read_grammar(ASTRONOMERS)
+    low = read_bracketed("astronomers saw (stars with ears)")
+    high = read_bracketed("astronomers (VP (VP saw stars) with ears)", labels={"VP"})
+    model = PCFG.from_grammar(grammar)
+    np.testing.assert_allclose(np.exp(model.score_samples([low, high])), [0.0009072, 0.0006804], rtol=1e-12)
+    assert [str(parse.tree)[:40] for parse in model.parse([low, high])] == [
+        str(parse.tree)[:40] for parse in model.kbest(SENTENCE, 2)
+    ]
+    fitted = quietly(PCFG(grammar, max_iter=1), [high, high])
+    np.testing.assert_allclose(fitted.counts_, 2 * grammar.counts([model.kbest(SENTENCE, 2)[1].tree]), atol=1e-12)
+    with pytest.raises(ValueError, match="labels of the grammar, got 'XP'"):
+        PCFG(grammar).fit([read_bracketed("(XP stars saw ears)", labels={"XP"})])

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.grammar.pcfg.test_model import ASTRONOMERS, SENTENCE
+from tests.grammar.pcfg.cases import ASTRONOMERS, SENTENCE
 from unveil import PCFG
 from unveil.engines import Threads
 from unveil.grammar import Grammar, Tree, read_bracketed, read_grammar

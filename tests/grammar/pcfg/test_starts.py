@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tests.grammar.pcfg.cases import TREES, quietly, shares
 from unveil import PCFG
 from unveil.grammar import Nonterminal, Rule, read_grammar
 from unveil.grammar.pcfg.rules import numbers_named, pruned, revived
@@ -81,3 +82,58 @@ def test_what_is_wanted_is_not_ruled_out() -> None:
     one, every = np.zeros(4, dtype=np.intp), np.ones(4, dtype=bool)
     held = revived(np.array([0.5, 0.5, 0.0, 0.0]), one, every, 0.1, np.array([False, True, True, False]))
     np.testing.assert_allclose(held, [0.5, 0.45, 0.05, 0.0])
+
+
+def test_a_random_grammar_learns_classes_of_words() -> None:
+    truth = read_grammar(
+        "S -> D N V [0.5] | D N V D N [0.5] \n D -> 'the' [0.6] | 'a' [0.4] \n"
+        "N -> 'dog' [0.5] | 'cat' [0.3] | 'girl' [0.2] \n V -> 'saw' [0.7] | 'bit' [0.3]"
+    )
+    sentences, _ = PCFG.from_grammar(truth, random_state=0).sample(150)
+    model = quietly(PCFG(n_nonterminals=2, n_preterminals=3, n_init=2, tol=1e-4, random_state=0), sentences)
+    classes = {}
+    for rule, p in zip(model.rules_, model.probabilities_, strict=True):
+        if p > 0.05 and isinstance(rule.children[0], str):
+            classes.setdefault(rule.parent.name, set()).add(rule.children[0])
+    assert sorted(map(sorted, classes.values())) == [["a", "the"], ["bit", "saw"], ["cat", "dog", "girl"]]
+    assert model.score(sentences) > PCFG.from_grammar(truth).score(sentences) - 0.3
+    uses = dict(
+        zip(model.grammar_.nonterminals, np.bincount(model.grammar_.parents, weights=model.counts_), strict=True)
+    )
+    names = [symbol.name for symbol in uses]
+    assert names == ["S", "N1", "P1", "P2", "P3"]
+    by_name = {symbol.name: count for symbol, count in uses.items()}
+    assert by_name["P1"] >= by_name["P2"] >= by_name["P3"]
+    again = quietly(PCFG(n_nonterminals=2, n_preterminals=3, n_init=2, tol=1e-4, random_state=0), sentences)
+    assert again.grammar_ == model.grammar_
+    assert len(model.history_.restarts) == 2
+
+
+def test_symbols_may_have_names() -> None:
+    model = quietly(
+        PCFG(start="A", nonterminals=["B", "A"], preterminals=["x", "y"], max_iter=5, random_state=1), ["a b"]
+    )
+    assert {symbol.name for symbol in model.grammar_.nonterminals} == {"A", "B", "x", "y"}
+    assert model.grammar_.start.name == "A"
+    first = quietly(PCFG(nonterminals=["A", "B"], max_iter=2, random_state=1), ["a b"])
+    assert [symbol.name for symbol in first.grammar_.nonterminals] == ["A", "B"]
+    kept = quietly(PCFG(n_nonterminals=3, fixed=["N1"], max_iter=9, random_state=0), ["a b", "b b a"])
+    moved = quietly(PCFG(n_nonterminals=3, max_iter=9, random_state=0), ["a b", "b b a"])
+    assert [symbol.name for symbol in moved.grammar_.nonterminals] == ["S", "N1", "N2"]
+    assert all(p > 1e-4 for rule, p in shares(kept).items() if rule.startswith("N1"))
+    for wrong in ({"n_nonterminals": 2, "nonterminals": ["A"]}, {"nonterminals": ["A"], "preterminals": ["A"]}):
+        with pytest.raises(ValueError, match=r"not both|among both"):
+            PCFG(**wrong).fit(["a"])
+    with pytest.raises(ValueError, match="start must be one of nonterminals, got 'X'"):
+        PCFG(nonterminals=["A", "B"], start="X").fit(["a"])
+    with pytest.raises(ValueError, match="preterminals are part of a random grammar, got 3"):
+        PCFG(n_preterminals=3).fit(list(TREES))
+
+
+@pytest.mark.parametrize("start", ["N1", "N2", "P1"])
+def test_made_up_names_pass_over_the_start(start: str) -> None:
+    model = quietly(PCFG(start=start, n_nonterminals=3, n_preterminals=2, max_iter=3, random_state=0), ["a b", "b a a"])
+    names = [symbol.name for symbol in model.grammar_.nonterminals]
+    assert names[0] == start
+    assert len(set(names)) == 5
+    assert np.isfinite(model.score(["a b"]))

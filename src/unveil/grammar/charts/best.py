@@ -7,16 +7,18 @@ Charts know the best weight of every base and top; chains between the two, and e
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unveil.core.arrays import Floats, Integers
-from unveil.grammar.charts.limits import Marked, Passed, is_limited, limits_of, mark, span_number
+from unveil.grammar.charts.layouts import BestLayout
+from unveil.grammar.charts.limits import Marked, Passed, Spans, is_limited, mark, span_number, tables_of
 from unveil.grammar.kernels.layout import FREE, INNER, Limits
-from unveil.grammar.language.best import BestClosure, best_closure
-from unveil.grammar.language.normal_form import NormalForm, Weights
+from unveil.grammar.language.best import BestClosure, best_chain
+
+UNKNOWN_LEAF = "<unknown>"  # the leaf of a tree where the word is one that the grammar does not know
 
 
 class BestNodes(NamedTuple):
@@ -30,24 +32,15 @@ class BestNodes(NamedTuple):
 class BestCharts:
     """Sentences on their way to their best trees."""
 
-    def __init__(
-        self,
-        form: NormalForm,
-        weights: Weights,
-        codes: ArrayLike,
-        lengths: ArrayLike,
-        spans: Any = None,
-        unknown: Floats | None = None,
-    ) -> None:
-        self.form, self.weights, self.best = form, weights, best_closure(form, weights)
+    def __init__(self, layout: BestLayout, codes: ArrayLike, lengths: ArrayLike, spans: Spans = None) -> None:
+        self.layout, self.form, self.best = layout, layout.form, layout.closure
         self.codes = np.ascontiguousarray(codes, dtype=np.int64)
         self.lengths = np.ascontiguousarray(lengths, dtype=np.int64)
-        self.unknown = unknown
         self.inner: BestClosure | None = None
-        self.marked = self._mark(spans) if is_limited(spans, None) else None
+        self.marked = self._mark(spans) if is_limited(spans) else None
         self.limits = self._limits() if self.marked is not None else None
 
-    def _mark(self, spans: Any) -> Marked:
+    def _mark(self, spans: Spans) -> Marked:
         own, n = self.form.n_nonterminals, self.form.n_symbols
         self.inner = _within(self.best, own)
         return mark(self.lengths, spans, own, n, self.inner is not None)
@@ -59,7 +52,7 @@ class BestCharts:
         for kind, passed in enumerate(self.marked.known):
             chains[2 * kind] = chain[:, passed[0]]
             chains[2 * kind + 1] = chain[passed[-1]] + self._between(passed)
-        return limits_of(self.marked, chains, np.zeros((0, 0)) if self.inner is None else self.inner.chain)
+        return tables_of(self.marked, chains, np.zeros((0, 0)) if self.inner is None else self.inner.chain)
 
     def _between(self, passed: Passed) -> float:
         """Best weight of the way from the first symbol to the last through those between."""
@@ -73,26 +66,12 @@ class BestCharts:
         ways = _single(self.best, self.best.step[symbol]) + self.best.chain[:, symbol]
         return float(ways.max()), int(ways.argmax())
 
-    def _packed(self) -> tuple[Any, Any]:
-        """The grammar in logarithms as kernels read it, and its rules by parent."""
-        from unveil.grammar.kernels.layout import by_parent, pack
-
-        form, lexical = self.form, np.full((len(self.form.words), self.form.n_symbols), -np.inf)
-        with np.errstate(divide="ignore"):
-            lexical[form.lexical[:, 1], form.lexical[:, 0]] = np.log(self.weights.lexical)
-            unknown = None if self.unknown is None else np.log(self.unknown)
-            binary = np.log(self.weights.binary)
-        parents, lefts, rights = np.ascontiguousarray(form.binary.T)
-        packed = pack(form.start, parents, lefts, rights, binary, self.best.chain, lexical, self.best.null,
-                      unknown=unknown, nothing=-np.inf)  # fmt: skip
-        return packed, by_parent(form.n_symbols, parents, lefts, rights, binary)
-
     def find(self) -> BestNodes:
         """Best trees of all sentences, in one call."""
         from unveil.grammar.kernels.best import best_many
         from unveil.grammar.kernels.workspace import room
 
-        packed, rules = self._packed()
+        packed, rules = self.layout.packed, self.layout.by_parent
         counts = np.maximum(2 * self.lengths - 1, 0)
         ends = np.append(0, np.cumsum(counts))
         logs, nodes = np.full(len(counts), -np.inf), np.full((ends[-1], 6), -1, dtype=np.int64)
@@ -107,7 +86,7 @@ class BestCharts:
 
         shape = (len(self.codes) + 1, len(self.codes) + 1, self.form.n_symbols)
         bases, tops = np.full(shape, -np.inf), np.full(shape, -np.inf)
-        packed, _ = self._packed()
+        packed = self.layout.packed
         best_dense(packed, self.limits, room(packed, len(self.codes)), self.codes, bases, tops)
         return bases, tops
 
@@ -115,36 +94,26 @@ class BestCharts:
         """The steps of the best chain from a top to a base, at a span of a sentence."""
         kind = self._kind(sentence, first, last)
         if kind == FREE:
-            return _way(self.best, top, base)
+            return best_chain(self.best, top, base)
         if kind == INNER:
             assert self.inner is not None
-            return _way(self.inner, top, base)
+            return best_chain(self.inner, top, base)
         assert self.marked is not None
         stops = self.marked.known[kind]
-        steps = _way(self.best, top, stops[0])
+        steps = best_chain(self.best, top, stops[0])
         for one, other in pairwise(stops):
             begin = one
             if one == other:  # once around
                 begin = self._round(one)[1]
                 steps.append(int(self.best.step[one, begin]))
-            steps += _way(self.best, begin, other)
-        return steps + _way(self.best, stops[-1], base)
+            steps += best_chain(self.best, begin, other)
+        return steps + best_chain(self.best, stops[-1], base)
 
     def _kind(self, sentence: int, first: int, last: int) -> int:
         """Which chains a span may have."""
         if self.marked is None or (begin := int(self.marked.begins[sentence])) < 0:
             return FREE
         return int(self.marked.kinds[begin + span_number(int(self.lengths[sentence]), first, last)])
-
-
-def _way(best: BestClosure, top: int, bottom: int) -> list[int]:
-    """Numbers of the steps of the best chain."""
-    steps, symbol = [], top
-    while symbol != bottom:
-        after = int(best.next[symbol, bottom])
-        steps.append(int(best.step[symbol, after]))
-        symbol = after
-    return steps
 
 
 def _within(best: BestClosure, own: int) -> BestClosure | None:

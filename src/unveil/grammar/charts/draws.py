@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unveil.core.arrays import Floats, Integers
-from unveil.grammar.charts.inside_outside import Masks, Spans, bounds_of, log_grammar_of, packed_of
-from unveil.grammar.charts.limits import Bounds, span_number
+from unveil.grammar.charts.layouts import SumLayout
+from unveil.grammar.charts.limits import ChartLimits, Spans, span_number
 from unveil.grammar.kernels.layout import FREE, INNER, Limits
 from unveil.grammar.language.closure import Closed
 
 
-class Drawn(NamedTuple):
+class DrawnTrees(NamedTuple):
     """Draws of trees. n symbols, m binary rows."""
 
     log_likelihoods: Floats  # (sentences,)
@@ -32,66 +32,64 @@ class Drawn(NamedTuple):
 
 
 def draw_sentences(
-    closed: Closed,
+    layout: SumLayout,
     codes: ArrayLike,
     lengths: ArrayLike,
     uniforms: Floats,
     weights: ArrayLike | None = None,
     spans: Spans = None,
-    unknown: Floats | None = None,
-    n_nonterminals: int | None = None,
-    allowed: Masks = None,
-) -> Drawn:
+) -> DrawnTrees:
     """Trees of each sentence from uniform numbers of shape (draws, 3 * tokens); see `expect_sentences` for the rest.
 
     Sentences that are impossible have scores of -inf and count nothing.
     """
     codes, lengths = np.ascontiguousarray(codes, dtype=np.int64), np.ascontiguousarray(lengths, dtype=np.int64)
     each = np.ones(len(lengths)) if weights is None else np.asarray(weights, dtype=np.float64)
-    limits = bounds_of(closed, lengths, spans, n_nonterminals, allowed)
-    logs, scores, nodes = _drawn(closed, codes, lengths, np.ascontiguousarray(uniforms), limits, unknown)
+    limits = layout.limits(lengths, spans)
+    logs, scores, nodes = _drawn(layout, codes, lengths, np.ascontiguousarray(uniforms), limits)
     owner = np.repeat(np.arange(len(lengths)), np.maximum(2 * lengths - 1, 0))
     same = np.array([_firsts(nodes[:, owner == sentence]) for sentence in range(len(lengths))], dtype=np.int64)
     share = np.where(logs > -np.inf, each, 0.0)[owner] / max(len(uniforms), 1)
-    counts = _counted(closed, limits, codes, lengths, owner, share, nodes)
-    return Drawn(logs, *counts, scores, same.reshape(len(lengths), len(uniforms)), nodes)
+    counts = _counted(layout.closed, limits, codes, lengths, owner, share, nodes)
+    return DrawnTrees(logs, *counts, scores, same.reshape(len(lengths), len(uniforms)), nodes)
 
 
 def _drawn(
-    closed: Closed, codes: Integers, lengths: Integers, uniforms: Floats, limits: Bounds, unknown: Floats | None
+    layout: SumLayout, codes: Integers, lengths: Integers, uniforms: Floats, limits: ChartLimits
 ) -> tuple[Floats, Floats, Integers]:
     """Log-likelihoods, scores and nodes."""
     from unveil.grammar.kernels.draws import draw_many
-    from unveil.grammar.kernels.layout import by_parent
     from unveil.grammar.kernels.workspace import LOST, room
 
-    packed = packed_of(closed, unknown)
-    rules = by_parent(len(closed.null), closed.parents, closed.lefts, closed.rights, closed.weights)
+    packed, rules = layout.packed, layout.by_parent
     logs, status = np.full(len(lengths), -np.inf), np.zeros(len(lengths), dtype=np.int64)
     sizes = np.maximum(2 * lengths - 1, 0)
     scores = np.full((len(lengths), len(uniforms)), -np.inf)
     nodes = np.full((len(uniforms), sizes.sum(), 6), -1, dtype=np.int64)
-    space, closure = room(packed, int(lengths.max(initial=0))), np.ascontiguousarray(closed.closure)
+    space, closure = room(packed, int(lengths.max(initial=0))), np.ascontiguousarray(layout.closed.closure)
     draw_many(packed, limits.limits, space, rules, closure, codes, lengths, uniforms, status, logs, scores, nodes)
     ends, node_ends = np.cumsum(lengths), np.cumsum(sizes)
     for number in np.flatnonzero(status == LOST):
         part = slice(ends[number] - lengths[number], ends[number])
         below = slice(node_ends[number] - sizes[number], node_ends[number])
-        logs[number] = _draw_in_logs(
-            closed, unknown, limits, int(number), codes[part], uniforms[:, 3 * part.start : 3 * part.stop],
-            scores[number], nodes[:, below],
-        )  # fmt: skip
+        own = uniforms[:, 3 * part.start : 3 * part.stop]
+        logs[number] = draw_in_logs(layout, limits, int(number), codes[part], own, scores[number], nodes[:, below])
     return logs, scores, nodes
 
 
-def _draw_in_logs(
-    closed: Closed, unknown: Floats | None, limits: Bounds, number: int, words: Integers, uniforms: Floats,
-    scores: Floats, nodes: Integers,
-) -> float:  # fmt: skip
-    """Trees of a sentence whose numbers leave the range of floating point."""
+def draw_in_logs(
+    layout: SumLayout,
+    limits: ChartLimits,
+    number: int,
+    words: Integers,
+    uniforms: Floats,
+    scores: Floats,
+    nodes: Integers,
+) -> float:
+    """Trees of a sentence whose numbers leave the range of floating point; returns its log-probability."""
     from unveil.grammar.kernels.in_logs import log_charts, log_inside
 
-    grammar, charts = log_grammar_of(closed, unknown), log_charts(len(words), len(closed.null))
+    grammar, charts = layout.in_logs, log_charts(len(words), len(layout.closed.null))
     first_span = limits.first_span(number)
     whole = float(log_inside(grammar, limits.limits, first_span, words, charts))
     for draw in range(len(uniforms) if whole > -np.inf else 0):
@@ -100,7 +98,7 @@ def _draw_in_logs(
 
 
 def _draw_one(
-    grammar: Any, limits: Bounds, first_span: int, n: int, charts: Any, uniforms: Any, nodes: Integers
+    grammar: Any, limits: ChartLimits, first_span: int, n: int, charts: Any, uniforms: Any, nodes: Integers
 ) -> float:
     """One tree; returns its log-probability."""
     waiting, count, score = [(0, n, int(grammar.start))], 0, 0.0
@@ -128,7 +126,7 @@ def _draw_one(
     return float(score)
 
 
-def _log_chain(grammar: Any, limits: Bounds, span: int, top: int, base: int) -> float:
+def _log_chain(grammar: Any, limits: ChartLimits, span: int, top: int, base: int) -> float:
     from unveil.grammar.kernels.in_logs import chain_log
 
     return float(chain_log(grammar.closure, limits.limits, span, top, base))
@@ -149,7 +147,13 @@ def _firsts(trees: Integers) -> Integers:
 
 
 def _counted(
-    closed: Closed, limits: Bounds, codes: Integers, lengths: Integers, owner: Integers, share: Floats, nodes: Integers
+    closed: Closed,
+    limits: ChartLimits,
+    codes: Integers,
+    lengths: Integers,
+    owner: Integers,
+    share: Floats,
+    nodes: Integers,
 ) -> tuple[Floats, Floats, Floats]:
     """Uses of binary rows, derivatives by the closure, uses of words."""
     draws, n = len(nodes), len(closed.null)
@@ -174,7 +178,7 @@ def _count_limited(
     """Derivatives by the weights of chains with limits; returns which chains have none."""
     first, last, top, base, _, _ = rows.T
     begins, n = part.begins[owner], part.allowed.shape[1]
-    spans = begins + np.array([span_number(*row) for row in zip(n_words, first, last, strict=True)], dtype=np.int64)
+    spans = begins + span_number(n_words, first, last)
     kinds = np.where(begins >= 0, part.kinds[np.maximum(spans, 0)], FREE)
     passing, inner = kinds >= 0, kinds == INNER
     kind = kinds[passing]

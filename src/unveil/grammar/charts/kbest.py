@@ -17,28 +17,25 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from unveil.core.arrays import Floats, Integers
-from unveil.grammar.charts.best import BestCharts
-from unveil.grammar.language.closure import LEFT_SILENT, UNARY, Steps
+from unveil.core.arrays import Indices, Integers
+from unveil.grammar.charts.best import UNKNOWN_LEAF, BestCharts
+from unveil.grammar.charts.layouts import BestLayout
+from unveil.grammar.language.closure import LEFT_EMPTY, UNARY, UnarySteps
 from unveil.grammar.language.normal_form import NormalForm, Weights
 from unveil.grammar.language.trees import Tree
 
-UNKNOWN = "<unknown>"
 
-
-class Found(NamedTuple):
+class RankedTree(NamedTuple):
     """A tree of the normal form."""
 
     score: float
     symbol: int
-    children: tuple[Any, ...]  # Found, or a word
+    children: tuple[Any, ...]  # RankedTree, or a word
 
 
-def k_best_trees(
-    form: NormalForm, weights: Weights, codes: ArrayLike, k: int, unknown: Floats | None = None
-) -> list[tuple[Tree, float]]:
+def k_best_trees(layout: BestLayout, codes: ArrayLike, k: int) -> list[tuple[Tree, float]]:
     """The k likeliest trees of one sentence with their log-probabilities, likeliest first; fewer if it has fewer.
 
     Trees that differ in unary chains or in empty constituents alone are different trees.
@@ -47,28 +44,28 @@ def k_best_trees(
     --------
     >>> from unveil.grammar import normal_form, read_grammar
     >>> from unveil.grammar.charts.kbest import k_best_trees
+    >>> from unveil.grammar.charts.layouts import BestLayout
     >>> form = normal_form(grammar := read_grammar("S -> S S [0.25] | S [0.25] | 'a' [0.5]"))
-    >>> for tree, log_probability in k_best_trees(form, form.weights(grammar.probabilities), [0, 0], 3):
+    >>> layout = BestLayout(form, form.weights(grammar.probabilities))
+    >>> for tree, log_probability in k_best_trees(layout, [0, 0], 3):
     ...     print(tree, round(log_probability, 6))
     (S (S a) (S a)) -2.772589
     (S (S (S a)) (S a)) -4.158883
     (S (S a) (S (S a))) -4.158883
     """
-    search = _Search(form, weights, np.ascontiguousarray(codes, dtype=np.int64), int(k), unknown)
+    form, search = layout.form, _KBestSearch(layout, np.ascontiguousarray(codes, dtype=np.int64), int(k))
     return [(form.collapse(_tree(form, found)), found.score) for found in search.trees()]
 
 
-class _Search:
+class _KBestSearch:
     """All lists of a sentence."""
 
-    def __init__(self, form: NormalForm, weights: Weights, codes: Integers, k: int, unknown: Floats | None) -> None:
-        self.form, self.codes, self.k = form, codes, k
-        charts = BestCharts(form, weights, codes, [len(codes)], unknown=unknown)
-        self.bases, self.tops = charts.dense()
+    def __init__(self, layout: BestLayout, codes: Integers, k: int) -> None:
+        form = self.form = layout.form
+        self.codes, self.k, self.steps = codes, k, layout.closure.steps
+        self.bases, self.tops = BestCharts(layout, codes, [len(codes)]).dense()
         with np.errstate(divide="ignore"):
-            self.logs = Weights(*(np.log(part) for part in weights))
-            self.unknown = None if unknown is None else np.log(unknown)
-        self.steps, self.best = charts.best.steps, charts.best
+            self.logs = Weights(*(np.log(part) for part in layout.weights))
         self.rules = [np.flatnonzero(form.binary[:, 0] == symbol) for symbol in range(form.n_symbols)]
         self.sets = _sets(self.steps, form.n_symbols)
         self.above: list[list[int]] = [[] for _ in range(form.n_symbols)]
@@ -77,7 +74,7 @@ class _Search:
         self.nothing = _Nothing(self)
         self.spans: dict[tuple[int, int, int], _Span] = {}
 
-    def trees(self) -> Iterator[Found]:
+    def trees(self) -> Iterator[RankedTree]:
         """The trees of the whole."""
         rank = 0
         while rank < self.k:
@@ -87,7 +84,7 @@ class _Search:
             yield found
             rank += 1
 
-    def get(self, first: int, last: int, symbol: int, rank: int) -> Found | None:
+    def get(self, first: int, last: int, symbol: int, rank: int) -> RankedTree | None:
         """The tree of a symbol over a span that has so many before it."""
         if first == last:
             return self.nothing.get(symbol, rank)
@@ -100,9 +97,9 @@ class _Search:
 class _List:
     """Trees over the same words, from the likeliest down."""
 
-    def __init__(self, search: _Search) -> None:
+    def __init__(self, search: _KBestSearch) -> None:
         self.search = search
-        self.done: dict[int, list[Found]] = {}
+        self.done: dict[int, list[RankedTree]] = {}
         self.heap: list[tuple[float, int, Any]] = []
         self.pushed = 0
 
@@ -112,7 +109,7 @@ class _List:
             heapq.heappush(self.heap, (-score, self.pushed, item))
             self.pushed += 1
 
-    def get(self, symbol: int, rank: int) -> Found | None:
+    def get(self, symbol: int, rank: int) -> RankedTree | None:
         """The tree of a symbol that has so many before it."""
         own = self.done.setdefault(symbol, [])
         while len(own) <= rank and self.heap:
@@ -124,11 +121,11 @@ class _List:
                 self.extend(found, len(others) - 1)
         return own[rank] if rank < len(own) else None
 
-    def settle(self, score: float, item: Any) -> Found:
+    def settle(self, score: float, item: Any) -> RankedTree:
         """The tree that an item of the heap stands for; puts its successors on the heap."""
         raise NotImplementedError
 
-    def extend(self, found: Found, rank: int) -> None:
+    def extend(self, found: RankedTree, rank: int) -> None:
         """Put on the heap what can be made of a tree over the same words."""
         raise NotImplementedError
 
@@ -143,17 +140,17 @@ class _Parts(NamedTuple):
 
 
 class _Step(NamedTuple):
-    """A step over a tree, and which empty tree it takes if it has a silent side."""
+    """A step over a tree, and which empty tree it takes if it has an empty side."""
 
     number: int
-    tree: Found
-    silent: int
+    tree: RankedTree
+    empty: int
 
 
 class _Span(_List):
     """Trees of connected symbols over some words."""
 
-    def __init__(self, search: _Search, first: int, last: int, group: int) -> None:
+    def __init__(self, search: _KBestSearch, first: int, last: int, group: int) -> None:
         super().__init__(search)
         self.first, self.last = first, last
         for symbol in np.flatnonzero(search.sets == group).tolist():
@@ -166,9 +163,9 @@ class _Span(_List):
     def _push_word(self, symbol: int) -> None:
         search = self.search
         code = int(search.codes[self.first])
-        word = search.form.words[code] if code >= 0 else UNKNOWN
+        word = search.form.words[code] if code >= 0 else UNKNOWN_LEAF
         value = float(search.bases[self.first, self.last, symbol])
-        self.push(value, Found(value, symbol, (word,)))
+        self.push(value, RankedTree(value, symbol, (word,)))
 
     def _push_parts(self, symbol: int) -> None:
         """The k likeliest ways to join two parts: each begins with the best tree of both."""
@@ -183,9 +180,9 @@ class _Span(_List):
             rule, split = int(rules[place // len(middles)]), int(middles[place % len(middles)])
             self.push(float(scores[place]), _Parts(rule, split, 0, 0))
 
-    def settle(self, score: float, item: Any) -> Found:
+    def settle(self, score: float, item: Any) -> RankedTree:
         """A word, two parts or a step."""
-        if isinstance(item, Found):
+        if isinstance(item, RankedTree):
             return item
         if isinstance(item, _Step):
             return self._settle_step(score, item)
@@ -194,7 +191,7 @@ class _Span(_List):
         right = self.search.get(item.split, self.last, other, item.right)
         for after in (item._replace(left=item.left + 1), item._replace(right=item.right + 1)):
             self._push_after(after, one, other)
-        return Found(score, parent, (left, right))
+        return RankedTree(score, parent, (left, right))
 
     def _push_after(self, parts: _Parts, one: int, other: int) -> None:
         if parts in self.seen or max(parts.left, parts.right) >= self.search.k:
@@ -205,7 +202,7 @@ class _Span(_List):
         if left is not None and right is not None:
             self.push(float(self.search.logs.binary[parts.rule]) + left.score + right.score, parts)
 
-    def extend(self, found: Found, rank: int) -> None:
+    def extend(self, found: RankedTree, rank: int) -> None:
         """All steps that lead to a symbol."""
         for number in self.search.above[found.symbol]:
             self._push_step(_Step(number, found, 0))
@@ -215,39 +212,39 @@ class _Span(_List):
         row = steps.rows[step.number]
         if steps.kinds[step.number] == UNARY:
             self.push(float(search.logs.unary[row]) + step.tree.score, step)
-        elif (silent := search.nothing.get(int(steps.silent[step.number]), step.silent)) is not None:
-            self.push(float(search.logs.binary[row]) + step.tree.score + silent.score, step)
+        elif (empty := search.nothing.get(int(steps.empty[step.number]), step.empty)) is not None:
+            self.push(float(search.logs.binary[row]) + step.tree.score + empty.score, step)
 
-    def _settle_step(self, score: float, step: _Step) -> Found:
+    def _settle_step(self, score: float, step: _Step) -> RankedTree:
         steps = self.search.steps
         parent, kind = int(steps.parents[step.number]), steps.kinds[step.number]
         if kind == UNARY:
-            return Found(score, parent, (step.tree,))
-        silent = self.search.nothing.get(int(steps.silent[step.number]), step.silent)
-        if step.silent + 1 < self.search.k:
-            self._push_step(step._replace(silent=step.silent + 1))
-        return Found(score, parent, (silent, step.tree) if kind == LEFT_SILENT else (step.tree, silent))
+            return RankedTree(score, parent, (step.tree,))
+        empty = self.search.nothing.get(int(steps.empty[step.number]), step.empty)
+        if step.empty + 1 < self.search.k:
+            self._push_step(step._replace(empty=step.empty + 1))
+        return RankedTree(score, parent, (empty, step.tree) if kind == LEFT_EMPTY else (step.tree, empty))
 
 
 class _Nothing(_List):
     """Empty trees of all symbols."""
 
-    def __init__(self, search: _Search) -> None:
+    def __init__(self, search: _KBestSearch) -> None:
         super().__init__(search)
         for symbol, value in zip(search.form.empty.tolist(), search.logs.empty.tolist(), strict=True):
-            self.push(value, Found(value, symbol, ()))
+            self.push(value, RankedTree(value, symbol, ()))
 
-    def settle(self, score: float, item: Any) -> Found:
+    def settle(self, score: float, item: Any) -> RankedTree:
         """Items are trees."""
-        assert isinstance(item, Found)
+        assert isinstance(item, RankedTree)
         return item
 
-    def extend(self, found: Found, rank: int) -> None:
+    def extend(self, found: RankedTree, rank: int) -> None:
         """All rules with this tree as a child, and any tree found up to now as the other."""
         form, logs = self.search.form, self.search.logs
         for row in np.flatnonzero(form.unary[:, 1] == found.symbol).tolist():
             score = float(logs.unary[row]) + found.score
-            self.push(score, Found(score, int(form.unary[row, 0]), (found,)))
+            self.push(score, RankedTree(score, int(form.unary[row, 0]), (found,)))
         for row in np.flatnonzero((form.binary[:, 1:] == found.symbol).any(axis=1)).tolist():
             parent, left, right = form.binary[row].tolist()
             pairs = [(found, other) for other in self.done.get(right, [])] if left == found.symbol else []
@@ -255,10 +252,10 @@ class _Nothing(_List):
                 pairs += [(other, found) for other in self.done.get(left, []) if left != right or other is not found]
             for one, other in pairs:
                 score = float(logs.binary[row]) + one.score + other.score
-                self.push(score, Found(score, parent, (one, other)))
+                self.push(score, RankedTree(score, parent, (one, other)))
 
 
-def _sets(steps: Steps, n_symbols: int) -> NDArray[np.intp]:
+def _sets(steps: UnarySteps, n_symbols: int) -> Indices:
     """Number of the set of connected symbols that each symbol belongs to."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
@@ -267,13 +264,13 @@ def _sets(steps: Steps, n_symbols: int) -> NDArray[np.intp]:
     return np.asarray(connected_components(edges, directed=False)[1])
 
 
-def _tree(form: NormalForm, found: Found) -> Tree:
+def _tree(form: NormalForm, found: RankedTree) -> Tree:
     """The tree of the normal form; a loop, as trees may be deep."""
     flat: list[Any] = []
     waiting: list[Any] = [found]
     while waiting:
         node = waiting.pop()
-        if isinstance(node, Found):
+        if isinstance(node, RankedTree):
             flat.append((form.symbols[node.symbol], len(node.children)))
             waiting.extend(reversed(node.children))
         else:

@@ -21,15 +21,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unveil.core.arrays import Floats, Integers
+from unveil.core.arrays import Floats, Indices, Integers, Mask
 from unveil.grammar.kernels.layout import FREE, INNER, Limits
 from unveil.grammar.language.closure import Closed
 
 Passed = tuple[int, ...]  # symbols that a chain passes, outermost first
+Spans = Sequence[ArrayLike | None] | None  # brackets (first, last, symbol or -1) of each sentence
+Masks = Sequence[Mask | None] | None  # symbols that spans may have, for each sentence: (spans, n) by `span_number`
 
 
 @dataclass(frozen=True)
-class Bounds:
+class ChartLimits:
     """Limits as kernels take them, and what their chains stand for."""
 
     limits: Limits | None
@@ -52,10 +54,17 @@ class Bounds:
         return total
 
 
-def span_number(n_words: int, first: int, last: int) -> int:
-    """The place of a span among those of a sentence: by length, then by first word."""
+def span_number(n_words: Any, first: Any, last: Any) -> Any:
+    """The place of a span, or of each of many, among those of a sentence: by length, then by first word."""
     shorter = last - first - 1
     return shorter * n_words - shorter * (shorter - 1) // 2 + first
+
+
+def ends_of_spans(n_words: int) -> tuple[Integers, Integers]:
+    """First word of every span of a sentence, and the one after its last, in the order of `span_number`."""
+    firsts = [np.arange(n_words - shorter) for shorter in range(n_words)]
+    begins = np.concatenate(firsts) if n_words else np.zeros(0, dtype=np.int64)
+    return begins, begins + np.repeat(np.arange(1, n_words + 1), np.arange(n_words, 0, -1))
 
 
 class Marked(NamedTuple):
@@ -67,16 +76,12 @@ class Marked(NamedTuple):
     known: tuple[Passed, ...]
 
 
-def bounds(
-    closed: Closed,
-    lengths: NDArray[np.intp],
-    spans: Sequence[ArrayLike | None] | None,
-    n_nonterminals: int | None,
-    allowed: Sequence[NDArray[np.bool_] | None] | None = None,
-) -> Bounds:
+def limits_of(
+    closed: Closed, lengths: Indices, spans: Spans, n_nonterminals: int | None, allowed: Masks = None
+) -> ChartLimits:
     """Limits of sentences from their brackets and from what is allowed, (spans of the sentence, n) by `span_number`."""
     if not is_limited(spans, allowed):
-        return Bounds(None)
+        return ChartLimits(None)
     n = len(closed.null)
     own = n if n_nonterminals is None else n_nonterminals
     inner = _inner(closed, own)
@@ -85,22 +90,15 @@ def bounds(
     for kind, passed in enumerate(marked.known):
         chains[2 * kind] = closed.closure[:, passed[0]] / closed.closure[passed[0], passed[0]]
         chains[2 * kind + 1] = closed.closure[passed[-1]] * _between(closed.closure, passed)
-    return Bounds(limits_of(marked, chains, inner), marked.known)
+    return ChartLimits(tables_of(marked, chains, inner), marked.known)
 
 
-def is_limited(spans: Sequence[ArrayLike | None] | None, allowed: Sequence[Any] | None) -> bool:
+def is_limited(spans: Spans, allowed: Masks = None) -> bool:
     """Whether there is any limit at all."""
     return any(part is not None for parts in (spans, allowed) if parts is not None for part in parts)
 
 
-def mark(
-    lengths: NDArray[np.intp],
-    spans: Sequence[ArrayLike | None] | None,
-    own: int,
-    n_symbols: int,
-    has_inner: bool,
-    allowed: Sequence[NDArray[np.bool_] | None] | None = None,
-) -> Marked:
+def mark(lengths: Indices, spans: Spans, own: int, n_symbols: int, has_inner: bool, allowed: Masks = None) -> Marked:
     """The limits of all sentences, but for the weights of chains."""
     spans = [None] * len(lengths) if spans is None else spans
     allowed = [None] * len(lengths) if allowed is None else allowed
@@ -119,7 +117,7 @@ def mark(
     return Marked(begins, masks, kinds, tuple(known))
 
 
-def limits_of(marked: Marked, chains: Floats, inner: Floats) -> Limits:
+def tables_of(marked: Marked, chains: Floats, inner: Floats) -> Limits:
     """Limits as kernels take them."""
     chains = np.vstack([chains, inner]) if inner.size else chains
     tables = (chains, np.zeros_like(chains), np.zeros_like(chains))
@@ -151,8 +149,7 @@ def _bracket(
     """Write the brackets of a sentence into its part of the limits."""
     passed: dict[int, Passed] = {}
     crossed = np.zeros(len(mask), dtype=bool)
-    firsts = np.concatenate([np.arange(n_words - shorter) for shorter in range(n_words)])
-    lasts = firsts + np.repeat(np.arange(1, n_words + 1), np.arange(n_words, 0, -1))
+    firsts, lasts = ends_of_spans(n_words)
     for first, last, symbol in table.tolist():
         crossing = ((firsts < first) & (lasts > first) & (lasts < last)) | (
             (firsts > first) & (firsts < last) & (lasts > last)

@@ -22,10 +22,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from unveil.core.arrays import Floats, Integers
-from unveil.grammar.charts.inside_outside import log_grammar_of, packed_of
+from unveil.grammar.charts.layouts import SumLayout
 from unveil.grammar.language.closure import Closed
-
-NEWTON_STEPS = 200
+from unveil.grammar.language.empty_rules import MOST_NEWTON_STEPS
 
 
 class Beginnings(NamedTuple):
@@ -37,7 +36,7 @@ class Beginnings(NamedTuple):
     scale: float  # log of what `corners` were divided by
 
 
-def prefix_probabilities(closed: Closed, codes: ArrayLike, unknown: Floats | None = None) -> Floats:
+def prefix_probabilities(layout: SumLayout, codes: ArrayLike) -> Floats:
     """Log-probability that a sentence begins with the first 0, 1 ... n of the words given: (n + 1,).
 
     The first is that any sentence is made at all: 0 if derivations end with probability 1.
@@ -46,15 +45,17 @@ def prefix_probabilities(closed: Closed, codes: ArrayLike, unknown: Floats | Non
     --------
     >>> import numpy as np
     >>> from unveil.grammar import close, normal_form, read_grammar
+    >>> from unveil.grammar.charts.layouts import SumLayout
     >>> from unveil.grammar.charts.prefix import prefix_probabilities
     >>> form = normal_form(grammar := read_grammar("S -> 'a' S [0.25] | 'a' [0.25] | 'b' [0.5]"))
-    >>> np.exp(prefix_probabilities(close(form, form.weights(grammar.probabilities)), [0, 0, 1])).round(6).tolist()
+    >>> layout = SumLayout(close(form, form.weights(grammar.probabilities)))
+    >>> np.exp(prefix_probabilities(layout, [0, 0, 1])).round(6).tolist()
     [1.0, 0.5, 0.125, 0.03125]
     """
-    return _beginnings(closed, np.ascontiguousarray(codes, dtype=np.int64), unknown).logs
+    return _beginnings(layout, np.ascontiguousarray(codes, dtype=np.int64)).logs
 
 
-def next_words(closed: Closed, codes: ArrayLike, unknown: Floats | None = None) -> tuple[Floats, float]:
+def next_words(layout: SumLayout, codes: ArrayLike) -> tuple[Floats, float]:
     """The probability of each word, (words,), to follow the words given, and that the sentence ends here.
 
     They sum to 1, of which words that the grammar does not know have no part; all are 0 if no sentence begins so.
@@ -62,25 +63,26 @@ def next_words(closed: Closed, codes: ArrayLike, unknown: Floats | None = None) 
     Examples
     --------
     >>> from unveil.grammar import close, normal_form, read_grammar
+    >>> from unveil.grammar.charts.layouts import SumLayout
     >>> from unveil.grammar.charts.prefix import next_words
     >>> form = normal_form(grammar := read_grammar("S -> 'a' S [0.25] | 'a' [0.25] | 'b' [0.5]"))
-    >>> words, end = next_words(close(form, form.weights(grammar.probabilities)), [0])
+    >>> words, end = next_words(SumLayout(close(form, form.weights(grammar.probabilities))), [0])
     >>> words.round(6).tolist(), round(end, 6)
     ([0.25, 0.25], 0.5)
     """
-    found = _beginnings(closed, np.ascontiguousarray(codes, dtype=np.int64), unknown)
+    closed, found = layout.closed, _beginnings(layout, np.ascontiguousarray(codes, dtype=np.int64))
     if found.logs[-1] == -np.inf:
         return np.zeros(len(closed.lexical)), 0.0
     words = closed.lexical @ found.corners * np.exp(found.scale - found.logs[-1])
     return words, float(np.exp(found.ends[-1] - found.logs[-1]))
 
 
-def _beginnings(closed: Closed, words: Integers, unknown: Floats | None) -> Beginnings:
+def _beginnings(layout: SumLayout, words: Integers) -> Beginnings:
     """From left to right over the words."""
-    lexical = np.vstack([closed.lexical, np.zeros(len(closed.null)) if unknown is None else unknown])
+    closed, lexical = layout.closed, layout.lexical
     spoken = _spoken(closed)
     corner = _left_corners(closed, spoken)
-    inside = _log_inside(closed, words, unknown)
+    inside = _log_inside(layout, words)
     n, count = len(closed.null), len(words)
     begun, scale, flows = np.zeros((count + 1, n)), np.zeros(count + 1), np.zeros((count + 1, n, n))
     logs, ends = np.full(count + 1, -np.inf), np.full(count + 1, -np.inf)
@@ -115,7 +117,7 @@ def _spoken(closed: Closed) -> Floats:
     """The probability that each symbol makes some string of one word or more, by Newton's method from 0 up."""
     n, identity = len(closed.null), np.eye(len(closed.null))
     words, spoken = closed.lexical.sum(axis=0), np.zeros(len(closed.null))
-    for _ in range(NEWTON_STEPS):
+    for _ in range(MOST_NEWTON_STEPS):
         left, right = spoken[closed.lefts], spoken[closed.rights]
         value = closed.closure @ (words + np.bincount(closed.parents, closed.weights * left * right, n))
         slopes = np.zeros((n, n))
@@ -136,15 +138,13 @@ def _left_corners(closed: Closed, spoken: Floats) -> Floats:
     return np.asarray(np.linalg.solve(np.eye(n) - closed.closure @ first, closed.closure))
 
 
-def _log_inside(closed: Closed, words: Integers, unknown: Floats | None) -> Floats:
+def _log_inside(layout: SumLayout, words: Integers) -> Floats:
     """Logarithms of all inside values, (n + 1, n + 1, n), exact for every span and not for the whole alone."""
     from unveil.grammar.kernels.dense import log_values
     from unveil.grammar.kernels.in_logs import log_charts, log_inside
     from unveil.grammar.kernels.workspace import room
 
-    charts = log_charts(len(words), len(closed.null))
-    if len(words):
-        packed = packed_of(closed, unknown)
-        if not log_values(packed, None, room(packed, len(words)), words, charts.inside):
-            log_inside(log_grammar_of(closed, unknown), None, -1, words, charts)
+    charts, packed = log_charts(len(words), len(layout.closed.null)), layout.packed
+    if len(words) and not log_values(packed, None, room(packed, len(words)), words, charts.inside):
+        log_inside(layout.in_logs, None, -1, words, charts)
     return np.asarray(charts.inside)

@@ -1,8 +1,8 @@
 """The likeliest tree of many sentences in one call: charts with max for sum, in logarithms (Viterbi; CYK).
 
-The loops are those of `charts` with (max, +). No pointers are kept: on the way down the finished tree's spans alone are
-looked through again for what gave their value, which additions in the same order find exactly. Ties go to the first
-symbol, the first rule and the shortest left part.
+The loops are those of `inside_outside` with (max, +). No pointers are kept: on the way down the finished tree's spans
+alone are looked through again for what gave their value, which additions in the same order find exactly. Ties go to
+the first symbol, the first rule and the shortest left part.
 
 A node of a tree is a row (first, last, top, base, rule, split): a chain leads from top to base, which is then made of
 two parts by a binary rule, or is a word (rule and split are -1). Nodes come parents first, left before right.
@@ -15,7 +15,7 @@ import math
 from unveil.core.arrays import Floats, Integers
 from unveil.grammar.kernels.inside_outside import lay_out, measure, meeting
 from unveil.grammar.kernels.jit import part
-from unveil.grammar.kernels.layout import FREE, LANES, ByParent, Limits, Packed, Program
+from unveil.grammar.kernels.layout import FREE, LANES, ByParent, Limits, PackedGrammar, Program
 from unveil.grammar.kernels.limits import forbid, spans_before
 from unveil.grammar.kernels.vector_loops import best_apply, best_products, copy, fill, keep
 from unveil.grammar.kernels.workspace import Space
@@ -24,7 +24,7 @@ from unveil.numerics.jit import kernel
 
 @kernel
 def best_many(
-    packed: Packed, limits: Limits | None, space: Space, rules: ByParent, closure: Floats,
+    packed: PackedGrammar, limits: Limits | None, space: Space, rules: ByParent, closure: Floats,
     codes: Integers, lengths: Integers, logs: Floats, nodes: Integers,
 ) -> None:  # fmt: skip
     """Log-probability of the best tree of each sentence, and its nodes, 2 n - 1 for n words, one after the other.
@@ -51,7 +51,7 @@ def best_many(
 
 @kernel
 def best_dense(
-    packed: Packed, limits: Limits | None, space: Space, words: Integers, bases: Floats, tops: Floats
+    packed: PackedGrammar, limits: Limits | None, space: Space, words: Integers, bases: Floats, tops: Floats
 ) -> None:
     """The charts of one sentence as plain arrays [first, last, symbol]."""
     n, stride = len(words), best_inside(packed, limits, -1, words, space)
@@ -64,7 +64,7 @@ def best_dense(
 
 
 @part
-def best_inside(packed: Packed, limits: Limits | None, first_span: int, words: Integers, space: Space) -> int:
+def best_inside(packed: PackedGrammar, limits: Limits | None, first_span: int, words: Integers, space: Space) -> int:
     """Fill in the best weight of every base and top; returns how long a row of the charts is."""
     n, stride = len(words), measure(len(words), space.starts)
     fill(space.work, space.inside, (packed.n_symbols + 1) * stride, -math.inf)
@@ -100,7 +100,14 @@ def _best_bases(
 
 @part
 def _best_tops(
-    packed: Packed, limits: Limits | None, first_span: int, n: int, length: int, first: int, stride: int, space: Space
+    packed: PackedGrammar,
+    limits: Limits | None,
+    first_span: int,
+    n: int,
+    length: int,
+    first: int,
+    stride: int,
+    space: Space,
 ) -> None:
     """The best tops of eight spans, to the charts."""
     work, chains = space.work, packed.chains

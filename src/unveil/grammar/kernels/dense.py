@@ -6,16 +6,16 @@ import math
 
 from unveil.core.arrays import Floats, Integers
 from unveil.grammar.kernels.inside_outside import fill_inside, inside_of, is_whole, lower_of, measure, outside_of
-from unveil.grammar.kernels.layout import LANES, Limits, Packed
+from unveil.grammar.kernels.layout import LANES, Limits, PackedGrammar
 from unveil.grammar.kernels.limits import spans_before
 from unveil.grammar.kernels.vector_loops import added
-from unveil.grammar.kernels.workspace import FINE, LARGE, LARGEST, LOST, Space
+from unveil.grammar.kernels.workspace import FINE, LARGEST_INSIDE, LARGEST_OUTSIDE, LOST, Space
 from unveil.numerics.jit import kernel
 
 
 @kernel
 def dense_charts(
-    packed: Packed, limits: Limits | None, first_span: int, space: Space, words: Integers,
+    packed: PackedGrammar, limits: Limits | None, first_span: int, space: Space, words: Integers,
     inside: Floats, ends: Floats, lower: Floats,
 ) -> int:  # fmt: skip
     """Fill in inside values, the larger posterior of a symbol as top and as base, and outside values of bases.
@@ -27,7 +27,7 @@ def dense_charts(
     status, root, _, _ = fill_inside(packed, limits, first_span, words, space, 0.0)
     if status != FINE:
         return status
-    if not outside_of(packed, limits, first_span, n, space, 1.0 / root) < LARGEST:
+    if not outside_of(packed, limits, first_span, n, space, 1.0 / root) < LARGEST_OUTSIDE:
         return LOST
     for length in range(1, n + 1):
         for first in range(0, n - length + 1, LANES):
@@ -49,12 +49,12 @@ def dense_charts(
 
 
 @kernel
-def log_values(packed: Packed, limits: Limits | None, space: Space, words: Integers, inside: Floats) -> bool:
+def log_values(packed: PackedGrammar, limits: Limits | None, space: Space, words: Integers, inside: Floats) -> bool:
     """Fill in the logarithms of all inside values; returns False if some may have been lost for being small."""
     inside_of(packed, limits, -1, words, space, 0.0)
     n, stride = len(words), measure(len(words), space.starts)
     size = packed.n_symbols * stride
-    if not (added(space.work, space.inside, size) < LARGE and is_whole(packed, space, size)):
+    if not (added(space.work, space.inside, size) < LARGEST_INSIDE and is_whole(packed, space, size)):
         return False
     for length in range(1, n + 1):
         for first in range(n - length + 1):

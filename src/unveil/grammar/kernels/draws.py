@@ -1,9 +1,9 @@
 """Trees drawn from the posterior of each sentence, many sentences and draws in one call.
 
-From the whole down, with the inside values of `charts`: a top A of some words is made of base B with probability
+From the whole down, with the values of `inside_outside`: a top A of some words is made of base B with probability
 R[A, B] base[B] / inside[A], and a base of two parts by rule r and split k with w_r inside[i, k, B] inside[k, j, C] /
 base[A]. A tree of n words has 2 n - 1 nodes and takes 3 n - 2 uniform numbers. Chains are not drawn, only their ends.
-Nodes are rows as in `chart_best`.
+Nodes are rows as in `best`.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ import math
 from unveil.core.arrays import Floats, Integers
 from unveil.grammar.kernels.inside_outside import fill_inside, measure, outside_of, smallest
 from unveil.grammar.kernels.jit import part
-from unveil.grammar.kernels.layout import ByParent, Limits, Packed
+from unveil.grammar.kernels.layout import ByParent, Limits, PackedGrammar
 from unveil.grammar.kernels.limits import chain_weight, spans_before
-from unveil.grammar.kernels.workspace import FINE, LARGEST, LOST, Space
+from unveil.grammar.kernels.workspace import FINE, LARGEST_OUTSIDE, LOST, Space
 from unveil.numerics.jit import kernel
 
 
 @kernel
 def draw_many(
-    packed: Packed, limits: Limits | None, space: Space, rules: ByParent, closure: Floats,
+    packed: PackedGrammar, limits: Limits | None, space: Space, rules: ByParent, closure: Floats,
     codes: Integers, lengths: Integers, uniforms: Floats, status: Integers, logs: Floats, scores: Floats,
     nodes: Integers,
 ) -> None:  # fmt: skip
@@ -54,11 +54,11 @@ def draw_many(
 
 
 @part
-def _reliable(packed: Packed, limits: Limits | None, first_span: int, n: int, space: Space, root: float) -> bool:
+def _reliable(packed: PackedGrammar, limits: Limits | None, first_span: int, n: int, space: Space, root: float) -> bool:
     """Whether nothing that was lost for being small matters."""
     if smallest(space.work, space.inside, packed.n_symbols * measure(n, space.starts)) > 2.0**-960:
         return True
-    return outside_of(packed, limits, first_span, n, space, 1.0 / root) < LARGEST
+    return outside_of(packed, limits, first_span, n, space, 1.0 / root) < LARGEST_OUTSIDE
 
 
 @part

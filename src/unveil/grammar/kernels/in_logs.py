@@ -1,7 +1,7 @@
 """The charts of one sentence in logarithms: exact whatever the range of its numbers, and slow.
 
-The formulas are those of `charts`, spelled out with log-sum-exp. Used where numbers leave the range of floating point,
-and by whoever needs every entry of a chart and not just those that matter for the sentence.
+The formulas are those of `inside_outside`, spelled out with log-sum-exp. Used where numbers leave the range of floating
+point, and by whoever needs every entry of a chart and not just those that matter for the sentence.
 """
 
 from __future__ import annotations

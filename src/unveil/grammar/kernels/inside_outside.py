@@ -7,12 +7,12 @@ For the words i..j of a sentence, R the closure over unary chains and w the weig
     lower = R' outside,      slope[B, C] = sum over rules of w * lower[A]
     outside[i, k, B] += slope[B, C] * inside[k, j, C]      outside[k, j, C] += slope[B, C] * inside[i, k, B]
 
-A rule is read once per span and not once per split; see `chart_lanes` for the loops and `chart_layout` for the order.
+A rule is read once per span and not once per split; see `vector_loops` for the loops and `layout` for the order.
 
 Words are scaled by powers of two, which round nothing: first so that the likeliest symbol of each is about 1, then all
 by the same power, such that spans of any length stay near 1. Whatever falls out of the range of numbers is too small
 to matter as long as no outside value (over the probability of the sentence) is above 2^900; where one is, where numbers
-overflow, and where a sentence seems impossible though something was lost, `status` asks for `chart_logs`.
+overflow, and where a sentence seems impossible though something was lost, `status` asks for `in_logs`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import math
 
 from unveil.core.arrays import Floats, Integers
 from unveil.grammar.kernels.jit import part
-from unveil.grammar.kernels.layout import ANY, LANES, LONG, SHORT, SLOTS, Limits, Packed, Program
+from unveil.grammar.kernels.layout import ANY, LANES, LONG, SHORT, SLOTS, Limits, PackedGrammar, Program
 from unveil.grammar.kernels.limits import (
     clear_slopes,
     forbid,
@@ -46,15 +46,15 @@ from unveil.grammar.kernels.vector_loops import (
     take_left,
     take_right,
 )
-from unveil.grammar.kernels.workspace import FINE, IMPOSSIBLE, LARGE, LARGEST, LOST, Space
+from unveil.grammar.kernels.workspace import FINE, IMPOSSIBLE, LARGEST_INSIDE, LARGEST_OUTSIDE, LOST, Space
 from unveil.numerics.jit import kernel
 
-FAR = 2.0**200  # spans of one length that sum to more than this, or less than its inverse, are scaled anew
+RESCALED_SUM = 2.0**200  # spans of one length that sum to more than this, or less than its inverse, are scaled anew
 
 
 @kernel
 def expect_many(
-    packed: Packed, limits: Limits | None, space: Space, codes: Integers, lengths: Integers, weights: Floats,
+    packed: PackedGrammar, limits: Limits | None, space: Space, codes: Integers, lengths: Integers, weights: Floats,
     counted: bool, status: Integers, logs: Floats, binary: Floats, chains: Floats, lexical: Floats,
 ) -> None:  # fmt: skip
     """Log-probabilities of all sentences and, if `counted`, weighted counts divided by the sentence's probability.
@@ -71,7 +71,7 @@ def expect_many(
             first_span = limits.begins[sentence]
         status[sentence], root, logs[sentence], rate = fill_inside(packed, limits, first_span, words, space, rate)
         if status[sentence] == FINE and n > 0 and counted and weights[sentence] != 0.0:
-            if outside_of(packed, limits, first_span, n, space, 1.0 / root) < LARGEST:
+            if outside_of(packed, limits, first_span, n, space, 1.0 / root) < LARGEST_OUTSIDE:
                 _merge(packed, space, words, weights[sentence], binary, chains, lexical)
                 if limits is not None:
                     merge_slopes(limits, first_span, weights[sentence])
@@ -81,7 +81,7 @@ def expect_many(
 
 @part
 def fill_inside(
-    packed: Packed, limits: Limits | None, first_span: int, words: Integers, space: Space, rate: float
+    packed: PackedGrammar, limits: Limits | None, first_span: int, words: Integers, space: Space, rate: float
 ) -> tuple[int, float, float, float]:
     """The inside chart of a sentence; returns its status, the scaled and the log-probability, and the rate of the next.
 
@@ -111,10 +111,10 @@ def measure(n: int, starts: Integers) -> int:
 
 
 @part
-def _judge(packed: Packed, space: Space, n: int, root: float) -> int:
+def _judge(packed: PackedGrammar, space: Space, n: int, root: float) -> int:
     """Whether an inside chart can be relied on, and whether its sentence is possible."""
     size = packed.n_symbols * measure(n, space.starts)
-    if not added(space.work, space.inside, size) < LARGE:  # products of two have to fit as well
+    if not added(space.work, space.inside, size) < LARGEST_INSIDE:  # products of two have to fit as well
         return LOST
     if root > 1e-300:
         return FINE
@@ -122,7 +122,7 @@ def _judge(packed: Packed, space: Space, n: int, root: float) -> int:
 
 
 @part
-def is_whole(packed: Packed, space: Space, size: int) -> bool:
+def is_whole(packed: PackedGrammar, space: Space, size: int) -> bool:
     """Whether no product can have been lost for being small: not even those of the smallest numbers."""
     least = min(smallest(space.work, space.inside, size), smallest(space.work, space.bases, size))
     return least * least * min(1.0, smallest(packed.values, 0, len(packed.values))) > 1e-300
@@ -140,7 +140,7 @@ def smallest(values: Floats, begin: int, count: int) -> float:
 
 @part
 def inside_of(
-    packed: Packed, limits: Limits | None, first_span: int, words: Integers, space: Space, rate: float
+    packed: PackedGrammar, limits: Limits | None, first_span: int, words: Integers, space: Space, rate: float
 ) -> tuple[float, int]:
     """The inside chart of a sentence; returns that of the whole, scaled, and the power of two of the words alone."""
     n, stride = len(words), measure(len(words), space.starts)
@@ -157,7 +157,7 @@ def inside_of(
                 fill(space.work, space.base, packed.n_symbols * LANES, 0.0)
                 _set_bases(program, packed.numbers, packed.values, length, first, stride, space)
             total += _set_tops(packed, limits, first_span, n, length, first, stride, space)
-        if total > FAR or (total > 0.0 and total < 1.0 / FAR):
+        if total > RESCALED_SUM or (total > 0.0 and total < 1.0 / RESCALED_SUM):
             _rescale(packed.n_symbols, n, length, -math.log2(total) / length, stride, space)
     return space.work[space.inside + packed.start * stride + space.starts[n]], top
 
@@ -234,7 +234,14 @@ def splits(left: int, right: int, length: int) -> tuple[int, int]:
 
 @part
 def _set_tops(
-    packed: Packed, limits: Limits | None, first_span: int, n: int, length: int, first: int, stride: int, space: Space
+    packed: PackedGrammar,
+    limits: Limits | None,
+    first_span: int,
+    n: int,
+    length: int,
+    first: int,
+    stride: int,
+    space: Space,
 ) -> float:
     """inside = R base for eight spans, written to the charts; returns its sum."""
     work, chains = space.work, packed.chains
@@ -270,7 +277,9 @@ def _rescale(n_symbols: int, n: int, longest: int, rate: float, stride: int, spa
 
 
 @part
-def outside_of(packed: Packed, limits: Limits | None, first_span: int, n: int, space: Space, root: float) -> float:
+def outside_of(
+    packed: PackedGrammar, limits: Limits | None, first_span: int, n: int, space: Space, root: float
+) -> float:
     """The outside chart, that of the whole being `root`, and the counts of the sentence; returns a bound on it."""
     stride, work = measure(n, space.starts), space.work
     fill(work, space.outside, (packed.n_symbols + 1) * stride, 0.0)
@@ -294,7 +303,14 @@ def outside_of(packed: Packed, limits: Limits | None, first_span: int, n: int, s
 
 @part
 def lower_of(
-    packed: Packed, limits: Limits | None, first_span: int, n: int, length: int, first: int, stride: int, space: Space
+    packed: PackedGrammar,
+    limits: Limits | None,
+    first_span: int,
+    n: int,
+    length: int,
+    first: int,
+    stride: int,
+    space: Space,
 ) -> float:
     """lower = R' outside for eight spans, and what the chains of R count; returns a bound on both."""
     origin, chains, work = space.starts[length] + first, packed.chains, space.work
@@ -355,7 +371,7 @@ def _set_leaves(n_symbols: int, n: int, first: int, space: Space) -> None:
 
 @part
 def _merge(
-    packed: Packed, space: Space, words: Integers, weight: float, binary: Floats, chains: Floats, lexical: Floats
+    packed: PackedGrammar, space: Space, words: Integers, weight: float, binary: Floats, chains: Floats, lexical: Floats
 ) -> None:
     """Add the counts of a sentence to those of all."""
     numbers, values, work, counts = packed.numbers, packed.values, space.work, space.counts

@@ -22,7 +22,7 @@ LANES = 8  # spans side by side
 BLOCK = 4  # symbols of a block
 SLOTS = BLOCK * BLOCK  # pairs of a tile
 PLACE = 24  # bits of the place where an entry of a list reads; the bits above are the place where it adds to
-FREE, INNER = -1, -2  # kinds of chains of a span, see chart_limits
+FREE, INNER = -1, -2  # kinds of chains of a span, see `limits`
 SHORT, ANY, LONG = 0, 1, 2  # symbols make single words alone, both, longer spans alone
 
 
@@ -44,7 +44,7 @@ class Program(NamedTuple):
     weights: int  # (rules,): in the array of values
 
 
-class Chains(NamedTuple):
+class ClosureRows(NamedTuple):
     """Rows of the closure that are not those of I, one entry after the other."""
 
     n_entries: int
@@ -56,7 +56,7 @@ class Chains(NamedTuple):
     weights: int  # in the array of values
 
 
-class Packed(NamedTuple):
+class PackedGrammar(NamedTuple):
     """A closed grammar as the kernels read it."""
 
     start: int
@@ -64,7 +64,7 @@ class Packed(NamedTuple):
     null: float  # weight of the empty sentence
     two: Program  # for spans of two words
     longer: Program
-    chains: Chains
+    chains: ClosureRows
     numbers: Integers
     values: Floats
     lexical: Floats  # (words + 1, n): the last row is that of an unknown word
@@ -113,7 +113,7 @@ class _Book:
 def pack(
     start: int, parents: NDArray[np.int32], lefts: NDArray[np.int32], rights: NDArray[np.int32], weights: Floats,
     closure: Floats, lexical: Floats, null: Floats, unknown: Floats | None = None, nothing: float = 0.0,
-) -> Packed:  # fmt: skip
+) -> PackedGrammar:  # fmt: skip
     """Lay out a grammar; `nothing` is the weight of what is impossible: -inf where weights are logarithms."""
     n, book = len(closure), _Book()
     rows = np.empty((len(lexical) + 1, n))
@@ -131,7 +131,7 @@ def pack(
     two, longer = _program(book, rules[both_short], *table), _program(book, rules[~only_short], *table)
     chains = _chains(book, closure, nothing)
     numbers, values = np.concatenate(book.numbers), np.concatenate(book.values)
-    return Packed(int(start), n, float(null[start]), two, longer, chains, numbers, values, rows)
+    return PackedGrammar(int(start), n, float(null[start]), two, longer, chains, numbers, values, rows)
 
 
 def by_parent(
@@ -211,7 +211,7 @@ def _listed(
     return listed, place
 
 
-def _chains(book: _Book, closure: Floats, nothing: float) -> Chains:
+def _chains(book: _Book, closure: Floats, nothing: float) -> ClosureRows:
     """The entries of the closure that matter."""
     n = len(closure)
     one = 1.0 if nothing == 0.0 else 0.0
@@ -222,4 +222,4 @@ def _chains(book: _Book, closure: Floats, nothing: float) -> Chains:
     parents, children, plain = parents[order], children[order], np.flatnonzero(~busy)
     places = tuple(book.number(table) for table in (paired(children, parents), parents, children, plain))
     parts: tuple[int, ...] = (*places, book.value(closure[parents, children]))
-    return Chains(len(parents), len(plain), *parts)
+    return ClosureRows(len(parents), len(plain), *parts)

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unveil.core.arrays import Floats, Integers
-from unveil.grammar.kernels.layout import BLOCK, LANES, SLOTS, Packed
+from unveil.grammar.kernels.layout import BLOCK, LANES, SLOTS, PackedGrammar
 
-LARGE, LARGEST = 2.0**450, 2.0**900  # bounds on inside and on outside values
+LARGEST_INSIDE, LARGEST_OUTSIDE = 2.0**450, 2.0**900  # so that products of two, and counts, stay finite
 FINE, IMPOSSIBLE, LOST = 0, 1, 2  # what became of a sentence
 
 
@@ -36,7 +36,7 @@ class Space(NamedTuple):
     scale: Integers  # (words + 1,): powers of two that the words up to there were multiplied with
 
 
-def room(packed: Packed, longest: int) -> Space:
+def room(packed: PackedGrammar, longest: int) -> Space:
     """Room for sentences of up to `longest` words."""
     n, programs = packed.n_symbols, (packed.two, packed.longer)
     row = sum((longest - length + 15) // 8 * 8 for length in range(1, longest + 1)) + 8

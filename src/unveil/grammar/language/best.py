@@ -8,14 +8,13 @@ not even over rules of probability 1. Ties go to the symbol and the row that com
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from unveil.core.arrays import Floats
-from unveil.grammar.language.closure import Numbers, Steps, unary_steps
-from unveil.grammar.language.derivations import Choice, grow, wrap
-from unveil.grammar.language.normal_form import NormalForm, Weights
+from unveil.grammar.language.closure import UnarySteps, unary_steps
+from unveil.grammar.language.normal_form import NormalForm, Numbers, Weights
 from unveil.grammar.language.trees import Tree
 
 
@@ -25,7 +24,7 @@ class BestClosure(NamedTuple):
     chain: Floats  # (n, n): log weight of the best chain from A down to B; 0 from A to A, -inf where none leads
     next: Numbers  # (n, n): the symbol after A on it, or -1
     step: Numbers  # (n, n): the best single step from A to B, a number into `steps`, or -1
-    steps: Steps  # their weights hold the best empty tree of the silent side
+    steps: UnarySteps  # their weights hold the best empty tree of the empty side
     null: Floats  # (n,): log weight of the best empty tree, or -inf
     null_arity: Numbers  # (n,): how many children the row at its root has, or -1
     null_row: Numbers  # (n,): that row
@@ -54,18 +53,27 @@ def best_closure(form: NormalForm, weights: Weights) -> BestClosure:
 
 
 def best_nothing(form: NormalForm, best: BestClosure, symbol: int) -> Tree:
-    """The likeliest empty tree of a symbol that has one."""
-    return grow(form, symbol, lambda node: Choice(int(best.null_arity[node]), int(best.null_row[node])))
+    """The likeliest empty tree of a symbol that has one: a tree of the normal form."""
+    flat: list[Any] = []
+    waiting = [symbol]
+    while waiting:
+        node = waiting.pop()
+        n_children = int(best.null_arity[node])
+        flat.append((form.symbols[node], n_children))
+        if n_children:
+            table = form.unary if n_children == 1 else form.binary
+            waiting.extend(int(child) for child in table[best.null_row[node], :0:-1])
+    return Tree.unflat(tuple(flat))
 
 
-def best_chain(form: NormalForm, best: BestClosure, top: int, bottom: int, tree: Tree) -> Tree:
-    """A tree whose root is `bottom`, under the likeliest chain that leads to it from `top`."""
+def best_chain(best: BestClosure, top: int, bottom: int) -> list[int]:
+    """The steps of the likeliest chain that leads from `top` down to `bottom`, by their numbers."""
     taken, symbol = [], top
     while symbol != bottom:
         after = int(best.next[symbol, bottom])
         taken.append(int(best.step[symbol, after]))
         symbol = after
-    return wrap(form, best.steps, taken, tree, lambda silent: best_nothing(form, best, silent))
+    return taken
 
 
 def _best_null(form: NormalForm, weights: Weights) -> tuple[Floats, Numbers, Numbers]:
@@ -91,7 +99,7 @@ def _best_null(form: NormalForm, weights: Weights) -> tuple[Floats, Numbers, Num
     return null, np.append(arity, -1)[choice].astype(np.int32), rows.astype(np.int32)
 
 
-def _best_steps(steps: Steps, n_symbols: int) -> tuple[Floats, Numbers]:
+def _best_steps(steps: UnarySteps, n_symbols: int) -> tuple[Floats, Numbers]:
     """Log weight and number of the best single step between each two symbols."""
     single = np.full((n_symbols, n_symbols), -np.inf)
     number = np.full((n_symbols, n_symbols), -1, dtype=np.int32)

@@ -13,11 +13,11 @@ import re
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
-from unveil.grammar.language.trees import ESCAPES, Span, Tree
+from unveil.grammar.language.trees import BRACKET_NAMES, Span, Tree
 
-TOKEN = re.compile(r"\(\s*([^\s()]*)|\)|[^\s()]+")  # a bracket that opens, with what follows it
-TIGHT_TOKEN = re.compile(r"\(([^\s()]*)|\)|[^\s()]+")  # only what follows it at once
-EMPTY = "-NONE-"  # the treebank's label for what is not said
+BRACKET_TOKEN = re.compile(r"\(\s*([^\s()]*)|\)|[^\s()]+")  # a bracket that opens, with what follows it
+TIGHT_BRACKET_TOKEN = re.compile(r"\(([^\s()]*)|\)|[^\s()]+")  # only what follows it at once
+EMPTY_ELEMENT = "-NONE-"  # the treebank's label for what is not said
 
 
 class Bracketed(NamedTuple):
@@ -86,7 +86,7 @@ def read_bracketed(text: str, labels: Collection[str] = ()) -> Bracketed:
     >>> sentence.spans
     (Span(first=0, last=2, label=None), Span(first=3, last=5, label='NP'))
     """
-    names = {*labels, EMPTY}
+    names = {*labels, EMPTY_ELEMENT}
     words: list[str] = []
     spans: list[Span] = []
     open_brackets: list[tuple[int, int]] = []  # where in the text, and which span
@@ -100,19 +100,21 @@ def read_bracketed(text: str, labels: Collection[str] = ()) -> Bracketed:
             raise ValueError(f"{_place(text, position)}: this bracket was never opened")
         else:
             opened, number = open_brackets.pop()
-            if spans[number].label == EMPTY:
+            if spans[number].label == EMPTY_ELEMENT:
                 del words[spans[number].first :]
             elif spans[number].first == len(words) and "(" not in text[opened + 1 : position]:
                 raise ValueError(f"{_place(text, opened)}: expected words between brackets, got none")
             spans[number] = spans[number]._replace(last=len(words))
     if open_brackets:
         raise ValueError(f"{_place(text, open_brackets[-1][0])}: this bracket is never closed")
-    return Bracketed(tuple(words), tuple(span for span in spans if span.first < span.last and span.label != EMPTY))
+    return Bracketed(
+        tuple(words), tuple(span for span in spans if span.first < span.last and span.label != EMPTY_ELEMENT)
+    )
 
 
 def unescape(word: str) -> str:
     """A word as it is said: round brackets instead of their names."""
-    for bracket, name in ESCAPES:
+    for bracket, name in BRACKET_NAMES:
         word = word.replace(name, bracket)
     return word
 
@@ -122,7 +124,7 @@ def _tokens(text: str, names: Collection[str] | None = None) -> Iterator[tuple[i
 
     The label is the token after the bracket; with `names`, only one of these and without a space between.
     """
-    for match in (TOKEN if names is None else TIGHT_TOKEN).finditer(text):
+    for match in (BRACKET_TOKEN if names is None else TIGHT_BRACKET_TOKEN).finditer(text):
         position, label = match.start(), match[1]
         if label is None:
             yield position, match[0], ""
@@ -139,8 +141,8 @@ def _add(text: str, closed: _Open, parent: _Open, keep_empty: bool) -> None:
 
     A root is never left out: it is under no bracket, or under one without a label.
     """
-    label, children = closed.label, () if closed.label == EMPTY else tuple(closed.children)
-    if parent.label and not keep_empty and not children and (label == EMPTY or closed.dropped):
+    label, children = closed.label, () if closed.label == EMPTY_ELEMENT else tuple(closed.children)
+    if parent.label and not keep_empty and not children and (label == EMPTY_ELEMENT or closed.dropped):
         parent.dropped.append(label)
     elif label:
         parent.children.append(Tree(label, children))

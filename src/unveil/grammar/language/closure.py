@@ -1,7 +1,7 @@
 """Unary chains and empty rules summed over exactly, so that charts need to know neither.
 
 A step from A to B over the same words is a rule A -> B, or a rule A -> B C or A -> C B whose C makes nothing, with
-probability null[C] (see `silence.py`). With U[A, B] the total weight of such steps, chains of any length sum to
+probability null[C] (see `empty_rules.py`). With U[A, B] the total weight of such steps, chains of any length sum to
 
     closure = I + U + U U + ... = (I - U)^-1                                                       (Stolcke, 1995)
 
@@ -20,15 +20,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unveil.core.arrays import Floats, Mask
-from unveil.grammar.language.empty_rules import makes_words, null_probabilities, reachability, silent_uses, solve
-from unveil.grammar.language.normal_form import NormalForm, Weights
+from unveil.grammar.language.empty_rules import empty_uses, makes_words, null_probabilities, reachability, solve
+from unveil.grammar.language.normal_form import NormalForm, Numbers, Weights
 
-Numbers = NDArray[np.int32]
-
-UNARY, RIGHT_SILENT, LEFT_SILENT = 0, 1, 2  # kinds of steps
+UNARY, RIGHT_EMPTY, LEFT_EMPTY = 0, 1, 2  # kinds of steps
 
 
 class Closed(NamedTuple):
@@ -44,15 +41,15 @@ class Closed(NamedTuple):
     null: Floats  # (n,)
 
 
-class Steps(NamedTuple):
+class UnarySteps(NamedTuple):
     """All ways from a symbol to another over the same words, one per entry."""
 
     parents: Numbers
     children: Numbers
-    silent: Numbers  # the symbol that makes nothing, or -1
-    kinds: Numbers  # UNARY, RIGHT_SILENT or LEFT_SILENT
+    empty: Numbers  # the symbol that makes nothing, or -1
+    kinds: Numbers  # UNARY, RIGHT_EMPTY or LEFT_EMPTY
     rows: Numbers  # of form.unary or form.binary
-    weights: Floats  # of the rule, times that of the silent side
+    weights: Floats  # of the rule, times that of the empty side
 
 
 def close(form: NormalForm, weights: Weights) -> Closed:
@@ -97,17 +94,17 @@ def rule_counts(
     uses = steps.weights * around[steps.parents, steps.children]
     sided = steps.kinds != UNARY
     begun = np.zeros(form.n_symbols)
-    np.add.at(begun, steps.silent[sided], uses[sided])
+    np.add.at(begun, steps.empty[sided], uses[sided])
     begun[closed.start] += empties
-    silent = silent_uses(form, weights, closed.null, begun)
-    all_binary, all_unary = binary + silent.binary, silent.unary.copy()
+    empty = empty_uses(form, weights, closed.null, begun)
+    all_binary, all_unary = binary + empty.binary, empty.unary.copy()
     np.add.at(all_binary, steps.rows[sided], uses[sided])
     np.add.at(all_unary, steps.rows[~sided], uses[~sided])
-    return form.rule_totals(all_binary, all_unary, lexical[form.lexical[:, 1], form.lexical[:, 0]], silent.empty)
+    return form.rule_totals(all_binary, all_unary, lexical[form.lexical[:, 1], form.lexical[:, 0]], empty.empty)
 
 
-def unary_steps(form: NormalForm, weights: Weights, null: Floats) -> Steps:
-    """The steps of positive weight: unary rows, then binary rows with a silent right side, then with a silent left."""
+def unary_steps(form: NormalForm, weights: Weights, null: Floats) -> UnarySteps:
+    """The steps of positive weight: unary rows, then binary rows whose right side is empty, then whose left is."""
     parent, left, right = form.binary.T
     unary = np.flatnonzero(weights.unary > 0)
     rights = np.flatnonzero(weights.binary * null[right] > 0)
@@ -116,15 +113,15 @@ def unary_steps(form: NormalForm, weights: Weights, null: Floats) -> Steps:
         (form.unary[unary, 0], parent[rights], parent[lefts]),
         (form.unary[unary, 1], left[rights], right[lefts]),
         (np.full(len(unary), -1), right[rights], left[lefts]),
-        (np.full(len(unary), UNARY), np.full(len(rights), RIGHT_SILENT), np.full(len(lefts), LEFT_SILENT)),
+        (np.full(len(unary), UNARY), np.full(len(rights), RIGHT_EMPTY), np.full(len(lefts), LEFT_EMPTY)),
         (unary, rights, lefts),
     )
     sided = weights.binary[rights] * null[right[rights]], weights.binary[lefts] * null[left[lefts]]
-    parents, children, silent, kinds, rows = (np.concatenate(parts).astype(np.int32) for parts in columns)
-    return Steps(parents, children, silent, kinds, rows, np.concatenate((weights.unary[unary], *sided)))
+    parents, children, empty, kinds, rows = (np.concatenate(parts).astype(np.int32) for parts in columns)
+    return UnarySteps(parents, children, empty, kinds, rows, np.concatenate((weights.unary[unary], *sided)))
 
 
-def _chains(steps: Steps, useful: Mask) -> Floats:
+def _chains(steps: UnarySteps, useful: Mask) -> Floats:
     """(I - U)^-1 over the symbols that make words, I elsewhere."""
     closure, total = np.eye(len(useful)), np.zeros((len(useful), len(useful)))
     if len(steps.weights):

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.core.arrays import Floats
-from unveil.grammar.language.empty_rules import CRITICAL, null_probabilities, reachability, spectral_radius
+from unveil.grammar.language.empty_rules import CRITICAL_MARGIN, null_probabilities, reachability, spectral_radius
 from unveil.grammar.language.normal_form import normal_form
 from unveil.grammar.language.rules import Grammar, Nonterminal
 
@@ -39,7 +39,7 @@ def is_consistent(grammar: Grammar) -> bool:
         together = np.flatnonzero(reach[symbol] & reach[:, symbol])
         left[together] = False
         radius = spectral_radius(matrix[np.ix_(together, together)])
-        if radius > 1 + CRITICAL or (radius >= 1 - CRITICAL and _endless(grammar, together)):
+        if radius > 1 + CRITICAL_MARGIN or (radius >= 1 - CRITICAL_MARGIN and _endless(grammar, together)):
             return False
     return True
 

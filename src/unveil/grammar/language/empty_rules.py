@@ -22,12 +22,14 @@ from numpy.typing import NDArray
 from unveil.core.arrays import Floats, Mask
 from unveil.grammar.language.normal_form import NormalForm, Weights
 
-NEWTON_STEPS = 200  # a double root halves its distance per step: 60 steps use up all digits
-CRITICAL = 1e-9  # spectral radii this close to 1 count as 1
-DYING = 1e-9  # empty trees of infinite expected size are counted as if each child was missing with this probability
+MOST_NEWTON_STEPS = 200  # a double root halves its distance per step: 60 steps use up all digits
+CRITICAL_MARGIN = 1e-9  # spectral radii this close to 1 count as 1
+EXTINCTION_CHANCE = (
+    1e-9  # empty trees of infinite expected size are counted as if each child was missing with this probability
+)
 
 
-class SilentUses(NamedTuple):
+class EmptyUses(NamedTuple):
     """Expected uses of rows within empty trees."""
 
     binary: Floats
@@ -66,7 +68,7 @@ def makes_words(form: NormalForm, weights: Weights, nullable: Mask) -> Mask:
             return makes
 
 
-def silent_uses(form: NormalForm, weights: Weights, null: Floats, begun: Floats) -> SilentUses:
+def empty_uses(form: NormalForm, weights: Weights, null: Floats, begun: Floats) -> EmptyUses:
     """Expected uses of the rows in empty trees, of which `begun` (n,) start at each symbol.
 
     Where empty trees have infinite expected size (a symbol that makes nothing but the empty string, and on average one
@@ -82,15 +84,15 @@ def silent_uses(form: NormalForm, weights: Weights, null: Floats, begun: Floats)
     np.add.at(children, (parent, right), binary)
     np.add.at(children, (form.unary[:, 0], form.unary[:, 1]), unary)
     nodes = _progeny(children, np.where(null > 0, begun, 0.0))
-    return SilentUses(binary * nodes[parent], unary * nodes[form.unary[:, 0]], empty * nodes[form.empty])
+    return EmptyUses(binary * nodes[parent], unary * nodes[form.unary[:, 0]], empty * nodes[form.empty])
 
 
 def _progeny(children: Floats, begun: Floats) -> Floats:
     """How many nodes of each symbol a branching process has in all."""
     if not begun.any():
         return begun
-    if spectral_radius(children) > 1 - DYING:
-        children = children * (1 - DYING)
+    if spectral_radius(children) > 1 - EXTINCTION_CHANCE:
+        children = children * (1 - EXTINCTION_CHANCE)
     return np.maximum(solve(np.eye(len(begun)) - children.T, begun), 0.0)
 
 
@@ -154,7 +156,7 @@ def _slopes(form: NormalForm, weights: Weights, null: Floats) -> Floats:
 def _least(form: NormalForm, weights: Weights, null: Floats, together: NDArray[np.intp]) -> Floats:
     """The least solution for symbols that lead to each other, those that they lead to being known."""
     own, identity, current, last = np.ix_(together, together), np.eye(len(together)), null.copy(), np.inf
-    for _ in range(NEWTON_STEPS):
+    for _ in range(MOST_NEWTON_STEPS):
         rest = _values(form, weights, current)[together] - current[together]
         change = solve(identity - _slopes(form, weights, current)[own], rest)
         # Newton climbs; a step down is rounding at the top, or there is no top (weights that sum to more than 1).
@@ -177,4 +179,4 @@ def _is_one(form: NormalForm, weights: Weights, null: Floats, together: NDArray[
     ones[together] = 1.0
     if np.any(np.abs(_values(form, weights, ones)[together] - 1) > 1e-12):
         return False
-    return spectral_radius(_slopes(form, weights, ones)[np.ix_(together, together)]) <= 1 + CRITICAL
+    return spectral_radius(_slopes(form, weights, ones)[np.ix_(together, together)]) <= 1 + CRITICAL_MARGIN

@@ -27,8 +27,8 @@ import numpy as np
 
 from unveil.grammar.language.rules import Grammar, Nonterminal, Rule, Symbol, normalised
 
-SUM_TOLERANCE = 0.01
-TOKEN = re.compile(
+ROUNDED_SUM_TOLERANCE = 0.01  # probabilities in texts are rounded; the same as in nltk
+GRAMMAR_TOKEN = re.compile(
     r"""\s*(?:
     (?P<comment>\#.*) | (?P<arrow>->) | (?P<bar>\|) | \[(?P<probability>[^\]]*)\]
     | (?P<long>'''(?:[^\\]|\\.)*?''') | '(?P<single>[^']*)' | "(?P<double>[^"]*)"
@@ -36,7 +36,7 @@ TOKEN = re.compile(
     )""",
     re.VERBOSE,
 )
-SPECIAL = re.compile(r"""[\s'"|\[\]\\#%]|(?<=-)>""")
+ESCAPED_CHARACTER = re.compile(r"""[\s'"|\[\]\\#%]|(?<=-)>""")
 
 
 class _Line(NamedTuple):
@@ -117,7 +117,7 @@ def write_grammar(grammar: Grammar) -> str:
 def _written(symbol: Symbol) -> str:
     """A nonterminal or a word."""
     if isinstance(symbol, Nonterminal):
-        return SPECIAL.sub(
+        return ESCAPED_CHARACTER.sub(
             lambda match: f"\\u{ord(match[0]):04x}" if match[0].isspace() else "\\" + match[0], symbol.name
         )
     if "\n" not in symbol and not ("'" in symbol and '"' in symbol):
@@ -155,7 +155,7 @@ def _directive(line: _Line) -> Nonterminal:
 def _tokens(line: _Line, position: int = 0) -> Iterator[tuple[int, str, str]]:
     """Position, kind and text of each token; comments are left out."""
     while position < len(line.text):
-        match = TOKEN.match(line.text, position)
+        match = GRAMMAR_TOKEN.match(line.text, position)
         if match is None:
             if not line.text[position:].strip():
                 return
@@ -241,7 +241,7 @@ def _weights(alternatives: list[_Alternative]) -> dict[Rule, float]:
                 f"as other rules of {parent} have one"
             )
         total = math.fsum(alternative.probability or 0.0 for alternative in group)
-        if not missing and not abs(total - 1) < SUM_TOLERANCE:
+        if not missing and not abs(total - 1) < ROUNDED_SUM_TOLERANCE:
             where = group[-1].line.number
             raise ValueError(f"line {where}: expected the probabilities of {parent} to sum to 1, got {total!r}")
         for alternative in group:

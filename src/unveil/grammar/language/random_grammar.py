@@ -1,7 +1,7 @@
 """Random grammars over given symbols, as rough as is wanted: something to test, time and play with.
 
 Every symbol may become any two symbols or any word (Lari and Young, 1990). Both kinds of rules have weights drawn from
-a Dirichlet distribution; the first kind has `BRANCHING` of the probability, less than a half, so that derivations end.
+a Dirichlet distribution; the first kind has `BRANCHING_SHARE` of it, less than a half, so that derivations end.
 Fits of `PCFG` start from milder ones, see `unveil.grammar.pcfg.starts`.
 """
 
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from unveil.core.arrays import Floats
 from unveil.grammar.language.rules import Grammar, Nonterminal, Rule, normalised
 
-BRANCHING = 0.45  # sentences of 5.5 words on average
+BRANCHING_SHARE = 0.45  # of a symbol's probability: sentences of 5.5 words on average
 
 
 def random_grammar(
@@ -66,7 +66,7 @@ def random_grammar(
         own = pairs[pairs[:, 0] == number, 1:]
         rules += [Rule(parent, (symbols[left], symbols[right])) for left, right in own]
         rules += [Rule(parent, (word,)) for word in words]
-        share = BRANCHING if len(own) else 0.0
+        share = BRANCHING_SHARE if len(own) else 0.0
         weights += [share * _shares(len(own), concentration, generator)] if len(own) else []
         weights += [(1 - share) * _shares(len(words), concentration, generator)]
     return normalised(root, rules, np.concatenate(weights))

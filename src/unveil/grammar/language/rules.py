@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 SUM_TOLERANCE = 1e-6  # how far from 1 the probabilities of a parent may sum: float32 passes, mistakes do not
-ROUNDING = 4 * np.finfo(np.float64).eps  # a sum this close to 1 stays as it is, so that normalising twice is once
+SUM_ROUNDING = 4 * np.finfo(np.float64).eps  # a sum this close to 1 stays as it is, so that normalising twice is once
 
 
 @dataclass(frozen=True, order=True, slots=True)
@@ -245,7 +245,7 @@ def _shares(rules: Sequence[Rule], weights: ArrayLike, tolerance: float) -> Floa
         total = math.fsum(part)
         if total == 0 or not abs(total - 1) <= tolerance:
             raise ValueError(f"probabilities of the rules of {parent} must sum to 1, they sum to {total!r}")
-        if abs(total - 1) > ROUNDING:
+        if abs(total - 1) > SUM_ROUNDING:
             shares[own] = part / total
     return shares
 

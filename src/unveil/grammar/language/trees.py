@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from unveil.grammar.language.rules import Nonterminal, Rule
 
-ESCAPES = (("(", "-LRB-"), (")", "-RRB-"))
+BRACKET_NAMES = (("(", "-LRB-"), (")", "-RRB-"))
 
 
 class Span(NamedTuple):
@@ -163,7 +163,7 @@ class Tree:
 
 def escape(word: str) -> str:
     """A word as the treebank writes it: round brackets by name."""
-    for bracket, name in ESCAPES:
+    for bracket, name in BRACKET_NAMES:
         word = word.replace(bracket, name)
     return word
 

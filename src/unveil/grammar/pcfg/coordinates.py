@@ -19,8 +19,8 @@ from unveil.core.statistics import Statistics
 if TYPE_CHECKING:
     from unveil.grammar.pcfg.model import GrammarModel, GrammarParams
 
-LEAST = 1e-12  # least share of a rule, so that it has a logarithm and a scale
-RARE = 1e-4  # least uses of a parent per word
+LEAST_SHARE = 1e-12  # of a rule, so that it has a logarithm and a scale
+LEAST_USES = 1e-4  # of a parent per word, so that no coordinate has a scale of nothing
 
 
 class GrammarCoordinates:
@@ -33,8 +33,8 @@ class GrammarCoordinates:
         self.parents = model.parents[self.moving]
         mass = self._sums(params.probabilities[self.moving])
         self.mass = mass[self.parents]
-        shares = np.maximum(params.probabilities[self.moving] / self.mass, LEAST)
-        self.units = np.sqrt(shares * np.maximum(params.uses, RARE)[self.parents])
+        shares = np.maximum(params.probabilities[self.moving] / self.mass, LEAST_SHARE)
+        self.units = np.sqrt(shares * np.maximum(params.uses, LEAST_USES)[self.parents])
         self.origin = self.units * np.log(shares)
 
     def params(self, vector: Floats) -> GrammarParams:

@@ -16,32 +16,76 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from unveil.core.arrays import Floats
+from unveil.core.arrays import Floats, Indices, Integers
 from unveil.core.protocols import Block, Expectation
-from unveil.grammar.language.closure import Closed, close, rule_counts
+from unveil.grammar.charts.draws import DrawnTrees, draw_sentences
+from unveil.grammar.charts.inside_outside import ChartCounts, expect_sentences, score_sentences
+from unveil.grammar.charts.layouts import BestLayout, SumLayout
+from unveil.grammar.charts.limits import Masks
+from unveil.grammar.charts.trees import best_uses
+from unveil.grammar.language.closure import close, rule_counts
 from unveil.grammar.language.normal_form import NormalForm, Weights
-
-if TYPE_CHECKING:
-    from unveil.grammar.pcfg.model import Plan
 
 Random = Callable[[], np.random.Generator]
 
-SHAKE = 0.3  # standard deviation of what is added to the log-weights of rules in an infinitely warm world
 MOST_DRAWS = 4096  # trees per sentence, at which the noise is below what a fit is asked for
-ROOM = 1 << 18  # words times draws at a time: some tens of megabytes
-TRIES = 40  # halvings of the way to 1 of a power under which sums over chains do not exist
+POWER_HALVINGS = 40  # of the way to 1 of a power under which sums over chains do not exist
+
+
+class TreeSizes(NamedTuple):
+    """How trees are drawn and shaken."""
+
+    drawn_words: int = 1 << 18  # words times draws at a time: some tens of megabytes
+    shake: float = 0.3  # standard deviation of what is added to log-weights of rules in an infinitely warm world
+
+
+DEFAULT_TREE_SIZES = TreeSizes()
+
+
+class GrammarPlan(NamedTuple):
+    """A normal form at some probabilities of its rules, ready for all that is done with sentences."""
+
+    form: NormalForm
+    weights: Weights
+    log_probabilities: Floats  # (n_rules,)
+    sums: SumLayout
+    best: BestLayout
+
+    @property
+    def log_empty(self) -> float:
+        """Log-probability of the sentence without words."""
+        with np.errstate(divide="ignore"):
+            return float(np.log(self.sums.closed.null[self.form.start]))
+
+
+def planned(form: NormalForm, probabilities: Floats, unknown: Floats | None = None) -> GrammarPlan:
+    """Weights of the rows, and the sums over all chains of unary and empty rules."""
+    weights = form.weights(probabilities)
+    sums = SumLayout(close(form, weights), form.n_nonterminals, unknown)
+    return GrammarPlan(form, weights, logs_of(probabilities), sums, BestLayout(form, weights, unknown))
+
+
+def logs_of(probabilities: Floats) -> Floats:
+    """Logarithms, of nothing too."""
+    with np.errstate(divide="ignore"):
+        return np.log(probabilities)
+
+
+def spent(counts: Floats, log_probabilities: Floats) -> float:
+    """Sum of counts times log-probabilities; what is not used costs nothing."""
+    used = counts > 0
+    return float(counts[used] @ log_probabilities[used])
 
 
 class Derivation(NamedTuple):
     """The mark of a sentence whose tree is known."""
 
-    rules: NDArray[np.intp]  # numbers of the rules that made it
-    guessed: NDArray[np.intp]  # symbols over words that the grammar has not
+    rules: Indices  # numbers of the rules that made it
+    guessed: Indices  # symbols over words that the grammar has not
     possible: bool = True  # whether there are no others
 
     def log_probability(self, log_probabilities: Floats, unknown: Floats | None) -> float:
@@ -63,25 +107,25 @@ class Chosen(NamedTuple):
 
 
 @dataclass(frozen=True)
-class BlockMemo:
+class SentenceMemo:
     """A block of sentences as charts take it: nothing of it depends on the parameters but the lists of sparse EM."""
 
     weight: float  # words of all sentences, those without any counted as one
     derived: Floats  # (n_rules,): uses of rules in the trees that are known
-    codes: NDArray[np.int64]  # of the words of all other sentences that have any
-    lengths: NDArray[np.intp]
+    codes: Integers  # of the words of all other sentences that have any
+    lengths: Indices
     weights: Floats  # one a sentence
     spans: tuple[Any, ...] | None  # their brackets, where there are any
     empties: float  # weight of the sentences without words
     lists: Any = None
 
-    def without_words(self) -> BlockMemo:
+    def without_words(self) -> SentenceMemo:
         """The sentences without words alone."""
         none = np.zeros(0, dtype=np.intp)
         return replace(self, codes=none.astype(np.int64), lengths=none, weights=np.zeros(0), spans=None)
 
 
-def remember(form: NormalForm, block: Block) -> BlockMemo:
+def remember(form: NormalForm, block: Block) -> SentenceMemo:
     """Sort the sentences of a block: those with a tree, those without a word, and those for charts."""
     lengths = np.asarray(block.lengths, dtype=np.intp)
     weights = np.ones(len(lengths)) if block.sequence_weights is None else np.asarray(block.sequence_weights)
@@ -93,7 +137,7 @@ def remember(form: NormalForm, block: Block) -> BlockMemo:
             np.add.at(derived, mark.rules, weights[number])
     charted = ~known & (weights > 0) & (lengths > 0)
     spans = tuple(mark for mark, kept in zip(marks, charted, strict=True) if kept)
-    return BlockMemo(
+    return SentenceMemo(
         weight=float(weights @ np.maximum(lengths, 1)),
         derived=derived,
         codes=np.asarray(block.rows[:, 0][np.repeat(charted, lengths)], dtype=np.int64),
@@ -104,19 +148,19 @@ def remember(form: NormalForm, block: Block) -> BlockMemo:
     )
 
 
-def choose(form: NormalForm, plan: Plan, memo: BlockMemo, expectation: Expectation, random: Random) -> Chosen:
+def choose(plan: GrammarPlan, memo: SentenceMemo, expectation: Expectation, random: Random, sizes: TreeSizes) -> Chosen:
     """The E step of the sentences whose trees are hidden, by what the expectation says of itself."""
     if expectation.active is not None:
         from unveil.grammar.pcfg.sparse_em import within_lists
 
-        return within_lists(form, plan, memo, expectation)
+        return within_lists(plan, memo, expectation)
     if expectation.best:
-        return _best(form, plan, memo)
+        return _best(plan, memo)
     if expectation.draws:
-        return _drawn(form, plan, memo, expectation.draws, random)
+        return _drawn(plan, memo, expectation.draws, random, sizes.drawn_words)
     if expectation.power != 1.0:
-        return _tempered(form, plan, memo, expectation.power, random)
-    found = gather(form, plan.weights, plan.closed, memo)
+        return _tempered(plan, memo, expectation.power, sizes.shake, random)
+    found = gather(plan, memo)
     return Chosen(found.counts, found.total(memo), found.total(memo))
 
 
@@ -127,124 +171,98 @@ class Gathered(NamedTuple):
     logs: Floats  # (sentences,): log of the sum of all trees' weights
     nothing: float  # that of the sentences without words, added up
 
-    def total(self, memo: BlockMemo) -> float:
+    def total(self, memo: SentenceMemo) -> float:
         """The log-likelihood, where weights are probabilities."""
         return float(memo.weights @ self.logs) + self.nothing
 
 
-def gather(form: NormalForm, weights: Weights, closed: Closed, memo: BlockMemo, allowed: Any = None) -> Gathered:
+def gather(plan: GrammarPlan, memo: SentenceMemo, allowed: Masks = None) -> Gathered:
     """Inside-outside over a block; kept to the symbols `allowed` for each span, if that is given."""
-    from unveil.grammar.charts.inside_outside import expect_sentences
-
-    found = expect_sentences(
-        closed,
-        memo.codes,
-        memo.lengths,
-        memo.weights,
-        memo.spans,
-        n_nonterminals=form.n_nonterminals,
-        allowed=allowed,
-    )
-    counts = rule_counts(form, weights, closed, found.binary, found.chains, found.lexical, memo.empties)
-    return Gathered(counts, found.log_likelihoods, _nothing(memo, closed.null[closed.start]))
+    found = expect_sentences(plan.sums, memo.codes, memo.lengths, memo.weights, memo.spans, allowed)
+    return Gathered(_rule_counts(plan, found, memo.empties), found.log_likelihoods, _nothing(plan, memo))
 
 
-def score(form: NormalForm, closed: Closed, memo: BlockMemo) -> float:
+def _rule_counts(plan: GrammarPlan, found: ChartCounts | DrawnTrees, empties: float) -> Floats:
+    """Expected uses of the grammar's rules, from what charts count."""
+    return rule_counts(plan.form, plan.weights, plan.sums.closed, found.binary, found.chains, found.lexical, empties)
+
+
+def score(plan: GrammarPlan, memo: SentenceMemo) -> float:
     """The log-likelihood alone."""
-    from unveil.grammar.charts.inside_outside import score_sentences
-
-    found = score_sentences(closed, memo.codes, memo.lengths, memo.spans, n_nonterminals=form.n_nonterminals)
-    return float(memo.weights @ found) + _nothing(memo, closed.null[closed.start])
+    found = score_sentences(plan.sums, memo.codes, memo.lengths, memo.spans)
+    return float(memo.weights @ found) + _nothing(plan, memo)
 
 
-def log_probabilities(form: NormalForm, plan: Plan, block: Block, unknown: Floats | None = None) -> Floats:
+def log_probabilities(plan: GrammarPlan, block: Block) -> Floats:
     """Log-probability of each sentence of a block; of its tree, where that is known."""
-    from unveil.grammar.charts.inside_outside import score_sentences
-
     lengths = np.asarray(block.lengths, dtype=np.intp)
     marks = (None,) * len(lengths) if block.marks is None else block.marks
     spans = None if block.marks is None else tuple(None if isinstance(m, Derivation) else m for m in marks)
     codes = np.asarray(block.rows[:, 0], dtype=np.int64)
-    found = score_sentences(plan.closed, codes, lengths, spans, unknown=unknown, n_nonterminals=form.n_nonterminals)
-    with np.errstate(divide="ignore"):
-        found = np.where(lengths == 0, np.log(plan.closed.null[plan.closed.start]), found)
+    found = np.where(lengths == 0, plan.log_empty, score_sentences(plan.sums, codes, lengths, spans))
     for number, mark in enumerate(marks):
         if isinstance(mark, Derivation):
-            found[number] = mark.log_probability(plan.log_probabilities, unknown)
+            found[number] = mark.log_probability(plan.log_probabilities, plan.sums.unknown)
     return np.asarray(found, dtype=np.float64)
 
 
-def _nothing(memo: BlockMemo, probability: float) -> float:
+def _nothing(plan: GrammarPlan, memo: SentenceMemo) -> float:
     """Log-probability of the sentences without words."""
-    if memo.empties == 0.0:
-        return 0.0
-    return memo.empties * float(np.log(probability)) if probability > 0 else -np.inf
+    return memo.empties * plan.log_empty if memo.empties else 0.0
 
 
 # -- other distributions than the posterior ----------------------------------------------------------------------------
 
 
-def _tempered(form: NormalForm, plan: Plan, memo: BlockMemo, power: float, random: Random) -> Chosen:
+def _tempered(plan: GrammarPlan, memo: SentenceMemo, power: float, shake: float, random: Random) -> Chosen:
     """Posterior of a warmer world, shaken a little, so that symbols that melted into one can part again.
 
     With q proportional to the product of weights exp(score) over the rules of a tree, log Z = E_q[score] + H(q).
     """
-    log_likelihood = score(form, plan.closed, memo)
-    noise = random().standard_normal(form.n_rules)
-    for _ in range(TRIES):
-        scores = power * plan.log_probabilities + SHAKE * (1.0 - power) * noise
-        weights = form.weights(np.exp(scores))
+    log_likelihood = score(plan, memo)
+    noise = random().standard_normal(plan.form.n_rules)
+    for _ in range(POWER_HALVINGS):
+        scores = power * plan.log_probabilities + shake * (1.0 - power) * noise
         try:
-            closed = close(form, weights)
+            warm = planned(plan.form, np.exp(scores))
             break
         except ValueError:  # trees without end outweigh the others: not as warm as that
             power = 0.5 * (power + 1.0)
     else:
-        scores, weights, closed = plan.log_probabilities, plan.weights, plan.closed
-    found = gather(form, weights, closed, memo)
+        scores, warm = plan.log_probabilities, plan
+    found = gather(warm, memo)
     used = found.counts > 0
     gained = float(found.counts[used] @ (plan.log_probabilities[used] - scores[used]))
     return Chosen(found.counts, log_likelihood, gained + found.total(memo))
 
 
-def _best(form: NormalForm, plan: Plan, memo: BlockMemo) -> Chosen:
+def _best(plan: GrammarPlan, memo: SentenceMemo) -> Chosen:
     """All on the likeliest tree of each sentence; of those without words, on the likeliest that makes nothing."""
-    from unveil.grammar.charts.trees import best_uses
-
     spans, lengths, weights = memo.spans, memo.lengths, memo.weights
     if memo.empties:
         lengths, weights = np.append(lengths, 0), np.append(weights, memo.empties)
         spans = None if spans is None else (*spans, None)
-    found = best_uses(form, plan.weights, memo.codes, lengths, weights, spans)
-    return Chosen(found.counts, score(form, plan.closed, memo), float(weights @ found.log_probabilities))
+    found = best_uses(plan.best, memo.codes, lengths, weights, spans)
+    return Chosen(found.counts, score(plan, memo), float(weights @ found.log_probabilities))
 
 
-def _drawn(form: NormalForm, plan: Plan, memo: BlockMemo, draws: int, random: Random) -> Chosen:
+def _drawn(plan: GrammarPlan, memo: SentenceMemo, draws: int, random: Random, room: int) -> Chosen:
     """Shares of trees drawn from the posterior: a distribution like any other, so its free energy is a lower bound."""
-    from unveil.grammar.charts.draws import draw_sentences
-
-    draws, total, log_likelihood, free_energy = min(draws, MOST_DRAWS), np.zeros(form.n_rules), 0.0, 0.0
-    for part in _portions(memo, max(ROOM // draws, 1)):
-        found = draw_sentences(
-            plan.closed,
-            part.codes,
-            part.lengths,
-            random().random((draws, 3 * len(part.codes))),
-            part.weights,
-            part.spans,
-            n_nonterminals=form.n_nonterminals,
-        )
-        total += rule_counts(form, plan.weights, plan.closed, found.binary, found.chains, found.lexical, 0.0)
+    draws, total, log_likelihood, free_energy = min(draws, MOST_DRAWS), np.zeros(plan.form.n_rules), 0.0, 0.0
+    for part in _portions(memo, max(room // draws, 1)):
+        uniforms = random().random((draws, 3 * len(part.codes)))
+        found = draw_sentences(plan.sums, part.codes, part.lengths, uniforms, part.weights, part.spans)
+        total += _rule_counts(plan, found, 0.0)
         log_likelihood += float(part.weights @ found.log_likelihoods)
         free_energy += float(part.weights @ (found.scores.mean(axis=1) + _entropies(found.same)))
     if memo.empties:  # given that nothing was said, all trees are summed over
-        nothing = gather(form, plan.weights, plan.closed, memo.without_words())
+        nothing = gather(plan, memo.without_words())
         total += nothing.counts
         log_likelihood, free_energy = log_likelihood + nothing.nothing, free_energy + nothing.nothing
     return Chosen(total, log_likelihood, free_energy)
 
 
-def _entropies(same: NDArray[np.int64]) -> Floats:
+def _entropies(same: Integers) -> Floats:
     """Entropy of the shares of draws that are the same tree, sentence by sentence."""
     found = np.empty(len(same))
     for number, firsts in enumerate(same):
@@ -253,7 +271,7 @@ def _entropies(same: NDArray[np.int64]) -> Floats:
     return found
 
 
-def _portions(memo: BlockMemo, words: int) -> Iterator[BlockMemo]:
+def _portions(memo: SentenceMemo, words: int) -> Iterator[SentenceMemo]:
     """The sentences with words, a few at a time: as many as have `words` words, one at least."""
     ends = np.cumsum(memo.lengths)
     first = 0

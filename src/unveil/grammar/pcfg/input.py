@@ -11,17 +11,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from unveil.core.arrays import Floats
+from unveil.core.arrays import Floats, Indices, Integers
 from unveil.grammar import Grammar, Nonterminal, NormalForm, Rule, Span, Tree
 from unveil.grammar.pcfg.expectations import Derivation
 from unveil.sources.array import ArraySource
 from unveil.sources.sequences import Sequences
 from unveil.sources.weighted import checked_weights
 
-ENOUGH = 512  # words of a partition: the work grows with the cube of a sentence's length and the rules of a grammar
-TAKEN = "a list of sentences, each a string, a list of words, a Bracketed or a Tree"
+PARTITION_WORDS = 512  # the work grows with the cube of a sentence's length and with the rules of a grammar
+SENTENCES_TAKEN = "a list of sentences, each a string, a list of words, a Bracketed or a Tree"
 
 
 class Sentence(NamedTuple):
@@ -40,10 +39,10 @@ def read_sentences(X: Any, name: str = "X") -> list[Sentence]:
     [('stars', 'shine'), ('stars', 'shine', 'on'), ()]
     """
     if isinstance(X, str | bytes | Mapping | Tree) or _is_single(X) or not isinstance(X, Iterable):
-        raise ValueError(f"{name} must be {TAKEN}; got {X!r:.80}, a single {type(X).__name__}")
+        raise ValueError(f"{name} must be {SENTENCES_TAKEN}; got {X!r:.80}, a single {type(X).__name__}")
     shape = getattr(X, "shape", (0,))
     if len(shape) != 1:
-        raise ValueError(f"{name} must be {TAKEN}; got an array of shape {shape}")
+        raise ValueError(f"{name} must be {SENTENCES_TAKEN}; got an array of shape {shape}")
     sentences = [read_sentence(item, f"sentence {number} of {name}") for number, item in enumerate(X)]
     if not sentences:
         raise ValueError(f"{name} must hold at least one sentence, got none")
@@ -116,7 +115,9 @@ class Reader(NamedTuple):
     grammar: Grammar
     form: NormalForm
 
-    def source(self, sentences: Sequence[Sentence], weights: Floats | None = None, enough: int = ENOUGH) -> Sequences:
+    def source(
+        self, sentences: Sequence[Sentence], weights: Floats | None = None, enough: int = PARTITION_WORDS
+    ) -> Sequences:
         """The sentences as an engine takes them; what is known of those of weight 0 is not looked at."""
         codes = self.codes(sentences).astype(np.float64)
         counted = np.ones(len(sentences), dtype=bool) if weights is None else weights > 0
@@ -125,7 +126,7 @@ class Reader(NamedTuple):
         rows = ArraySource(codes.reshape(-1, 1))
         return Sequences(rows, lengths_of(sentences), weights, None if plain else marks, enough)
 
-    def codes(self, sentences: Iterable[Sentence]) -> NDArray[np.int64]:
+    def codes(self, sentences: Iterable[Sentence]) -> Integers:
         """Numbers of all words."""
         table = {word: code for code, word in enumerate(self.form.words)}
         return np.array([table.get(word, -1) for one in sentences for word in one.words], dtype=np.int64)
@@ -176,7 +177,7 @@ class Reader(NamedTuple):
         """Numbers of the grammar's own symbols."""
         return {symbol: code for code, symbol in enumerate(self.form.symbols[: self.form.n_nonterminals])}
 
-    def brackets(self, sentence: Sentence, number: int) -> NDArray[np.int64] | None:
+    def brackets(self, sentence: Sentence, number: int) -> Integers | None:
         """First word, the one after the last, symbol (or -1) of every bracket, (brackets, 3); None if it has none."""
         if not sentence.spans:
             return None
@@ -188,7 +189,7 @@ class Reader(NamedTuple):
         return np.array(rows, dtype=np.int64).reshape(-1, 3)
 
 
-def lengths_of(sentences: Iterable[Sentence]) -> NDArray[np.intp]:
+def lengths_of(sentences: Iterable[Sentence]) -> Indices:
     """Number of words of each sentence."""
     return np.array([len(sentence.words) for sentence in sentences], dtype=np.intp)
 
@@ -208,7 +209,7 @@ def weights_of(sample_weight: Any, n_sentences: int) -> Floats | None:
     return weights
 
 
-def lost_sentence(reader: Reader, sentences: list[Sentence], lost: NDArray[np.intp]) -> str:
+def lost_sentence(reader: Reader, sentences: list[Sentence], lost: Indices) -> str:
     """Which sentence cannot be derived, and why if a word is to blame."""
     number = int(lost[0])
     sentence = sentences[number]
@@ -236,10 +237,10 @@ def some_of(source: Sequences, enough: int) -> Sequences:
     if weights is not None and not weights.sum() > 0:
         return source
     marks = None if source.marks is None else [source.marks[int(number)] for number in chosen]
-    return Sequences(ArraySource(codes[taken]), source.lengths[chosen], weights, marks, enough=ENOUGH)
+    return Sequences(ArraySource(codes[taken]), source.lengths[chosen], weights, marks, enough=PARTITION_WORDS)
 
 
-def word_counts(source: Sequences, n_words: int) -> Floats:
+def word_counts(source: Any, n_words: int) -> Floats:
     """How often each of the grammar's words was seen, weights included."""
     weights = np.ones(source.n_sequences) if source.sequence_weights is None else source.sequence_weights
     codes = np.concatenate([block.rows[:, 0] for block in source.read()]).astype(np.intp)

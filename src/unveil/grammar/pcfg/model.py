@@ -15,19 +15,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from unveil.core.arrays import Floats, Indices
+from unveil.core.arrays import Floats, Indices, Mask
 from unveil.core.protocols import Block, Expectation, Memo, Model
 from unveil.core.statistics import Statistics
-from unveil.grammar.language.closure import Closed, close
-from unveil.grammar.language.normal_form import NormalForm, Weights
-from unveil.grammar.pcfg.expectations import BlockMemo, choose, remember
+from unveil.grammar.language.normal_form import NormalForm
+from unveil.grammar.pcfg.expectations import (
+    DEFAULT_TREE_SIZES,
+    GrammarPlan,
+    SentenceMemo,
+    TreeSizes,
+    choose,
+    logs_of,
+    planned,
+    remember,
+    spent,
+)
 
-LEAST = 1e-12  # floor of a rule under a prior that would drive it to nothing
+PRIOR_FLOOR = 1e-12  # floor of a rule under a prior that would drive it to nothing
 
 
 @dataclass(frozen=True)
@@ -39,15 +47,6 @@ class GrammarParams:
 
     probabilities: Floats
     uses: Floats
-
-
-class Plan(NamedTuple):
-    """What the E step of every block needs."""
-
-    params: GrammarParams
-    weights: Weights
-    closed: Closed
-    log_probabilities: Floats
 
 
 @dataclass(frozen=True)
@@ -67,42 +66,44 @@ class GrammarModel(Model):
     floor : float
         Least probability of a free rule. Above 0 where the parameters move before all sentences were seen: a rule that
         a first batch did without would otherwise be ruled out for good.
+    sizes : TreeSizes
+        How trees are drawn and shaken.
     """
 
     form: NormalForm
     parents: Indices
     concentration: Floats | float = 1.0
-    free: NDArray[np.bool_] | None = None
+    free: Mask | None = None
     floor: float = 0.0
+    sizes: TreeSizes = DEFAULT_TREE_SIZES
     n_parents: int = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "n_parents", int(self.parents.max()) + 1)
-        if np.any(np.asarray(self.concentration) < 1.0) and self.floor < LEAST:
-            object.__setattr__(self, "floor", LEAST)
+        if np.any(np.asarray(self.concentration) < 1.0) and self.floor < PRIOR_FLOOR:
+            object.__setattr__(self, "floor", PRIOR_FLOOR)
 
     def begin(self, probabilities: Floats) -> GrammarParams:
         """Parameters to start from."""
         return GrammarParams(np.asarray(probabilities, dtype=np.float64), np.ones(self.n_parents))
 
-    def prepare(self, params: GrammarParams) -> Plan:
+    def prepare(self, params: GrammarParams) -> GrammarPlan:
         """Weights of the normal form, and the sums over all chains of unary and empty rules."""
-        weights = self.form.weights(params.probabilities)
-        return Plan(params, weights, close(self.form, weights), log(params.probabilities))
+        return planned(self.form, params.probabilities)
 
     # -- E step --------------------------------------------------------------------------------------------------------
 
     def expect(
         self,
-        plan: Plan,
+        plan: GrammarPlan,
         block: Block,
         expectation: Expectation,
-        memo: BlockMemo | None,
+        memo: SentenceMemo | None,
         random: Callable[[], np.random.Generator],
     ) -> tuple[Statistics, Memo]:
         """Expected uses of the rules in the sentences of a block."""
         memo = remember(self.form, block) if memo is None else memo
-        counts, log_likelihood, free_energy, lists = choose(self.form, plan, memo, expectation, random)
+        counts, log_likelihood, free_energy, lists = choose(plan, memo, expectation, random, self.sizes)
         seen = float(spent(memo.derived, plan.log_probabilities))  # of sentences that came with their trees
         statistics = Statistics(
             weight=memo.weight,
@@ -149,7 +150,7 @@ class GrammarModel(Model):
         possible = rest > 0  # fixed rules may leave nothing to share out
         return np.where(possible[self.parents], shares, old)
 
-    def _with_one_above(self, pulls: Floats, free: NDArray[np.bool_]) -> Floats:
+    def _with_one_above(self, pulls: Floats, free: Mask) -> Floats:
         """Where every pull of a parent is down, the weakest of them takes what the others leave."""
         highest = np.full(self.n_parents, -np.inf)
         np.maximum.at(highest, self.parents[free], pulls[free])
@@ -163,7 +164,7 @@ class GrammarModel(Model):
 
     def energy(self, statistics: Statistics, params: GrammarParams) -> float:
         """E_q[log p(sentence, tree)]: uses times log-probabilities."""
-        return spent(statistics["counts"], log(params.probabilities))
+        return spent(statistics["counts"], logs_of(params.probabilities))
 
     def log_prior(self, params: GrammarParams) -> float:
         """Dirichlet on the rules of each parent; of those that move."""
@@ -176,7 +177,7 @@ class GrammarModel(Model):
         totals = self._totals(np.where(free, alpha, 0.0))
         normaliser = float(gammaln(totals[totals > 0]).sum() - gammaln(alpha[free]).sum())
         pulled = free & (alpha != 1.0)
-        return normaliser + float((alpha[pulled] - 1.0) @ log(params.probabilities[pulled]))
+        return normaliser + float((alpha[pulled] - 1.0) @ logs_of(params.probabilities[pulled]))
 
     def admissible(self, statistics: Statistics) -> bool:
         """Whether these could be uses of rules: what acceleration extrapolates may not be."""
@@ -205,21 +206,9 @@ class GrammarModel(Model):
         held = self._totals((moving).astype(np.float64))
         return int(np.maximum(held - 1.0, 0.0).sum())
 
-    def _free(self) -> NDArray[np.bool_]:
+    def _free(self) -> Mask:
         return np.ones(len(self.parents), dtype=bool) if self.free is None else self.free
 
     def _totals(self, values: Floats) -> Floats:
         """Sums over the rules of each parent."""
         return np.bincount(self.parents, weights=values, minlength=self.n_parents).astype(np.float64)
-
-
-def log(probabilities: Floats) -> Floats:
-    """Logarithms, of nothing too."""
-    with np.errstate(divide="ignore"):
-        return np.log(probabilities)
-
-
-def spent(counts: Floats, log_probabilities: Floats) -> float:
-    """Sum of counts times log-probabilities; what is not used costs nothing."""
-    used = counts > 0
-    return float(counts[used] @ log_probabilities[used])

@@ -3,26 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
 
-from unveil.estimation.base import Estimator, seed_of
-from unveil.estimation.partial_fit import Stream, feed
-from unveil.estimation.registry import EXPECTATIONS, SCHEDULES
+from unveil.certificate import Certificate, Finding, examine
+from unveil.core.arrays import Floats
+from unveil.core.loop import BoundChange, Parts
+from unveil.core.result import Fit, Status
+from unveil.estimation.base import Estimator, engine_for, seed_of, warn_of
+from unveil.estimation.partial_fit import Stream, feed, resumable
+from unveil.estimation.registry import EXPECTATIONS, SCHEDULES, resolve
 from unveil.grammar import Grammar, Nonterminal, Rule
-from unveil.grammar.pcfg.fitting import FLOOR, Climbing
-from unveil.grammar.pcfg.input import read_sentences, weights_of, word_counts
-from unveil.grammar.pcfg.methods import UNSEEN, Parsing
-from unveil.grammar.pcfg.model import GrammarParams
-from unveil.grammar.pcfg.rules import revived
+from unveil.grammar.pcfg.fitted import UNKNOWN_WORD_POLICIES
+from unveil.grammar.pcfg.fitting import (
+    RULE_FLOOR,
+    climb,
+    derivable,
+    figures,
+    given_grammar,
+    model_of,
+    ordered,
+    starts,
+    without_rare_rules,
+)
+from unveil.grammar.pcfg.input import Sentence, read_sentences, weights_of, word_counts
+from unveil.grammar.pcfg.methods import GrammarMethods
+from unveil.grammar.pcfg.model import GrammarModel, GrammarParams
+from unveil.grammar.pcfg.rules import findings_of, revived
+from unveil.grammar.pcfg.starts import Symbols, first_grammar
 from unveil.numerics.blas import single_threaded_blas
 
 
-class PCFG(Climbing, Parsing, Estimator, DensityMixin, BaseEstimator):
+class PCFG(GrammarMethods, Estimator, DensityMixin, BaseEstimator):
     """Probabilistic context-free grammar, fitted by inside-outside (EM).
 
     Parameters
@@ -117,7 +135,7 @@ class PCFG(Climbing, Parsing, Estimator, DensityMixin, BaseEstimator):
         "fixed": ["array-like", tuple, set, frozenset, None],
         "prune": [Interval(Real, 0.0, 1.0, closed="left")],
         "impossible": [StrOptions({"error", "skip"})],
-        "unknown_words": [StrOptions(set(UNSEEN))],
+        "unknown_words": [StrOptions(set(UNKNOWN_WORD_POLICIES))],
         "random_state": ["random_state"],
         "warm_start": ["boolean"],
         "verbose": ["verbose"],
@@ -187,11 +205,10 @@ class PCFG(Climbing, Parsing, Estimator, DensityMixin, BaseEstimator):
         first = made._given()
         if first is None:
             raise ValueError("grammar must be a Grammar or text in nltk's notation, got None")
-        made.pruned_rules_ = ()
-        params = made._model(first).begin(first.probabilities)
-        made._adopt(first, Stream(np.zeros(0), params, np.arange(0)))
-        made.word_counts_, made.skipped_ = np.zeros(len(first.words)), np.empty(0, dtype=np.intp)
-        made._set_outcome(made._stream.outcome, ())
+        made.pruned_rules_, made.skipped_ = (), np.empty(0, dtype=np.intp)
+        made.word_counts_ = np.zeros(len(first.words))
+        made._set_attributes(first, Stream(np.zeros(0), made._model(first).begin(first.probabilities), np.arange(0)))
+        made._certify(made._stream.outcome, ())
         return made
 
     def __sklearn_tags__(self) -> Any:
@@ -225,13 +242,12 @@ class PCFG(Climbing, Parsing, Estimator, DensityMixin, BaseEstimator):
             self.random_seed_ = seed_of(self.random_state)
             recalled = self.grammar_ if self.warm_start and hasattr(self, "grammar_") else None
             grammar, symbols = self._first_grammar(sentences, weights, recalled)
-            model = self._model(grammar)
-            source = self._source(grammar, model, sentences, weights)
-            outcome = self._climb(model, source, grammar, symbols)
-            figures = self._figures(model, source, outcome)
-            self.word_counts_ = word_counts(source, len(grammar.words))
+            parts = self._parts(self._model(grammar), grammar, sentences, weights)
+            outcome = climb(parts, grammar, symbols, self.n_init)
+            ends = figures(parts, outcome)
+            self.word_counts_ = word_counts(parts.source, len(grammar.words))
             outcome = self._settle(grammar, symbols, outcome)
-            self._set_outcome(outcome, self._findings(), figures)
+            self._certify(outcome, self._findings(), ends)
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> PCFG:
@@ -250,15 +266,103 @@ class PCFG(Climbing, Parsing, Estimator, DensityMixin, BaseEstimator):
             grammar, symbols = self._first_grammar(sentences, weights, None if fresh else self.grammar_)
             if not fresh and grammar.rules != self.grammar_.rules:
                 raise ValueError("grammar must be that of the batches before, got other rules; `fit` begins anew")
-            model = self._model(grammar, FLOOR)
+            model = replace(self._model(grammar), floor=RULE_FLOOR)
             every = np.full(grammar.n_rules, not fresh)  # what `fit` ruled out may be in this batch
-            found = revived(grammar.probabilities, grammar.parents, every, FLOOR, model.free)
+            found = revived(grammar.probabilities, grammar.parents, every, RULE_FLOOR, model.free)
             grammar = grammar.with_probabilities(found)
-            source = self._source(grammar, model, sentences, weights)
-            stream = self._stream_of(model, source, grammar, symbols, fresh)
-            counts = word_counts(source, len(grammar.words))
-            fed = feed(stream, self._parts(model, source))
+            parts = self._parts(model, grammar, sentences, weights)
+            if fresh:
+                stream = Stream(np.zeros(0), next(starts(parts, grammar, symbols, self.n_init)), np.arange(0))
+            else:
+                params = replace(self._stream.params, probabilities=grammar.probabilities)
+                stream = replace(self._stream, params=params)
+            fed, counts = feed(stream, parts), word_counts(parts.source, len(grammar.words))
             self.word_counts_ = counts if fresh else self.word_counts_ + counts
-            self._adopt(grammar, fed)
-            self._set_outcome(fed.outcome, self._findings())
+            self._set_attributes(grammar, fed)
+            self._certify(fed.outcome, self._findings())
         return self
+
+    def n_parameters(self) -> int:
+        """Free parameters, for AIC and BIC: rules that are not ruled out, less one for each parent."""
+        check_is_fitted(self)
+        return self._model(self.grammar_).n_parameters(self.grammar_.probabilities)
+
+    # -- parts of a fit ------------------------------------------------------------------------------------------------
+
+    def _given(self) -> Grammar | None:
+        """The grammar that the user gave."""
+        names = ("n_nonterminals", "nonterminals", "n_preterminals", "preterminals", "start")
+        return given_grammar(self.grammar, {name: getattr(self, name) for name in names})
+
+    def _first_grammar(
+        self, sentences: list[Sentence], weights: Floats | None, recalled: Grammar | None
+    ) -> tuple[Grammar, Symbols | None]:
+        """The grammar to start from, and, where it is random, the symbols that it is made of."""
+        given = self._given()
+        if recalled is not None and (given is None or set(given.rules) >= set(recalled.rules)):
+            return recalled, None
+        self.pruned_rules_ = ()
+        if given is not None:
+            return given, None
+        sizes = (self.n_nonterminals, self.nonterminals, self.n_preterminals, self.preterminals)
+        return first_grammar(sentences, weights, self.start, sizes, self.random_seed_)
+
+    def _model(self, grammar: Grammar) -> GrammarModel:
+        """The model of a grammar's rules, with the prior and what is fixed."""
+        schedule = resolve("schedule", self.schedule, SCHEDULES, "sweep")
+        return model_of(grammar, self.rule_prior, self.fixed, self.pruned_rules_, schedule)
+
+    def _parts(self, model: GrammarModel, grammar: Grammar, sentences: list[Sentence], weights: Floats | None) -> Parts:
+        """What a fit is assembled from; sentences that cannot be derived are named or left out."""
+        skips = self.impossible == "skip"
+        source, self.skipped_ = derivable(model, grammar, sentences, weights, self.engine, skips)
+        return Parts(
+            model,
+            source,
+            resolve("expectation", self.expectation, EXPECTATIONS, "responsibilities"),
+            resolve("schedule", self.schedule, SCHEDULES, "sweep"),
+            engine_for(self.engine, source),
+            BoundChange(self.tol),
+            self.max_iter,
+            self.random_seed_,
+            self._callbacks_for(source),
+        )
+
+    def _settle(self, grammar: Grammar, symbols: Symbols | None, outcome: Fit) -> Fit:
+        """Order, prune and show the outcome of a fit; symbols keep their names where the user speaks of rules."""
+        named = self.fixed is not None or isinstance(self.rule_prior, Mapping)
+        found, outcome = ordered(grammar, outcome, symbols, named)
+        kept, outcome, dropped = without_rare_rules(found, outcome, self.prune, self._model(found).free)
+        self.pruned_rules_ += dropped
+        times = dict(zip(grammar.words, self.word_counts_, strict=True))
+        self.word_counts_ = np.array([times[word] for word in kept.words])
+        self._set_attributes(kept, resumable(outcome, np.zeros(0), np.arange(0)))
+        return outcome
+
+    # -- what a fit leaves behind --------------------------------------------------------------------------------------
+
+    def _set_attributes(self, grammar: Grammar, stream: Stream) -> None:
+        """What is learned, as users see it."""
+        self._stream = stream
+        self.grammar_ = grammar.with_probabilities(stream.params.probabilities)
+        counts = stream.latest.get("counts")
+        self.counts_ = np.zeros(grammar.n_rules) if counts is None else np.array(counts)
+        self.lower_bounds_ = [record.objective / record.weight for record in stream.history]
+        self.lower_bound_ = self.lower_bounds_[-1] if self.lower_bounds_ else -np.inf
+
+    def _certify(self, outcome: Fit, findings: Sequence[Finding], ends: Mapping[str, float] | None = None) -> None:
+        """The history, the certificate, and warnings where the fit is not fine."""
+        self.history_ = outcome.history
+        self.converged_ = outcome.status is Status.CONVERGED
+        self.n_iter_ = len(outcome.history)
+        examined = examine(outcome.history, None, self._excuse(), ends) if len(outcome.history) or findings else None
+        self.certificate_ = Certificate((*(() if examined is None else examined.findings), *findings))
+        warn_of(self, self.certificate_.findings, depth=3)
+
+    def _findings(self) -> list[Finding]:
+        """What is particular to grammars."""
+        words, dropped = float(self.word_counts_.sum()), len(self.pruned_rules_)
+        return findings_of(self.grammar_, self.counts_, self.skipped_, dropped, self.n_parameters(), words)
+
+    def _excuse(self) -> str | None:
+        return "rules are kept above a floor" if self.history_.events.get("floored") else None

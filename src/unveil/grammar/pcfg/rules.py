@@ -21,8 +21,8 @@ from unveil.grammar.pcfg.expectations import Derivation
 from unveil.grammar.pcfg.model import GrammarModel, GrammarParams
 from unveil.sources.sequences import Sequences
 
-REVIVED = 1e-3  # share of a parent given to rules of probability 0 that trees use or a prior wants
-FEW = 5.0  # words per free parameter: the usual rule of thumb
+REVIVED_SHARE = 1e-3  # share of a parent given to rules of probability 0 that trees use or a prior wants
+FEW_WORDS_PER_PARAMETER = 5.0  # the usual rule of thumb
 
 
 def numbers_named(grammar: Grammar, key: Any, argument: str, gone: Sequence[Rule] = ()) -> Indices:
@@ -109,7 +109,7 @@ def begun(model: GrammarModel, probabilities: Floats, source: Sequences) -> Floa
         if isinstance(mark, Derivation):
             used[mark.rules] = True
     wanted = used | (np.broadcast_to(np.asarray(model.concentration) != 1.0, used.shape))
-    return revived(probabilities, model.parents, wanted, REVIVED, model.free)
+    return revived(probabilities, model.parents, wanted, REVIVED_SHARE, model.free)
 
 
 def taken(outcome: Fit, grammar: Grammar, order: NDArray[np.intp]) -> Fit:
@@ -159,8 +159,12 @@ def unused(grammar: Grammar, counts: Floats) -> Iterator[Finding]:
         yield Finding("unused", "fine", "every rule is used by some tree", 0.0)
         return
     totals = np.bincount(grammar.parents, weights=counts)
-    silent = [symbol.name for symbol, total in zip(grammar.nonterminals, totals, strict=True) if total <= 0]
-    which = f"; of {', '.join(silent[:5])}{' ...' if len(silent) > 5 else ''} there is none at all" if silent else ""
+    unused_symbols = [symbol.name for symbol, total in zip(grammar.nonterminals, totals, strict=True) if total <= 0]
+    which = (
+        f"; of {', '.join(unused_symbols[:5])}{' ...' if len(unused_symbols) > 5 else ''} there is none at all"
+        if unused_symbols
+        else ""
+    )
     yield Finding("unused", "note", f"rules that no tree uses: {lost} of {len(counts)}{which}", float(lost))
 
 
@@ -171,6 +175,8 @@ def words_per_parameter(n_parameters: int, n_words: float) -> Iterator[Finding]:
     ratio = n_words / n_parameters
     words = f"{ratio:.3g} words per free parameter"
     severity, message = (
-        ("fine", words) if ratio >= FEW else ("note", f"only {words}: expect rules to change with the text")
+        ("fine", words)
+        if ratio >= FEW_WORDS_PER_PARAMETER
+        else ("note", f"only {words}: expect rules to change with the text")
     )
     yield Finding("words_per_parameter", severity, message, ratio)

@@ -17,18 +17,16 @@ of which the constant makes F = log Z at the refresh. So F is exact at every pas
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from unveil.core.arrays import Floats
+from unveil.core.arrays import Floats, Mask
 from unveil.core.protocols import Expectation
-from unveil.grammar.language.normal_form import NormalForm
-from unveil.grammar.pcfg.expectations import BlockMemo, Chosen, gather
-
-if TYPE_CHECKING:
-    from unveil.grammar.pcfg.model import Plan
+from unveil.grammar.charts.best import BestCharts
+from unveil.grammar.charts.limits import span_number
+from unveil.grammar.charts.spans import likeliest_symbols
+from unveil.grammar.pcfg.expectations import Chosen, GrammarPlan, SentenceMemo, gather, spent
 
 
 @dataclass(frozen=True)
@@ -42,44 +40,40 @@ class ActiveSymbols:
     constant: float
 
 
-def within_lists(form: NormalForm, plan: Plan, memo: BlockMemo, expectation: Expectation) -> Chosen:
+def within_lists(plan: GrammarPlan, memo: SentenceMemo, expectation: Expectation) -> Chosen:
     """Uses and free energy of a block, and its lists."""
     old: ActiveSymbols | None = memo.lists
     if old is None or old.age + 1 >= expectation.refresh:
-        return _refresh(form, plan, memo, int(expectation.active or 1))
-    inner = gather(form, plan.weights, plan.closed, replace(memo, weights=old.shares), old.allowed)
-    bound = _dot(old.shares, inner.logs) + inner.nothing + _spent(old.counts, plan.log_probabilities) + old.constant
+        return _refresh(plan, memo, int(expectation.active or 1))
+    inner = gather(plan, replace(memo, weights=old.shares), old.allowed)
+    bound = _dot(old.shares, inner.logs) + inner.nothing + spent(old.counts, plan.log_probabilities) + old.constant
     return Chosen(inner.counts + old.counts, bound, bound, replace(old, age=old.age + 1))
 
 
-def _refresh(form: NormalForm, plan: Plan, memo: BlockMemo, active: int) -> Chosen:
+def _refresh(plan: GrammarPlan, memo: SentenceMemo, active: int) -> Chosen:
     """The posterior; the likeliest symbols of each span go on its list, the trees with others are frozen."""
-    full = gather(form, plan.weights, plan.closed, memo)
-    allowed = _likeliest(form, plan, memo, active)
+    full = gather(plan, memo)
+    allowed = _likeliest(plan, memo, active)
     words = replace(memo, empties=0.0)
-    inner_logs = gather(form, plan.weights, plan.closed, words, allowed).logs
+    inner_logs = gather(plan, words, allowed).logs
     with np.errstate(invalid="ignore"):
         inside = np.where(np.isfinite(inner_logs), np.exp(np.minimum(inner_logs - full.logs, 0.0)), 0.0)
     shares = memo.weights * inside
-    inner = gather(form, plan.weights, plan.closed, replace(words, weights=shares), allowed)
-    silent = gather(form, plan.weights, plan.closed, memo.without_words()).counts if memo.empties else 0.0
-    frozen = np.maximum(full.counts - inner.counts - silent, 0.0)
-    constant = _dot(memo.weights, full.logs) - _dot(shares, inner.logs) - _spent(frozen, plan.log_probabilities)
+    inner = gather(plan, replace(words, weights=shares), allowed)
+    wordless = gather(plan, memo.without_words()).counts if memo.empties else 0.0
+    frozen = np.maximum(full.counts - inner.counts - wordless, 0.0)
+    constant = _dot(memo.weights, full.logs) - _dot(shares, inner.logs) - spent(frozen, plan.log_probabilities)
     bound = _dot(memo.weights, full.logs) + full.nothing
     return Chosen(full.counts, bound, bound, ActiveSymbols(0, allowed, shares, frozen, constant))
 
 
-def _likeliest(form: NormalForm, plan: Plan, memo: BlockMemo, active: int) -> list[NDArray[np.bool_]]:
+def _likeliest(plan: GrammarPlan, memo: SentenceMemo, active: int) -> list[Mask]:
     """Symbols of the spans of each sentence, (spans, n) by length and first word; those of its best tree among them."""
-    from unveil.grammar.charts.best import BestCharts
-    from unveil.grammar.charts.spans import liveliest
-
-    masks = liveliest(plan.closed, memo.codes, memo.lengths, active)
-    best = BestCharts(form, plan.weights, memo.codes, memo.lengths, memo.spans).find()
+    masks = likeliest_symbols(plan.sums, memo.codes, memo.lengths, active)
+    best = BestCharts(plan.best, memo.codes, memo.lengths, memo.spans).find()
     for number, (n, mask) in enumerate(zip(memo.lengths.tolist(), masks, strict=True)):
         first, last, top, base = best.nodes[best.ends[number] : best.ends[number + 1], :4].T
-        shorter = last - first - 1
-        places = shorter * n - shorter * (shorter - 1) // 2 + first
+        places = span_number(n, first, last)
         if np.isfinite(best.logs[number]):
             mask[places, top] = mask[places, base] = True
     return masks
@@ -89,8 +83,3 @@ def _dot(weights: Floats, logs: Floats) -> float:
     """Sum of logs times weights; what has no weight counts for nothing, be it impossible."""
     held = weights > 0
     return float(weights[held] @ logs[held])
-
-
-def _spent(counts: Floats, log_probabilities: Floats) -> float:
-    used = counts > 0
-    return float(counts[used] @ log_probabilities[used])

@@ -25,11 +25,11 @@ from unveil.grammar.pcfg.model import GrammarParams
 Sizes = tuple[int | None, Sequence[str] | None, int | None, Sequence[str] | None]
 """Nonterminals and preterminals, how many or by name."""
 
-BRANCHING = 0.4  # share of nonterminals among the children of a random rule: below a half, so that trees end
-SPREAD = 2.0  # shape of the gamma draws that make random probabilities unequal: small is rough
+PHRASE_SHARE = 0.4  # of nonterminals among the children of a random rule: below a half, so that trees end
+START_SHAPE = 2.0  # of the gamma draws that make random probabilities unequal: small is rough
 SHORT_RUNS = 5  # random grammars tried for each that is run to the end
-FEW_PASSES = 6  # of a short run
-SAMPLE_WORDS = 4000  # of the sentences that short runs look at
+SHORT_RUN_PASSES = 6
+SHORT_RUN_WORDS = 4000  # of the sentences that they look at
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ def random_start(symbols: Symbols, words: Sequence[str], empty: bool, random: np
     shares: list[Floats] = []
     for symbol in (*symbols.nonterminals, *symbols.preterminals):
         own = _rules_of(symbol, symbols, words, empty)
-        drawn = random.gamma(SPREAD, size=len(own)) * np.array([share for _, share in own])
+        drawn = random.gamma(START_SHAPE, size=len(own)) * np.array([share for _, share in own])
         rules.extend(rule for rule, _ in own)
         shares.append(drawn / drawn.sum())
     return Grammar(symbols.start, tuple(rules), np.concatenate(shares))
@@ -144,11 +144,11 @@ def _rules_of(symbol: Nonterminal, symbols: Symbols, words: Sequence[str], empty
         return spelled
     if not symbols.preterminals:
         every = symbols.nonterminals
-        pairs = [(Rule(symbol, (a, b)), BRANCHING / len(every) ** 2) for a in every for b in every]
-        single = [(rule, (1.0 - BRANCHING) * share) for rule, share in spelled]
+        pairs = [(Rule(symbol, (a, b)), PHRASE_SHARE / len(every) ** 2) for a in every for b in every]
+        single = [(rule, (1.0 - PHRASE_SHARE) * share) for rule, share in spelled]
     else:
-        shares = {a: BRANCHING / len(symbols.nonterminals) for a in symbols.nonterminals}
-        shares |= {a: (1.0 - BRANCHING) / len(symbols.preterminals) for a in symbols.preterminals}
+        shares = {a: PHRASE_SHARE / len(symbols.nonterminals) for a in symbols.nonterminals}
+        shares |= {a: (1.0 - PHRASE_SHARE) / len(symbols.preterminals) for a in symbols.preterminals}
         pairs = [(Rule(symbol, (a, b)), shares[a] * shares[b]) for a in shares for b in shares]
         alone = symbols.preterminals if symbol == symbols.start else ()  # a sentence of a single word
         single = [(Rule(symbol, (a,)), 0.5 * shares[a]) for a in alone]
