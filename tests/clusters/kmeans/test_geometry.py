@@ -17,7 +17,7 @@ from unveil import KMeans, load
 from unveil.certificate import FitWarning
 from unveil.clusters.assignment.rules import Plain
 from unveil.clusters.kmeans.empty import Keep
-from unveil.clusters.kmeans.geometry import Cosine, Dense, Partial, Seeding, Sparse, geometry_of, twin
+from unveil.clusters.kmeans.geometry import Cosine, Dense, Partial, Seeding, Sparse, geometry_of
 from unveil.clusters.kmeans.model import AssignmentsFixed
 from unveil.clusters.kmeans.variance import variance_of
 from unveil.clusters.seeding.furthest import Furthest
@@ -172,8 +172,6 @@ def test_the_geometry_follows_from_what_is_handed_in():
 
 
 def test_errors_name_what_is_wrong():
-    with pytest.raises(ValueError, match="init must be k-means"):
-        twin("k-means||")
     with pytest.raises(ValueError, match="Input X contains NaN"):
         Sparse().source(Estimator(), sparse.csr_array(np.array([[np.nan, 1.0]])), reset=True)
     with pytest.raises(ValueError, match="no direction in row 5"):

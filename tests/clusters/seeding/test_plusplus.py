@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from unittest import mock
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.cluster import kmeans_plusplus
 
-from unveil.clusters.seeding import tiles as ground
+from unveil.clusters.seeding.ground import Layout
 from unveil.clusters.seeding.kernels import TILE
 from unveil.clusters.seeding.plusplus import PlusPlus
 from unveil.clusters.seeding.random import RandomRows
@@ -24,8 +24,8 @@ def cost(rows, centres):
 
 
 def seeds_of(small, policy, *given, **more):
-    with mock.patch.object(ground, "SMALL", small):
-        return policy(*given, **more)
+    layout = policy.layout._replace(small_cells=small)
+    return replace(policy, layout=layout)(*given, **more)
 
 
 @both_ways
@@ -119,8 +119,9 @@ def test_costs_less_than_random_rows():
 def test_threads_and_spans_change_nothing(cells):
     rows = np.random.default_rng(5).normal(size=(5000, 5))
     alone = seeds_of(0, PlusPlus(), rows, None, 9, np.random.default_rng(6))
-    with ThreadPoolExecutor(3) as pool, mock.patch.object(ground, "SPAN_CELLS", cells):
-        shared = seeds_of(0, PlusPlus(), rows, None, 9, np.random.default_rng(6), share=pool.map)
+    with ThreadPoolExecutor(3) as pool:
+        spanned = PlusPlus(layout=Layout(span_cells=cells))
+        shared = seeds_of(0, spanned, rows, None, 9, np.random.default_rng(6), share=pool.map)
     np.testing.assert_array_equal(alone, shared)
 
 

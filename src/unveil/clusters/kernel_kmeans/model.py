@@ -19,7 +19,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import log
 from time import perf_counter
 from typing import NamedTuple
 
@@ -27,6 +26,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from unveil.clusters.kernel_kmeans.gram import ROUNDING, Gram, Segments, better_move
+from unveil.clusters.seeding.ground import compete, sample
+from unveil.clusters.seeding.plusplus import draw_far
 from unveil.core.arrays import Floats, Labels
 from unveil.core.protocols import Block, Engine
 from unveil.core.result import Fit, History, Record, State, Status
@@ -206,44 +207,38 @@ class Clusters:
         self.labels[row] = target
 
 
+@dataclass(frozen=True, eq=False)
+class FeatureSpace:
+    """Rows in feature space as a ground for seedings: one tile."""
+
+    gram: Gram
+    weights: Floats  # (1, n)
+
+    def sweep(self, chosen: Labels, best: int, nearest: Floats, costs: Floats) -> None:
+        """By the kernels of the candidates with all rows."""
+        squares = _between(self.gram, chosen)
+        squares[squares <= 2 * ROUNDING * np.abs(self.gram.diagonal)] = 0.0  # copies are not drawn again
+        compete(squares, self.weights, best, nearest, costs)
+
+
 def plus_plus(gram: Gram, weights: Floats, n_clusters: int, generator: np.random.Generator) -> Labels:
     """Rows drawn far from each other in feature space: greedy k-means++ (Arthur and Vassilvitskii 2007)."""
-    diagonal, trials = gram.diagonal, 2 + int(log(n_clusters))
-    closest, odds, seeds = np.full(len(weights), np.inf), weights, list[int]()
-    while len(seeds) < n_clusters:
-        chosen = drawn(odds, trials if seeds else 1, generator)
-        if len(chosen) == 0:
-            break
-        squares = _between(gram, chosen)
-        squares[squares <= 2 * ROUNDING * np.abs(diagonal)] = 0.0  # copies are not drawn again
-        np.minimum(squares, closest, out=squares)
-        best = int(np.argmin(squares @ weights))
-        closest = squares[best]
-        odds = weights * closest
-        seeds.append(int(chosen[best]))
-    return completed(seeds, weights, n_clusters, generator)
+    seeds = draw_far(FeatureSpace(gram, weights[None]), n_clusters, generator)
+    return filled_up(seeds, weights, n_clusters, generator)
 
 
 def random_rows(gram: Gram, weights: Floats, n_clusters: int, generator: np.random.Generator) -> Labels:
     """Different rows, drawn at random among those with weight."""
-    return completed([], weights, n_clusters, generator)
+    return filled_up((), weights, n_clusters, generator)
 
 
-def completed(seeds: Sequence[int], weights: Floats, n_clusters: int, generator: np.random.Generator) -> Labels:
+def filled_up(
+    seeds: Sequence[int] | Labels, weights: Floats, n_clusters: int, generator: np.random.Generator
+) -> Labels:
     """More rows, drawn at random, those with weight first, until there are enough."""
     left = generator.permutation(np.setdiff1d(np.arange(len(weights)), seeds))
     left = left[np.argsort(weights[left] <= 0, kind="stable")]
     return np.concatenate([np.array(seeds, np.intp), left[: n_clusters - len(seeds)]])
-
-
-def drawn(odds: Floats, size: int, generator: np.random.Generator) -> Labels:
-    """Rows drawn in proportion to `odds`; none where all are zero. A row with odds zero is never drawn."""
-    sums = np.cumsum(odds)
-    draws = generator.random(size)
-    if not sums[-1] > 0:
-        return np.empty(0, np.intp)
-    last = np.searchsorted(sums, sums[-1], side="left")  # the row at which the total is reached
-    return np.minimum(np.searchsorted(sums, draws * sums[-1], side="right"), last).astype(np.intp)
 
 
 def _between(gram: Gram, chosen: Labels) -> Floats:
@@ -278,7 +273,8 @@ def pivots(gram: Gram, weights: Floats, count: int, generator: np.random.Generat
     left = np.maximum(gram.diagonal, 0.0)
     bar, factor, chosen = 1e-10 * left, np.empty((count, len(left))), list[int]()
     while len(chosen) < count:
-        picked = drawn(weights * left, 1, generator)
+        odds = (weights * left)[None]
+        picked = sample(odds.sum(axis=1), odds.__getitem__, 1, generator)
         if len(picked) == 0:
             break
         done = len(chosen)

@@ -26,10 +26,6 @@ from unveil.clusters.kmeans.model import Centres
 from unveil.clusters.kmeans.sparse import SparseKMeans
 from unveil.clusters.kmeans.spherical import SphericalKMeans, directions
 from unveil.clusters.kmeans.variance import Spread
-from unveil.clusters.seeding.furthest import Furthest
-from unveil.clusters.seeding.plusplus import PlusPlus
-from unveil.clusters.seeding.random import RandomRows
-from unveil.clusters.seeding.sparse import SparseFurthest, SparsePlusPlus, SparseRandom
 from unveil.core.arrays import Floats
 from unveil.core.protocols import Block, Source
 from unveil.estimation.input import SAMPLE_CELLS, SAMPLE_ROWS, as_source
@@ -39,7 +35,7 @@ from unveil.sources.mapped import Mapped
 from unveil.sources.rows import sample_rows
 from unveil.sources.sparse import SparseSource
 
-__all__ = ["Cosine", "Dense", "Geometry", "Partial", "Sample", "Seeding", "Sparse", "geometry_of", "is_sparse", "twin"]
+__all__ = ["Cosine", "Dense", "Geometry", "Partial", "Sample", "Seeding", "Sparse", "geometry_of", "is_sparse"]
 
 
 @final
@@ -103,9 +99,9 @@ class Sparse(Geometry):
     def draw(
         self, seeding: Seeding, sample: Sample, shift: Floats, n_clusters: int, random: np.random.Generator
     ) -> Floats:
-        """Rows of the sample, by the sparse twin of the seeding."""
+        """Rows of the sample."""
         rows, weights = sample
-        chosen = twin(seeding.rule)(rows, weights, n_clusters, random, seeding.share)
+        chosen = seeding.rule(rows, weights, n_clusters, random, seeding.share)
         return np.asarray(rows[chosen].dense() - shift)
 
     def model(self, n_clusters: int, shift: Floats, assignment: Assignment, empty: Empty) -> Any:
@@ -218,15 +214,3 @@ def is_sparse(X: Any) -> bool:
     while isinstance(X, Mapped):
         X = X.source
     return bool(issparse(X)) or isinstance(X, SparseSource)
-
-
-def twin(seeding: Any) -> Any:
-    """The seeding for compressed rows that follows the rule of one for dense rows."""
-    twins = {
-        PlusPlus: lambda: SparsePlusPlus(seeding.trials),
-        Furthest: lambda: SparseFurthest(seeding.first),
-        RandomRows: SparseRandom,
-    }
-    if type(seeding) not in twins:
-        raise ValueError(f"init must be k-means++, furthest-first, random or centres for sparse X, got {seeding!r}")
-    return twins[type(seeding)]()

@@ -21,7 +21,7 @@ from unveil.clusters.kmeans.empty import Empty
 from unveil.clusters.kmeans.model import Centres, KMeans
 from unveil.clusters.kmeans.partial import PartialKMeans, filled
 from unveil.clusters.kmeans.variance import Spread
-from unveil.clusters.seeding.tiles import Share
+from unveil.clusters.seeding.ground import Share
 from unveil.core.arrays import Floats
 from unveil.core.protocols import Block, Source
 from unveil.estimation.input import as_source, finite_rows, frame_of, sample_of, some_rows

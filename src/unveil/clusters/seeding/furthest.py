@@ -7,16 +7,15 @@ choice of K centres could reach (Gonzalez, "Clustering to minimize the maximum i
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 
-from unveil.clusters.seeding.completion import completed
-from unveil.clusters.seeding.kernels import TILE
-from unveil.clusters.seeding.tiles import Ground, Share, sample, survey
+from unveil.clusters.seeding.ground import DEFAULT_LAYOUT, Ground, Layout, Share, completed, sample, survey
 from unveil.core.arrays import Indices
 
 
+@final
 @dataclass(frozen=True)
 class Furthest:
     """Take the row furthest from all seeds so far, the lowest number of equals.
@@ -25,6 +24,8 @@ class Furthest:
     ----------
     first : int or None, default=None
         Number of the first row; None draws it in proportion to the weights.
+    layout : Layout, default=Layout()
+        From which sizes on compiled code and threads are worth it.
 
     Examples
     --------
@@ -36,6 +37,7 @@ class Furthest:
     """
 
     first: int | None = None
+    layout: Layout = DEFAULT_LAYOUT
 
     def __call__(
         self, rows: Any, weights: Any, n_clusters: int, generator: np.random.Generator, share: Share = map
@@ -45,12 +47,9 @@ class Furthest:
         With fewer different rows than clusters, copies fill the rest: rows with weight first, in order. `share` runs a
         function over spans of the rows, as `map` does.
         """
-        n = len(rows)
-        if n_clusters > n:
-            raise ValueError(f"n_clusters={n_clusters} seeds need as many rows; there are {n}")
-        if self.first is not None and not 0 <= self.first < n:
-            raise ValueError(f"first must be the number of a row, 0 to {n - 1}, or None; got {self.first}")
-        ground = survey(rows, weights, n_clusters, np.float64, share)
+        ground = survey(rows, weights, n_clusters, np.float64, share, self.layout)
+        if self.first is not None and not 0 <= self.first < len(rows):
+            raise ValueError(f"first must be the number of a row, 0 to {len(rows) - 1}, or None; got {self.first}")
         return completed(rows, weights, _walk(ground, self._begin(ground, generator), n_clusters), n_clusters)
 
     def _begin(self, ground: Ground, generator: np.random.Generator) -> Indices:
@@ -67,7 +66,7 @@ def _walk(ground: Ground, chosen: Indices, n_clusters: int) -> Indices:
     while 0 < len(seeds) < n_clusters:
         ground.sweep(np.array(seeds[-1:], dtype=np.intp), 0, nearest, costs)
         furthest = int(np.argmax(nearest))
-        if not nearest[furthest // TILE, 0, furthest % TILE] > 0:
+        if not nearest.flat[furthest] > 0:
             break
         seeds.append(furthest)
     return np.array(seeds, dtype=np.intp)

@@ -13,16 +13,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 from math import log
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 
-from unveil.clusters.seeding.completion import completed
-from unveil.clusters.seeding.kernels import TILE
-from unveil.clusters.seeding.tiles import Ground, Share, sample, survey
+from unveil.clusters.seeding.ground import DEFAULT_LAYOUT, Ground, Layout, Share, completed, sample, survey
 from unveil.core.arrays import Floats, Indices
 
 
+@final
 @dataclass(frozen=True)
 class PlusPlus:
     """Draw seeds far from each other.
@@ -31,6 +30,8 @@ class PlusPlus:
     ----------
     trials : int or None, default=None
         Candidates at each step: 1 for plain k-means++; None takes 2 + log(K), as scikit-learn does.
+    layout : Layout, default=Layout()
+        From which sizes on compiled code and threads are worth it.
 
     Examples
     --------
@@ -42,6 +43,7 @@ class PlusPlus:
     """
 
     trials: int | None = None
+    layout: Layout = DEFAULT_LAYOUT
 
     def __post_init__(self) -> None:
         if self.trials is not None and self.trials < 1:
@@ -50,22 +52,22 @@ class PlusPlus:
     def __call__(
         self, rows: Any, weights: Any, n_clusters: int, generator: np.random.Generator, share: Share = map
     ) -> Indices:
-        """Numbers of `n_clusters` different rows. `share` runs a function over spans of them, as `map` does.
+        """Numbers of `n_clusters` different rows, dense or compressed.
+
+        `share` runs a function over spans of them, as `map` does.
 
         With fewer different rows than clusters, copies fill the rest: rows with weight first, in order.
         """
-        n = len(rows)
-        if n_clusters > n:
-            raise ValueError(f"n_clusters={n_clusters} seeds need as many rows; there are {n}")
-        trials = 2 + int(log(n_clusters)) if self.trials is None else self.trials
-        ground = survey(rows, weights, n_clusters, np.float32, share)
-        return completed(rows, weights, _draw(ground, n_clusters, trials, generator), n_clusters)
+        ground = survey(rows, weights, n_clusters, np.float32, share, self.layout)
+        return completed(rows, weights, draw_far(ground, n_clusters, generator, self.trials), n_clusters)
 
 
-def _draw(ground: Ground, n_clusters: int, trials: int, generator: np.random.Generator) -> Indices:
+def draw_far(ground: Ground, n_clusters: int, generator: np.random.Generator, trials: int | None = None) -> Indices:
     """Seeds, until there are enough or every row with weight has a copy among them."""
+    trials = 2 + int(log(n_clusters)) if trials is None else trials
     weights, best, seeds = ground.weights, 0, list[int]()
-    nearest, costs = np.full((len(weights), trials, TILE), np.inf), np.empty((len(weights), trials))
+    tiles, size = weights.shape
+    nearest, costs = np.full((tiles, trials, size), np.inf), np.empty((tiles, trials))
     chosen = sample(weights.sum(axis=1), weights.__getitem__, 1, generator)
     while len(chosen):
         ground.sweep(chosen, best, nearest, costs)

@@ -11,15 +11,15 @@ weight zero are taken last, and only if nothing else is left.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 
-from unveil.clusters.seeding.completion import repeated
-from unveil.clusters.seeding.tiles import Share
+from unveil.clusters.seeding.ground import Share, repeated
 from unveil.core.arrays import Indices
 
 
+@final
 @dataclass(frozen=True)
 class RandomRows:
     """Draw different rows at random.
@@ -36,7 +36,7 @@ class RandomRows:
     def __call__(
         self, rows: Any, weights: Any, n_clusters: int, generator: np.random.Generator, share: Share = map
     ) -> Indices:
-        """Numbers of `n_clusters` different rows. There is little to do, so `share` goes unused."""
+        """Numbers of `n_clusters` different rows, dense or compressed; `share` goes unused: there is little to do."""
         if n_clusters > len(rows):
             raise ValueError(f"n_clusters={n_clusters} seeds need as many rows; there are {len(rows)}")
         keys, heavy = generator.standard_exponential(len(rows)), np.ones(len(rows), dtype=bool)

@@ -1,24 +1,30 @@
-"""Tiles, spans and draws."""
+"""Tiles, spans and draws, and what fills up the seeds."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from unveil.clusters.seeding import tiles as ground
+from unveil.clusters.seeding.ground import (
+    LargeTable,
+    Layout,
+    SmallTable,
+    completed,
+    repeated,
+    sample,
+    scale_of,
+    survey,
+)
 from unveil.clusters.seeding.kernels import TILE
-from unveil.clusters.seeding.tiles import Large, Small, sample, scale_of, survey
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_small_and_large_tables_are_swept_alike(dtype, monkeypatch):
+def test_small_and_large_tables_are_swept_alike(dtype):
     generator = np.random.default_rng(0)
     rows, weights = generator.normal(size=(700, 3)) * 1e5, generator.integers(0, 3, size=700) * 1.0
-    small = survey(rows, weights, 2, dtype, map)
-    monkeypatch.setattr(ground, "SMALL", 0)
-    large = survey(rows, weights, 2, dtype, map)
-    assert isinstance(small, Small)
-    assert isinstance(large, Large)
+    small, large = (survey(rows, weights, 2, dtype, map, Layout(small_cells=cells)) for cells in (1 << 40, 0))
+    assert isinstance(small, SmallTable)
+    assert isinstance(large, LargeTable)
     results = []
     for one in (small, large):
         nearest, costs = np.full((3, 2, TILE), np.inf), np.empty((3, 2))
@@ -65,3 +71,16 @@ def test_scaled_rows_are_below_one(largest):
 
 def test_rows_of_zeros_are_left_as_they_are():
     assert scale_of(np.zeros((4, 2)), map) == 1.0
+
+
+def test_copies_of_earlier_rows():
+    rows = np.array([[1.0, 2.0], [0.0, 1.0], [1.0, 2.0], [-0.0, 1.0], [1.0, 3.0]])
+    assert repeated(rows).tolist() == [False, False, True, True, False]
+
+
+def test_rows_with_weight_then_new_values_then_in_order():
+    rows = np.array([[1.0], [1.0], [2.0], [3.0], [4.0], [1.0]])
+    weights = np.array([1.0, 1.0, 0.0, 1.0, 1.0, 0.0])
+    assert completed(rows, weights, np.array([4]), 6).tolist() == [4, 0, 3, 1, 2, 5]
+    assert completed(rows, None, np.array([4]), 6).tolist() == [4, 0, 2, 3, 1, 5]
+    assert completed(rows, weights, np.array([5, 3, 1]), 2).tolist() == [5, 3]
