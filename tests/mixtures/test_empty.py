@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from unveil import BernoulliMixture, GaussianMixture, PoissonMixture
 from unveil.certificate import FitWarning
 from unveil.core.protocols import Block
 from unveil.families.poisson import Poisson, PoissonParams
-from unveil.mixtures.empty import POLICIES, Keep, Reseed
+from unveil.mixtures.empty import POLICIES, Reseed
 from unveil.mixtures.model.model import Mixture, MixtureParams
 
 random = np.random.default_rng(0)
@@ -75,12 +76,12 @@ def test_reviving_gives_the_worst_explained_rows_and_leaves_the_others_alone() -
     q[0, :35], q[1, 35:] = 1.0, 1.0
     statistics = model.gather_under(model.prepare(params), block, q)
     plain = model.maximise(statistics, params)
-    revived = Reseed(block).revive(model, plain, statistics, np.array([2]))
+    revived, count = Reseed(block).revive(SimpleNamespace(model=model), plain, statistics, np.array([2]))
     worst = np.sort(counts.ravel())[-11:]  # half of what each of three would have
     assert revived.components.rates[2, 0] == pytest.approx(worst.mean())
     np.testing.assert_allclose(revived.components.rates[:2], plain.components.rates[:2])
     assert revived.weights[2] > 0
-    assert Keep(block).revive(model, plain, statistics, np.array([2])) is plain
+    assert count == 1
 
 
 @pytest.mark.parametrize("model", [BernoulliMixture(4), PoissonMixture(4)])

@@ -20,7 +20,7 @@ from unveil.families.gaussian import Gaussian, GaussianParams
 from unveil.mixtures.empty import Refuse, Reseed
 from unveil.mixtures.model.model import Mixture, MixtureParams
 from unveil.schedules import Batch, Incremental, Squarem, Stepwise
-from unveil.schedules.reseeding import MOST, Reseeding
+from unveil.schedules.reseeding import MOST_REVIVALS, Reseeding
 from unveil.sources import ArraySource
 
 random = np.random.default_rng(0)
@@ -36,8 +36,12 @@ FAR = MixtureParams(
 class Leave:
     """A policy that mends nothing, so that what is dead stays dead."""
 
-    def revive(self, model: Any, params: Params, statistics: Statistics, dead: NDArray[np.intp]) -> Params:
-        return params
+    event = "reseeded"
+    most = MOST_REVIVALS
+    at_once = True
+
+    def revive(self, work: Any, params: Params, statistics: Statistics, dead: NDArray[np.intp]) -> tuple[Params, int]:
+        return params, len(dead)
 
 
 def climbed(schedule: Any, policy: Any, expectation: Any = None, passes: int = 60) -> Fit:
@@ -79,7 +83,7 @@ def test_what_is_recorded_was_measured_at_the_revived_parameters() -> None:
 
 def test_what_cannot_be_revived_is_given_up_and_said() -> None:
     outcome = climbed(Batch(), Leave(), passes=5)
-    assert outcome.history.events["reseeded"] == MOST
+    assert outcome.history.events["reseeded"] == MOST_REVIVALS
     assert outcome.history.events["empty"] == len(outcome.history)
     assert np.all(np.isfinite(outcome.history.free_energy))
 

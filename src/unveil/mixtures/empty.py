@@ -3,39 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, final
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from unveil.core.protocols import Block
+from unveil.core.arrays import Indices
+from unveil.core.protocols import Block, Work
 from unveil.core.statistics import Statistics
 from unveil.mixtures.model.model import Mixture, MixtureParams
+from unveil.schedules.reseeding import MOST_REVIVALS
 
 
-@dataclass(frozen=True)
-class Keep:
-    """It stays as it was; rows may come back to it."""
-
-    sample: Block
-
-    def revive(
-        self, model: Mixture, params: MixtureParams, statistics: Statistics, dead: NDArray[np.intp]
-    ) -> MixtureParams:
-        """Nothing."""
-        return params
-
-
+@final
 @dataclass(frozen=True)
 class Refuse:
     """It is an error."""
 
     sample: Block
+    event: ClassVar[str] = "reseeded"
+    most: ClassVar[float] = 1
+    at_once: ClassVar[bool] = True
 
     def revive(
-        self, model: Mixture, params: MixtureParams, statistics: Statistics, dead: NDArray[np.intp]
-    ) -> MixtureParams:
+        self, work: Work, params: MixtureParams, statistics: Statistics, dead: Indices
+    ) -> tuple[MixtureParams, int]:
         """Raise."""
         raise ValueError(
             f"component {int(dead[0])} has no rows left, and empty_components='error'; 'reseed' gives it new ones, "
@@ -43,16 +35,21 @@ class Refuse:
         )
 
 
+@final
 @dataclass(frozen=True)
 class Reseed:
     """It is moved to the rows of the sample that the mixture explains worst."""
 
     sample: Block
+    event: ClassVar[str] = "reseeded"
+    most: ClassVar[float] = MOST_REVIVALS
+    at_once: ClassVar[bool] = True
 
     def revive(
-        self, model: Mixture, params: MixtureParams, statistics: Statistics, dead: NDArray[np.intp]
-    ) -> MixtureParams:
+        self, work: Work, params: MixtureParams, statistics: Statistics, dead: Indices
+    ) -> tuple[MixtureParams, int]:
         """The M step of statistics in which the dead components own those rows."""
+        model: Mixture = work.model  # type: ignore[assignment]
         plan = model.prepare(params)
         density = logsumexp(model.log_joint(plan, self.sample), axis=1)
         counted = np.ones(len(density)) if self.sample.weights is None else self.sample.weights
@@ -64,7 +61,8 @@ class Reseed:
         found = model.gather_under(plan, self.sample, given)["moments"]
         moments = statistics["moments"].copy()
         moments[dead] = found[dead] * (float(statistics["weight"]) / counted.sum())
-        return model.maximise(Statistics(**{**statistics, "moments": moments}), params)
+        return model.maximise(Statistics(**{**statistics, "moments": moments}), params), len(dead)
 
 
-POLICIES: dict[str, Any] = {"reseed": Reseed, "keep": Keep, "error": Refuse}
+POLICIES: dict[str, Any] = {"reseed": Reseed, "keep": None, "error": Refuse}
+"""Kept as they are, components need no policy: rows may come back to them."""

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unveil.clusters.kmeans.empty import POLICIES, Drop, Far, Keep, Refuse, Relocate, Relocating, furthest, remaining
+from unveil.clusters.kmeans.empty import POLICIES, Far, around, furthest, kept, remaining
 from unveil.clusters.kmeans.model import AssignmentsFixed, Centres, KMeans
 from unveil.clusters.kmeans.partial import PartialKMeans
 from unveil.core.loop import Parts, fit
@@ -24,35 +24,36 @@ MEANS, BEFORE = np.array([[1.0], [np.nan], [3.0]]), np.array([[0.0], [7.0], [2.0
 COUNTS = np.array([2.0, 0.0, 1.0])
 
 
-def run(rows, start, policy, schedule=None, engine=None, weights=None, max_iter=200) -> Fit:
+def run(rows, start, word, schedule=None, engine=None, weights=None, max_iter=200) -> Fit:
+    policy = POLICIES[word]
     engine = Threads(1) if engine is None else engine
     model = KMeans(len(start), rows.mean(axis=0), empty=policy)
-    schedule = policy.around(Batch() if schedule is None else schedule, engine)
+    schedule = around(policy, Batch() if schedule is None else schedule, engine)
     source = ArraySource(rows, weights)
     return fit(Parts(model, source, Hard(), schedule, engine, AssignmentsFixed(), max_iter), model.start(start))
 
 
-@pytest.mark.parametrize("policy", [Keep(), Drop(), Relocate()])
-def test_a_centre_without_rows_stays_in_the_m_step(policy) -> None:
-    assert policy.mend(MEANS, COUNTS, BEFORE).tolist() == [[1.0], [7.0], [3.0]]
+@pytest.mark.parametrize("word", ["keep", "drop", "relocate"])
+def test_a_centre_without_rows_stays_in_the_m_step(word) -> None:
+    assert POLICIES[word].mend(MEANS, COUNTS, BEFORE).tolist() == [[1.0], [7.0], [3.0]]
 
 
 def test_it_may_be_an_error_that_says_what_to_do() -> None:
     with pytest.raises(ValueError, match=r"cluster 1 has no rows left, and empty_clusters='error'; 'relocate' moves"):
-        Refuse().mend(MEANS, COUNTS, BEFORE)
-    assert Refuse().mend(BEFORE, COUNTS + 1, MEANS).tolist() == BEFORE.tolist()
+        POLICIES["error"].mend(MEANS, COUNTS, BEFORE)
+    assert POLICIES["error"].mend(BEFORE, COUNTS + 1, MEANS).tolist() == BEFORE.tolist()
 
 
 def test_only_dropping_leaves_clusters_out() -> None:
-    assert Drop().kept(COUNTS).tolist() == [True, False, True]
-    assert Drop().kept(np.zeros(2)).all()  # something must come out
-    assert all(POLICIES[word].kept(COUNTS).all() for word in ("keep", "relocate", "error"))
+    assert kept(POLICIES["drop"], COUNTS).tolist() == [True, False, True]
+    assert kept(POLICIES["drop"], np.zeros(2)).all()  # something must come out
+    assert all(kept(POLICIES[word], COUNTS).all() for word in ("keep", "relocate", "error"))
 
 
 def test_what_is_left_out_is_gone_from_parameters_and_statistics() -> None:
     rows = np.array([[0.0], [1.0], [10.0]])
-    outcome = run(rows, [[0.0], [50.0], [10.0]], Keep())
-    cut = remaining(outcome, Drop().kept(outcome.statistics["counts"]))
+    outcome = run(rows, [[0.0], [50.0], [10.0]], "keep")
+    cut = remaining(outcome, kept(POLICIES["drop"], outcome.statistics["counts"]))
     assert (cut.params.centres + rows.mean()).ravel().tolist() == [0.5, 10.0]
     assert cut.statistics["counts"].tolist() == [2.0, 1.0]
     assert cut.statistics["sums"].shape == (2, 1)
@@ -92,7 +93,7 @@ def test_rows_at_their_centres_are_nowhere_to_go() -> None:
     rows = np.repeat([[0.0], [4.0]], 3, axis=0)
     model = KMeans(3, np.zeros(1))
     assert len(furthest(model, Centres(np.array([[0.0], [4.0], [9.0]])), Threads(1), ArraySource(rows), 2)) == 0
-    outcome = run(rows, [[0.0], [4.0], [9.0]], Relocate())
+    outcome = run(rows, [[0.0], [4.0], [9.0]], "relocate")
     assert outcome.status is Status.CONVERGED
     assert outcome.history.events == {"emptied": len(outcome.history)}
 
@@ -104,7 +105,7 @@ def test_far_rows_come_in_order_the_first_of_equals_first() -> None:
 
 def test_each_empty_cluster_goes_to_another_row() -> None:
     rows = np.array([[0.0], [1.0], [2.0], [30.0], [80.0]])
-    outcome = run(rows, [[1.0], [500.0], [600.0]], Relocate())
+    outcome = run(rows, [[1.0], [500.0], [600.0]], "relocate")
     assert sorted((outcome.params.centres + rows.mean()).ravel().round(12).tolist()) == [1.0, 30.0, 80.0]
     assert outcome.history.events == {"emptied": 2, "relocated": 2}
     assert outcome.history.monotone
@@ -122,7 +123,7 @@ def test_relocation_never_raises_the_cost_and_always_ends(case) -> None:
     start = generator.normal(size=(k, d)) * 30  # most of them far from every row
     weights = generator.integers(0, 3, n).astype(float)
     weights[0] = 1.0
-    outcome = run(rows, start, Relocate(), weights=weights)
+    outcome = run(rows, start, "relocate", weights=weights)
     assert outcome.status is Status.CONVERGED
     assert outcome.history.largest_fall() <= 1e-9 * max(1.0, -outcome.history.free_energy[0])
     different = len(np.unique(rows[weights > 0], axis=0))
@@ -134,7 +135,7 @@ def test_number_of_threads_changes_no_bit(schedule) -> None:
     generator = np.random.default_rng(3)
     rows = generator.normal(size=(50_000, 3)) + 6 * generator.integers(0, 3, size=(50_000, 1))
     start = np.concatenate([rows[:4], np.full((4, 3), 1e3)])
-    one, two = (run(rows, start, Relocate(), schedule, Threads(workers), max_iter=8) for workers in (1, 2))
+    one, two = (run(rows, start, "relocate", schedule, Threads(workers), max_iter=8) for workers in (1, 2))
     assert one.params.centres.tobytes() == two.params.centres.tobytes()
     assert one.history.events == two.history.events
     assert one.history.events["relocated"] >= 4
@@ -143,10 +144,10 @@ def test_number_of_threads_changes_no_bit(schedule) -> None:
 
 def test_the_wrapped_schedule_speaks_for_itself() -> None:
     engine: Engine = Threads(1)
-    batch, stepwise = Relocating(Batch(), engine), Relocating(Stepwise(), engine)
+    batch, stepwise = (around(POLICIES["relocate"], schedule, engine) for schedule in (Batch(), Stepwise()))
     assert (batch.name, batch.monotone, stepwise.monotone) == ("Batch", True, False)
     assert batch.refuse(KMeans(2, np.zeros(1)), Hard()) is None
-    assert Keep().around(Batch(), engine) == Batch()
+    assert around(POLICIES["keep"], Batch(), engine) == Batch()
 
 
 def test_policies_travel_to_workers() -> None:

@@ -16,9 +16,8 @@ from sklearn.metrics.pairwise import nan_euclidean_distances
 from unveil import KMeans, load
 from unveil.certificate import FitWarning
 from unveil.clusters.assignment.rules import Plain
-from unveil.clusters.kmeans.empty import Keep
 from unveil.clusters.kmeans.geometry import Cosine, Dense, Partial, Seeding, Sparse, geometry_of
-from unveil.clusters.kmeans.model import AssignmentsFixed
+from unveil.clusters.kmeans.model import AssignmentsFixed, EmptyClusters
 from unveil.clusters.kmeans.variance import variance_of
 from unveil.clusters.seeding.furthest import Furthest
 from unveil.clusters.seeding.plusplus import PlusPlus
@@ -65,7 +64,7 @@ def fitted(geometry, X, engine, n_clusters=5):
     start = geometry.begin(
         geometry.draw(Seeding(PlusPlus()), sample, shift, n_clusters, np.random.default_rng(0)), shift
     )
-    model = geometry.model(n_clusters, shift, Plain(), Keep())
+    model = geometry.model(n_clusters, shift, Plain(), EmptyClusters())
     parts = Parts(model, source, Hard(), Batch(), engine, AssignmentsFixed(), 15)
     return fit(parts, start), source, model
 

@@ -20,9 +20,8 @@ from scipy.sparse import csr_matrix, issparse
 from sklearn.utils.validation import validate_data
 
 from unveil.clusters.assignment.rules import Assignment
-from unveil.clusters.kmeans.empty import Empty
 from unveil.clusters.kmeans.geometry_base import Dense, Geometry, Partial, Sample, Seeding
-from unveil.clusters.kmeans.model import Centres
+from unveil.clusters.kmeans.model import Centres, EmptyClusters
 from unveil.clusters.kmeans.sparse import SparseKMeans
 from unveil.clusters.kmeans.spherical import SphericalKMeans, directions
 from unveil.clusters.kmeans.variance import Spread
@@ -104,7 +103,7 @@ class Sparse(Geometry):
         chosen = seeding.rule(rows, weights, n_clusters, random, seeding.share)
         return np.asarray(rows[chosen].dense() - shift)
 
-    def model(self, n_clusters: int, shift: Floats, assignment: Assignment, empty: Empty) -> Any:
+    def model(self, n_clusters: int, shift: Floats, assignment: Assignment, empty: EmptyClusters) -> Any:
         """K-means on compressed rows, which has one way to assign."""
         return SparseKMeans(n_clusters, shift, assignment, empty)
 
@@ -174,7 +173,7 @@ class Cosine(Geometry):
         """Of length one."""
         return Centres(directions(centres + shift) - shift)
 
-    def model(self, n_clusters: int, shift: Floats, assignment: Assignment, empty: Empty) -> Any:
+    def model(self, n_clusters: int, shift: Floats, assignment: Assignment, empty: EmptyClusters) -> Any:
         """Spherical K-means on the model of the kind."""
         return SphericalKMeans(self.of.model(n_clusters, shift, assignment, empty))
 

@@ -17,8 +17,7 @@ import numpy as np
 
 from unveil.clusters.assignment.in_numpy import is_small
 from unveil.clusters.assignment.rules import Assignment, Direct, Plain
-from unveil.clusters.kmeans.empty import Empty
-from unveil.clusters.kmeans.model import Centres, KMeans
+from unveil.clusters.kmeans.model import Centres, EmptyClusters, KMeans
 from unveil.clusters.kmeans.partial import PartialKMeans, filled
 from unveil.clusters.kmeans.variance import Spread
 from unveil.clusters.seeding.ground import Share
@@ -66,7 +65,7 @@ class Geometry(ABC):
         """First centres in the frame: rows of the sample, chosen by a seeding."""
 
     @abstractmethod
-    def model(self, n_clusters: int, shift: Floats, assignment: Assignment, empty: Empty) -> Any:
+    def model(self, n_clusters: int, shift: Floats, assignment: Assignment, empty: EmptyClusters) -> Any:
         """The model: `unveil.clusters.kmeans.model.KMeans` or one with the same methods."""
 
     @abstractmethod
@@ -132,7 +131,7 @@ class Dense(Geometry):
         rows = sample[0] - shift
         return np.asarray(rows[seeding.rule(rows, sample[1], n_clusters, random, seeding.share)], dtype=np.float64)
 
-    def model(self, n_clusters: int, shift: Floats, assignment: Assignment, empty: Empty) -> Any:
+    def model(self, n_clusters: int, shift: Floats, assignment: Assignment, empty: EmptyClusters) -> Any:
         """K-means."""
         return KMeans(n_clusters, shift, assignment, empty)
 
@@ -194,7 +193,7 @@ class Partial(Geometry):
         """Rows of the filled sample."""
         return Dense().draw(seeding, sample, shift, n_clusters, random)
 
-    def model(self, n_clusters: int, shift: Floats, assignment: Assignment, empty: Empty) -> Any:
+    def model(self, n_clusters: int, shift: Floats, assignment: Assignment, empty: EmptyClusters) -> Any:
         """K-means by partial distances, which has one way to assign."""
         return PartialKMeans(n_clusters, shift, assignment, empty)
 

@@ -17,7 +17,7 @@ from unveil.clusters.assignment.choice import choose
 from unveil.clusters.assignment.kd_tree import Filtered
 from unveil.clusters.assignment.rules import Assignment, Elkan, Hamerly, Plain, Pruned
 from unveil.clusters.kmeans import model
-from unveil.clusters.kmeans.empty import POLICIES, remaining
+from unveil.clusters.kmeans.empty import POLICIES, around, kept, remaining
 from unveil.clusters.kmeans.geometry import METRICS, MISSING, Geometry, geometry_of
 from unveil.clusters.kmeans.prediction import Assigned, Centred
 from unveil.clusters.kmeans.restarts import Climb, Table, is_small_enough
@@ -195,7 +195,7 @@ class KMeans(Estimator, Centred, BaseEstimator):
             ground = self._ground(source)
             tol = self.tol * ground.variance if self.tol > 0 else 0.0  # which spares a pass
             parts = self._parts(ground.shift, source, self.n_clusters, tol)
-            schedule = POLICIES[self.empty_clusters].around(parts.schedule, parts.engine)
+            schedule = around(POLICIES[self.empty_clusters], parts.schedule, parts.engine)
             climb = Climb(replace(parts, schedule=schedule), self._table(ground, parts))
             begin = (ground.geometry.begin(one, ground.shift) for one in starts(self.init, self.n_init, ground))
             outcome = climb.best(best_of(partial(climb, start) for start in begin))
@@ -227,12 +227,12 @@ class KMeans(Estimator, Centred, BaseEstimator):
         """Put the clusters in order, leave out what the policy for empty ones does not keep, and tell."""
         self._place(resumable(outcome, shift, self._order(outcome)))
         found = self._assign(source)
-        kept = POLICIES[self.empty_clusters].kept(found.counts)
-        if not kept.all():
-            outcome = remaining(outcome, kept[np.argsort(self._stream.order)])
+        stay = kept(POLICIES[self.empty_clusters], found.counts)
+        if not stay.all():
+            outcome = remaining(outcome, stay[np.argsort(self._stream.order)])
             self._place(resumable(outcome, shift, self._order(outcome)))
             found = self._assign(source)
-        ends = {"dropped": np.count_nonzero(~kept), "left_empty": np.count_nonzero(found.counts <= 0)}
+        ends = {"dropped": np.count_nonzero(~stay), "left_empty": np.count_nonzero(found.counts <= 0)}
         events = {**outcome.history.events, **{name: int(count) for name, count in ends.items() if count}}
         self._tell(replace(outcome, history=replace(outcome.history, events=events)), found, found.counts)
 

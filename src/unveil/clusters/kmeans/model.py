@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,8 +26,7 @@ from unveil.clusters.assignment.cluster_sums import Tally
 from unveil.clusters.assignment.distances import to_all, to_own
 from unveil.clusters.assignment.in_numpy import distances
 from unveil.clusters.assignment.rules import Assignment, Known, Plain
-from unveil.clusters.kmeans.empty import Empty, Keep
-from unveil.core.arrays import Array
+from unveil.core.arrays import Array, Floats
 from unveil.core.protocols import Block, Expectation, Model
 from unveil.core.statistics import Statistics
 from unveil.numerics.readable import readable
@@ -41,6 +40,29 @@ class Centres:
     """Parameters of K-means."""
 
     centres: NDArray[np.float64]  # (k, d), in the frame
+
+
+@final
+@dataclass(frozen=True)
+class EmptyClusters:
+    """What becomes of clusters that lose all their rows; unless it says otherwise, their centres stay where they are.
+
+    Moving them and leaving them out are no matters of the M step: `unveil.clusters.kmeans.empty` does that.
+    """
+
+    refused: bool = False  # are they an error?
+    relocated: bool = False  # do they move to other rows?
+    dropped: bool = False  # are they left out of the result?
+
+    def mend(self, means: Floats, counts: Floats, before: Floats) -> Floats:
+        """Centres, given the means (anything where the count is zero) and the centres before."""
+        filled = counts > 0
+        if self.refused and not filled.all():
+            raise ValueError(
+                f"cluster {int(np.argmin(filled))} has no rows left, and empty_clusters='error'; 'relocate' moves it, "
+                "'keep' leaves it where it is, 'drop' leaves it out, and fewer n_clusters may be what the data supports"
+            )
+        return np.where(filled[:, None], means, before)
 
 
 class Memo(NamedTuple):
@@ -62,7 +84,7 @@ class KMeans(Model):
         Origin of the frame, near the middle of the data. A large offset common to all rows then costs no digits.
     assignment : Assignment, default=Plain()
         How nearest centres are found. The answer does not depend on it.
-    empty : Empty, default=Keep()
+    empty : EmptyClusters, default=EmptyClusters()
         What becomes of empty clusters.
 
     Examples
@@ -81,7 +103,7 @@ class KMeans(Model):
     n_clusters: int
     shift: NDArray[np.float64]
     assignment: Assignment = field(default_factory=Plain)
-    empty: Empty = field(default_factory=Keep)
+    empty: EmptyClusters = field(default_factory=EmptyClusters)
 
     smooth = False  # assignments jump
 
