@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from unveil.clusters.kmeans.lloyd import LloydOutcome
 from unveil.core.arrays import Floats
 from unveil.numerics.blas import single_threaded_blas
 from unveil.selection.criteria.dissimilarity import is_kmeans
 from unveil.selection.criteria.fitting import fitted
-from unveil.selection.criteria.small import Small, grown, next_centre, squares
+from unveil.selection.criteria.small import grown, next_centre, squares
 from unveil.selection.criteria.study import Study
 
 
@@ -66,7 +67,7 @@ class Path:
         values, centres = rows.values - shift, self._centres() - shift
         with single_threaded_blas():
             labels = np.argmin(squares(values, centres), axis=0)
-            return grown(values, rows.weights, Small(centres, labels, np.inf), size, self.random).centres + shift
+            return grown(values, rows.weights, LloydOutcome(centres, labels, np.inf), size, self.random).centres + shift
 
     def _extended(self, size: int) -> Floats:
         """The last centres, untouched, and rows beside them."""

@@ -1,4 +1,4 @@
-"""Polishing: the cost never rises, centres are means, and no single row would move; swaps only help."""
+"""Polishing: the cost never rises, centres are means, and no single row would move."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.datasets import load_iris
 
 from unveil.clusters.kmeans import hartigan as module
-from unveil.clusters.kmeans.hartigan import cost, polish, swap
+from unveil.clusters.kmeans.hartigan import cost, polish
 
 seeds = st.integers(0, 10**6)
 
@@ -114,13 +113,11 @@ def test_constant_rows_stay_in_the_first_cluster() -> None:
     polished = polish(rows, None, np.array([[0.0, 0.0], [0.0, 0.0], [5.0, 5.0]]))
     assert (polished.labels.tolist(), polished.moves) == ([0] * 6, 0)
     assert polished.centres[1:].tolist() == [[0.0, 0.0], [5.0, 5.0]]
-    assert swap(rows, None, polished.centres, np.random.default_rng(0)).labels.tolist() == [0] * 6
 
 
 def test_squares_past_the_largest_number_move_nothing() -> None:
     rows = np.array([[1e200], [-1e200], [3e200]])
     assert polish(rows, None, rows[:2]).labels.tolist() == [0, 1, 0]
-    assert swap(rows, None, rows[:2], np.random.default_rng(0)).moves == 0
 
 
 def test_an_empty_cluster_wins_rows() -> None:
@@ -160,22 +157,3 @@ def test_large_tables_go_through_the_kernel_to_the_same_bits(monkeypatch) -> Non
     assert small.moves == large.moves > 0
     np.testing.assert_array_equal(small.labels, large.labels)
     np.testing.assert_array_equal(small.centres, large.centres)
-
-
-@settings(max_examples=20, deadline=None)
-@given(seeds, st.integers(1, 40), st.integers(1, 5))
-def test_swaps_only_help_and_are_reproducible(seed, n, k) -> None:
-    rows, weights, random = table(seed, n, 2, coarse=True)
-    start = random.normal(size=(k, 2))
-    swapped = swap(rows, weights, start, np.random.default_rng(seed), trials=6)
-    again = swap(rows, weights, start, np.random.default_rng(seed), trials=6)
-    assert cost(rows, weights, swapped) <= cost(rows, weights, polish(rows, weights, start))
-    np.testing.assert_array_equal(swapped.centres, again.centres)
-
-
-def test_swaps_reach_the_best_known_cost_where_moves_do_not() -> None:
-    rows = load_iris().data - load_iris().data.mean(axis=0)
-    random = np.random.default_rng(0)
-    start = rows[random.choice(150, 6, replace=False)]
-    swapped = swap(rows, None, start, random, trials=100)
-    assert cost(rows, None, swapped) == pytest.approx(39.0399872, abs=1e-6)

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.cluster import KMeans as Reference
 
-from unveil.selection.criteria.small import grown, halves, lloyd, next_centre, squares
+from unveil.selection.criteria.small import grown, halves, next_centre, settled, squares
 
 
 def rows(seed, n=60, d=2):
@@ -52,14 +52,14 @@ def test_the_cost_is_that_of_the_labels_and_centres_are_means():
 
 def test_weight_two_is_the_row_twice():
     values, counts = rows(4), np.random.default_rng(0).integers(1, 4, 60)
-    weighted = lloyd(values, counts.astype(float), values[:3])
-    repeated = lloyd(np.repeat(values, counts, axis=0), np.ones(counts.sum()), values[:3])
+    weighted = settled(values, counts.astype(float), values[:3])
+    repeated = settled(np.repeat(values, counts, axis=0), np.ones(counts.sum()), values[:3])
     np.testing.assert_allclose(weighted.centres, repeated.centres, atol=1e-10)
     assert weighted.cost == pytest.approx(repeated.cost)
 
 
 def test_a_centre_without_rows_stays():
-    found = lloyd(rows(5), np.ones(60), np.array([[0.0, 0.0], [99.0, 99.0]]))
+    found = settled(rows(5), np.ones(60), np.array([[0.0, 0.0], [99.0, 99.0]]))
     assert found.centres[1].tolist() == [99.0, 99.0]
 
 
@@ -78,7 +78,7 @@ def test_rows_that_are_all_equal_do_no_harm():
 
 def test_the_costliest_cluster_is_halved_along_its_axis():
     values = np.concatenate([rows(8) * [5.0, 0.1], rows(9) * 0.1 + [0.0, 20.0]])
-    worst, pair = halves(values, np.ones(120), lloyd(values, np.ones(120), np.array([[0.0, 0.0], [0.0, 20.0]])))
+    worst, pair = halves(values, np.ones(120), settled(values, np.ones(120), np.array([[0.0, 0.0], [0.0, 20.0]])))
     assert worst == 0
     assert abs(pair[0, 0] - pair[1, 0]) > 5.0
     assert abs(pair[0, 1] - pair[1, 1]) < 1.0

@@ -8,9 +8,6 @@ two copies cost, but two copies may part.
 Moves go by rows in order, so a sweep is serial and its answer a function of the table alone. After every sweep
 centres are taken anew from the labels, and a sweep that turns out not to have lowered the cost is taken back: this
 ends, whatever rounding does.
-
-Where no move helps, a centre may still be in the wrong place altogether. `swap` takes one to a place
-where rows are far from theirs, and keeps what is better after polishing (Fränti 2018, random swap).
 """
 
 from __future__ import annotations
@@ -72,64 +69,6 @@ def polish(rows: NDArray[Any], weights: Floats | None, centres: Floats, *, max_s
     """
     x, shares = readable(np.asarray(rows, np.float64)), _shares(rows, weights)
     return _polish(x, shares, np.asarray(centres, np.float64), max_sweeps, _sweeper(rows.size * len(centres)))
-
-
-def swap(
-    rows: NDArray[Any],
-    weights: Floats | None,
-    centres: Floats,
-    random: np.random.Generator,
-    *,
-    trials: int = 20,
-    max_sweeps: int = 50,
-) -> Polished:
-    """Polish, then try `trials` times to put a centre elsewhere: never worse than `polish`.
-
-    The centre that goes is in turn the one whose cluster joins another at the least cost (Ward 1963) and any: the
-    first is often right, the second is never stuck. Where it goes is drawn among the rows, in proportion to weight
-    times squared distance to their centre.
-
-    Parameters
-    ----------
-    rows, weights, centres, max_sweeps
-        As for `polish`.
-    random : numpy.random.Generator
-        Where places are drawn from.
-    trials : int, default=20
-        How often to try.
-
-    Returns
-    -------
-    Polished
-        The best that was seen, with the moves and sweeps of all trials.
-
-    Examples
-    --------
-    Two centres share the rows near 0, and no row would leave its own.
-
-    >>> import numpy as np
-    >>> from unveil.clusters.kmeans.hartigan import polish, swap
-    >>> rows = np.array([[0.0], [1.0], [100.0], [101.0], [200.0], [201.0]])
-    >>> start = np.array([[0.0], [1.0], [150.0]])
-    >>> polish(rows, None, start).centres.ravel().tolist()
-    [0.0, 1.0, 150.5]
-    >>> sorted(swap(rows, None, start, np.random.default_rng(0)).centres.ravel().tolist())
-    [0.5, 100.5, 200.5]
-    """
-    x, shares, k = readable(np.asarray(rows, np.float64)), _shares(rows, weights), len(centres)
-    sweep = _sweeper(rows.size * k * max(trials, 1))
-    best = _polish(x, shares, np.asarray(centres, np.float64), max_sweeps, sweep)
-    for trial in range(trials if k > 1 else 0):
-        squares = shares * _own_squares(x, best.centres, best.labels)
-        spent = float(np.sum(squares))
-        if not 0 < spent < np.inf:
-            break
-        moved, spare = best.centres.copy(), (_least_missed(best, shares), int(random.integers(k)))[trial % 2]
-        moved[spare] = x[_draw(squares, random)]
-        tried = _polish(x, shares, moved, max_sweeps, sweep)
-        chosen = tried if cost(x, shares, tried) < spent else best
-        best = chosen._replace(moves=best.moves + tried.moves, sweeps=best.sweeps + tried.sweeps)
-    return best
 
 
 @np.errstate(over="ignore", invalid="ignore")  # squares past the largest number: no gain is seen, nothing moves
@@ -253,22 +192,3 @@ def _move(row: Floats, weight: float, own: int, best: int, clusters: Clusters) -
         clusters.members[cluster] += 1 if change > 0 else -1
         clusters.centres[cluster] += change / clusters.counts[cluster] * (row - clusters.centres[cluster])
         clusters.turned[:, cluster] = clusters.centres[cluster]
-
-
-def _least_missed(polished: Polished, shares: Floats) -> int:
-    """The cluster that joins another at the least cost, n_a n_b / (n_a + n_b) ‖c_a - c_b‖²; of the two, the lighter."""
-    centres, counts = polished.centres, np.bincount(polished.labels, shares, len(polished.centres))
-    total = counts[:, None] + counts
-    price = counts[:, None] * counts / np.where(total > 0, total, 1.0)
-    price *= distances(centres, np.zeros(centres.shape[1]), centres)
-    np.fill_diagonal(price, np.inf)
-    pair = list(np.unravel_index(np.argmin(price), price.shape))
-    return int(pair[int(np.argmin(counts[pair]))])
-
-
-def _draw(chances: Floats, random: np.random.Generator) -> int:
-    """A row, in proportion to its chance; never one that has none."""
-    totals = np.cumsum(chances)
-    return int(
-        np.searchsorted(totals, random.random() * totals[-1], side="right").clip(max=np.flatnonzero(chances)[-1])
-    )

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from unveil.clusters.kmeans.lloyd import lloyd
 from unveil.clusters.seeding.plusplus import PlusPlus
 from unveil.core.arrays import Floats
 from unveil.core.loop import stream
@@ -28,8 +29,8 @@ from unveil.core.protocols import Block, Engine, Memo, Source
 from unveil.core.statistics import Statistics
 from unveil.numerics.blas import single_threaded_blas
 
-TILE = 1024  # rows whose distances to all new candidates are in memory at once
-STEPS = 20  # most of Lloyd's, on the candidates
+TILE_ROWS = 1024  # whose distances to all new candidates are in memory at once
+LLOYD_PASSES = 20  # over the candidates: they are few, and their centres only a start
 
 
 @dataclass(frozen=True)
@@ -199,8 +200,8 @@ def _nearest(rows: NDArray[Any], shift: Floats, candidates: Floats) -> tuple[Flo
 
 def _by_tiles(rows: NDArray[Any], shift: Floats, candidates: Floats) -> Iterator[tuple[Floats, NDArray[np.intp]]]:
     doubled, norms = -2.0 * candidates.T, np.einsum("ij,ij->i", candidates, candidates)
-    for first in range(0, len(rows), TILE):
-        here = rows[first : first + TILE] - shift
+    for first in range(0, len(rows), TILE_ROWS):
+        here = rows[first : first + TILE_ROWS] - shift
         places = np.argmin(here @ doubled + norms, axis=1)
         here -= candidates[places]
         yield np.einsum("ij,ij->i", here, here), places
@@ -215,12 +216,4 @@ def _chosen(candidates: Floats, counts: Floats, n_clusters: int, generator: np.r
     if len(candidates) <= n_clusters:
         return candidates[np.arange(n_clusters) % len(candidates)]
     centres = candidates[PlusPlus()(candidates, counts, n_clusters, generator)]
-    labels = np.full(len(candidates), -1)
-    for _ in range(STEPS):
-        before, labels = labels, _nearest(candidates, np.zeros(candidates.shape[1]), centres)[1]
-        if np.array_equal(before, labels):
-            break
-        sums, weight = np.zeros_like(centres), np.bincount(labels, counts, n_clusters)
-        np.add.at(sums, labels, candidates * counts[:, None])
-        centres = np.where(weight[:, None] > 0, sums / np.where(weight > 0, weight, 1.0)[:, None], centres)
-    return centres
+    return lloyd(candidates, counts, centres, max_passes=LLOYD_PASSES).centres

@@ -17,19 +17,18 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.clusters.assignment.choice import choose
-from unveil.clusters.kmeans.model import AssignmentsFixed, Centres, KMeans
+from unveil.clusters.kmeans.lloyd import fitted_centres
 from unveil.clusters.seeding.furthest import Furthest
 from unveil.clusters.seeding.plusplus import PlusPlus
 from unveil.clusters.seeding.random import RandomRows
 from unveil.core.arrays import Floats
-from unveil.core.loop import BoundChange, Parts, fit, stream
+from unveil.core.loop import BoundChange, Parts, stream
 from unveil.core.protocols import Block, Memo
-from unveil.core.result import Fit, Status
+from unveil.core.result import Fit
 from unveil.core.statistics import Statistics
 from unveil.engines.threads import Threads
 from unveil.estimation.scaffold import ranked, run_briefly
-from unveil.expectations import Exact, Hard
+from unveil.expectations import Exact
 from unveil.mixtures.model.model import Mixture, MixtureParams
 from unveil.mixtures.starts.hierarchical import Hierarchical
 from unveil.schedules import Batch
@@ -153,12 +152,12 @@ class Sample:
 
     def k_means(self, seed: int) -> Start:
         """Centres by K-means on the sample, from k-means++."""
-        return Nearest(_k_means(self.points, self.weights, self.n_components, seed))
+        return Nearest(fitted_centres(self.points, self.weights, self.n_components, seed))
 
     def whitened(self, seed: int) -> Start:
         """K-means where all directions of the data have the same spread."""
         transform = whitening(self.points, self.weights)
-        return Nearest(_k_means(self.points @ transform, self.weights, self.n_components, seed), transform)
+        return Nearest(fitted_centres(self.points @ transform, self.weights, self.n_components, seed), transform)
 
     def hierarchical(self, seed: int) -> Start:
         """Groups by merging the pairs that fit together best as Gaussians; on some of the rows where there are many."""
@@ -254,21 +253,3 @@ def whitening(points: Floats, weights: Floats | None) -> Floats:
 
 def _draw(size: int, count: int, seed: int) -> NDArray[np.intp]:
     return np.random.default_rng(seed).permutation(size)[:count]
-
-
-def _k_means(points: Floats, weights: Floats | None, n_clusters: int, seed: int) -> Floats:
-    """Centres by K-means, from k-means++."""
-    points = np.ascontiguousarray(points)
-    n_rows, n_columns = points.shape
-    picked = PlusPlus()(points, weights, n_clusters, np.random.default_rng(seed))
-    model = KMeans(
-        n_clusters, np.zeros(n_columns), choose(n_rows, n_columns, n_clusters).ready(points, np.zeros(n_columns))
-    )
-    tol = 1e-4 * float(np.mean(np.var(points, axis=0)))
-    source = ArraySource(points, weights)
-    parts = Parts(model, source, Hard(), Batch(), Threads(), AssignmentsFixed(tol), max_iter=300)
-    outcome = fit(parts, Centres(points[picked]))
-    if outcome.status is Status.INTERRUPTED:
-        raise KeyboardInterrupt  # a start that was not finished is nothing to keep
-    centres: Floats = outcome.params.centres
-    return centres

@@ -22,12 +22,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from unveil.clusters.kmeans.lloyd import LloydOutcome
 from unveil.core.arrays import Floats
 from unveil.numerics.blas import single_threaded_blas
 from unveil.selection.criteria.opinions import Line, Opinion
 from unveil.selection.criteria.rows import Rows
 from unveil.selection.criteria.silhouette import mean_silhouette
-from unveil.selection.criteria.small import Small, grown, lloyd
+from unveil.selection.criteria.small import grown, settled
 
 SETS = 20  # reference sets
 MEMBERS = 2048  # rows of a reference set, at most
@@ -76,7 +77,7 @@ class References:
         self.streams = [np.random.default_rng([seed, 1, number]) for number in range(sets)]
         self.sets = [box.low + (box.high - box.low) * stream.random((size, len(box.low))) for stream in self.streams]
         self.box, self.weights = box, np.ones(size)
-        self.grown: list[Small | None] = [None] * sets
+        self.grown: list[LloydOutcome | None] = [None] * sets
         self.logs: dict[int, Floats] = {}
         self.silhouettes: dict[int, float | None] = {}
 
@@ -117,7 +118,7 @@ class References:
             part = slice(0, None, max(len(rows.weights) // len(self.weights), 1))
             weights = rows.weights[part]
             with single_threaded_blas():
-                cost = lloyd(rows.values[part] - self.box.centre, weights, centres - self.box.centre).cost
+                cost = settled(rows.values[part] - self.box.centre, weights, centres - self.box.centre).cost
             return math.log(cost / weights.sum()) if cost > 0 else -math.inf
         return math.log(cost * rows.scale / rows.total) if cost > 0 else -math.inf
 

@@ -8,15 +8,14 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from unveil.clusters.kmeans.lloyd import LloydOutcome
 from unveil.numerics.blas import single_threaded_blas
 from unveil.selection.criteria.rows import Rows
-from unveil.selection.criteria.small import Small, grown, squares
+from unveil.selection.criteria.small import grown, squares
 from unveil.selection.criteria.stability import CELLS, MEMBERS, SETS, Labels, bootstrap
 
 CLONED_SETS, CLONED_MEMBERS = 10, 1024  # for estimators that have to be fitted themselves, at their own pace,
-CLONED_STARTS = (
-    1  # and from one start, whatever was asked for the whole table: several may each be perturbed a hundred times
-)
+CLONED_STARTS = 1  # whatever was asked for the whole table: several may each be perturbed a hundred times
 
 
 class Resampling(Protocol):
@@ -41,7 +40,7 @@ class ByCentres:
         self.rows = rows.values - centre
         self.samples = [self.rows[drawn] for drawn in draws(rows, seed, sets, MEMBERS)]
         self.streams = [np.random.default_rng([seed, 3, number]) for number in range(sets)]
-        self.grown: list[Small | None] = [None] * sets
+        self.grown: list[LloydOutcome | None] = [None] * sets
         self.found: dict[int, list[Labels]] = {}
 
     def labels(self, model: Any, size: int) -> list[Labels]:
@@ -58,7 +57,7 @@ class ByCentres:
         return self.found[size]
 
 
-def _usable(last: Small | None, size: int) -> Small | None:
+def _usable(last: LloydOutcome | None, size: int) -> LloydOutcome | None:
     """What can be grown to `size`."""
     return last if last is not None and len(last.centres) <= size else None
 

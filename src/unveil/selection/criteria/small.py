@@ -8,24 +8,14 @@ rises with the number of clusters.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
-from unveil.core.arrays import Floats, Labels
+from unveil.clusters.kmeans.lloyd import LloydOutcome, lloyd
+from unveil.core.arrays import Floats
 
 CANDIDATES = 32  # rows that compete to be the next centre
-PASSES = 200
-POWER = 10  # steps of the power iteration: a rough axis is enough to start from
-STILL = 1e-6  # share of the cost below which a pass brings too little to go on: far less than chance makes of it
-
-
-class Small(NamedTuple):
-    """Centres, the label of each row and the cost."""
-
-    centres: Floats  # (k, d)
-    labels: Labels
-    cost: float
+POWER_STEPS = 10  # of the power iteration: a rough axis is enough to start from
+COST_SHARE = 1e-6  # by which a pass must lower the cost to go on: far less than chance makes of it
 
 
 def squares(rows: Floats, centres: Floats) -> Floats:
@@ -48,23 +38,12 @@ def next_centre(rows: Floats, weights: Floats, nearest: Floats, random: np.rando
     return rows[drawn[int(np.argmax(gains))]]
 
 
-def lloyd(rows: Floats, weights: Floats, centres: Floats) -> Small:
-    """Lloyd's iteration from `centres` until it stands still; a centre without rows stays where it is."""
-    before, numbers = np.inf, np.arange(len(centres))[:, None]
-    for _ in range(PASSES):
-        distances = squares(rows, centres)
-        labels = np.argmin(distances, axis=0)
-        cost = float(weights @ distances[labels, np.arange(len(rows))])
-        if cost >= before * (1.0 - STILL):
-            break
-        before = cost
-        shares = np.where(labels == numbers, weights, 0.0)
-        counts = shares.sum(axis=1)[:, None]
-        centres = np.where(counts > 0.0, (shares @ rows) / np.where(counts > 0.0, counts, 1.0), centres)
-    return Small(centres, labels, float(weights @ np.square(rows - centres[labels]).sum(axis=1)))
+def settled(rows: Floats, weights: Floats, centres: Floats) -> LloydOutcome:
+    """Lloyd's iteration from `centres` until it as good as stands still."""
+    return lloyd(rows, weights, centres, tolerance=COST_SHARE)
 
 
-def halves(rows: Floats, weights: Floats, last: Small) -> tuple[int, Floats]:
+def halves(rows: Floats, weights: Floats, last: LloydOutcome) -> tuple[int, Floats]:
     """The costliest cluster and two centres for it, one deviation either way along its longest axis."""
     costs = np.bincount(
         last.labels, weights * np.square(rows - last.centres[last.labels]).sum(axis=1), minlength=len(last.centres)
@@ -73,7 +52,7 @@ def halves(rows: Floats, weights: Floats, last: Small) -> tuple[int, Floats]:
     own = last.labels == worst
     gaps = (rows[own] - last.centres[worst]) * np.sqrt(weights[own])[:, None]
     axis = gaps[int(np.argmax(np.square(gaps).sum(axis=1)))]
-    for _ in range(POWER):
+    for _ in range(POWER_STEPS):
         axis = (gaps @ axis) @ gaps
         length = float(np.sqrt(axis @ axis))
         if length == 0.0:
@@ -83,7 +62,9 @@ def halves(rows: Floats, weights: Floats, last: Small) -> tuple[int, Floats]:
     return worst, last.centres[worst] + np.stack([-reach, reach])
 
 
-def grown(rows: Floats, weights: Floats, last: Small | None, size: int, random: np.random.Generator) -> Small:
+def grown(
+    rows: Floats, weights: Floats, last: LloydOutcome | None, size: int, random: np.random.Generator
+) -> LloydOutcome:
     """`size` clusters: those of `last` and new ones beside them, all moved to their places.
 
     >>> rows = np.array([[-2.0], [-1.0], [1.0], [2.0]])
@@ -91,11 +72,11 @@ def grown(rows: Floats, weights: Floats, last: Small | None, size: int, random: 
     1.0
     """
     if last is None:
-        last = lloyd(rows, weights, (weights @ rows / weights.sum())[None])
+        last = settled(rows, weights, (weights @ rows / weights.sum())[None])
     while len(last.centres) < size:
         nearest = squares(rows, last.centres).min(axis=0)
         drawn = np.concatenate([last.centres, next_centre(rows, weights, nearest, random)[None]])
         worst, pair = halves(rows, weights, last)
         split = np.concatenate([np.delete(last.centres, worst, axis=0), pair])
-        last = min(lloyd(rows, weights, drawn), lloyd(rows, weights, split), key=lambda small: small.cost)
+        last = min(settled(rows, weights, drawn), settled(rows, weights, split), key=lambda small: small.cost)
     return last
