@@ -18,7 +18,7 @@ import numpy as np
 from unveil.numerics.jit import kernel
 
 LANES = 8  # independent partial sums: the processor need not wait for one addition before the next
-ROUNDING = 1e-12  # a gain below this share of the loss is rounding; to take it could go round in circles
+GAIN_ROUNDING = 1e-12  # a gain below this share of the loss is rounding; to take it could go round in circles
 
 
 class Ranks(NamedTuple):
@@ -125,11 +125,16 @@ def sweep(
         changes[:] = removal
         shared = _gains(toward[candidate], ranks, weights, closer, changes)
         place = np.argmin(changes)
-        if changes[place] + shared < -ROUNDING * loss:
-            taken[medoids[place]], taken[candidate] = False, True
+        if changes[place] + shared < -GAIN_ROUNDING * loss:
+            gone = medoids[place]
             exchange(toward, medoids, place, candidate, ranks)
-            loss = removals(ranks, weights, removal)
-            idle, swaps = 0, swaps + 1
+            after = removals(ranks, weights, removal)
+            if after < loss:
+                taken[gone], taken[candidate] = False, True
+                loss, idle, swaps = after, 0, swaps + 1
+            else:  # a gain that rounding feigned, as where nothing is left of the loss: it would never end
+                exchange(toward, medoids, place, gone, ranks)
+                removals(ranks, weights, removal)
     return loss, idle, swaps
 
 
@@ -156,7 +161,7 @@ def iterate(toward: Any, weights: Any, medoids: Any, ranks: Any, places: Any, ro
             loss, idle, _ = sweep(toward, weights, trial, taken, ranks, removal, loss, idle)
         best = losses[kick]
         losses[kick + 1] = best
-        if loss < best - ROUNDING * best:
+        if loss < best - GAIN_ROUNDING * best:
             losses[kick + 1] = loss
             medoids[:] = trial
 
