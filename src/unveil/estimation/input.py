@@ -30,7 +30,7 @@ def as_source(
     if callable(getattr(X, "read", None)) and hasattr(X, "n_columns"):
         source: Source = X
         _check_names(estimator, source, reset)
-    elif is_dask(X):
+    elif not isinstance(X, np.ndarray) and is_dask(X):
         source = DaskSource(X)
         _check_names(estimator, source, reset)
     else:

@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator, DensityMixin, clone
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
-from unveil.clusters.assignment.in_numpy import SMALL
+from unveil.clusters.assignment.in_numpy import SMALL_WORK
 from unveil.core.arrays import Floats, Indices, Labels
 from unveil.core.loop import BoundChange, Parts
 from unveil.core.protocols import Block, Engine, Source
@@ -206,7 +206,7 @@ class MixtureEstimator(MixtureMethods, Estimator, DensityMixin, BaseEstimator, A
 
     def _sample(self, model: Mixture, source: Source) -> Sample:
         """Rows that starts are drawn from: enough for K-means, which the pass that follows makes good."""
-        enough = SMALL // (self.n_components * source.n_columns)
+        enough = SMALL_WORK // (self.n_components * source.n_columns)
         rows, weights = sample_of(source, self.random_seed_, self.n_components, enough, self._takes_missing)
         return Sample(model, rows, weights)
 

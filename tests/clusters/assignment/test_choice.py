@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unveil.clusters.assignment.choice import BUDGET, FEW, FLAT, WORK, choose
-from unveil.clusters.assignment.in_numpy import SMALL, distances
+from unveil.clusters.assignment.in_numpy import SMALL_WORK, Direct, distances
 from unveil.clusters.assignment.kd_tree import Filtered
 from unveil.clusters.assignment.plan import NARROW
-from unveil.clusters.assignment.rules import Direct, Elkan, Hamerly, Plain, Pruned
+from unveil.clusters.assignment.rules import Elkan, Hamerly, Plain, Pruned
 from unveil.clusters.kmeans.model import KMeans
 from unveil.core.protocols import Block
 from unveil.numerics.readable import readable
@@ -24,7 +24,7 @@ def test_the_choice_follows_from_the_shape_alone(shape):
     n, d, k = shape
     one = choose(n, d, k)
     assert type(choose(n, d, k)) is type(one)
-    assert isinstance(one, Direct) == (n * d * k <= SMALL)
+    assert isinstance(one, Direct) == (n * d * k <= SMALL_WORK)
     if isinstance(one, Filtered):
         assert d <= FLAT
     if isinstance(one, Hamerly):
@@ -50,8 +50,8 @@ def test_what_is_remembered_fits(shape):
         ((100_000, NARROW + 1, FEW), Pruned),
         ((100_000, NARROW + 1, FEW - 1), Plain),
         ((200_000, FLAT, 1), Filtered),
-        ((SMALL, 1, 1), Direct),
-        ((SMALL + 1, 1, 1), Filtered),
+        ((SMALL_WORK, 1, 1), Direct),
+        ((SMALL_WORK + 1, 1, 1), Filtered),
         ((10**8, FLAT, 9), Plain),
     ],
 )

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from unveil.clusters.assignment.in_numpy import distances
-from unveil.clusters.assignment.plan import NARROW, bare_filter, comparable, drift_of, group_size, make_filter
+from unveil.clusters.assignment.in_numpy import Direct, distances
+from unveil.clusters.assignment.plan import NARROW, comparable, drift_of, group_size, make_filter
 from unveil.clusters.assignment.rules import Elkan, Hamerly, Plain, Pruned
 from unveil.numerics.readable import readable
 from unveil.numerics.vectors import BLOCK
@@ -74,7 +74,7 @@ def test_groups_are_whole_blocks_and_no_more_than_asked_for(k, groups):
 
 def test_a_bare_filter_holds_the_centres_alone():
     centres, shift = np.ones((3, 2)), np.zeros(2)
-    plan = bare_filter(centres, shift)
+    plan = Direct().plan(centres, shift)
     assert plan.centres is centres
     assert plan.shift is shift
     assert sum(np.size(part) for part in plan[3:8]) == 0

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unveil.clusters.assignment.choice import choose
-from unveil.clusters.assignment.in_numpy import distances
+from unveil.clusters.assignment.in_numpy import Direct, distances
 from unveil.clusters.assignment.kd_tree import Filtered
 from unveil.clusters.assignment.plan import NARROW
-from unveil.clusters.assignment.rules import Direct, Elkan, Hamerly, Plain, Pruned
+from unveil.clusters.assignment.rules import Elkan, Hamerly, Plain, Pruned
 from unveil.numerics.readable import readable
 
 POLICIES = [Plain(), Plain(thrifty=True), Hamerly(), Pruned(), Pruned(3), Elkan(), Filtered(), Direct()]

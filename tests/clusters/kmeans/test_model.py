@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unveil.clusters.assignment.choice import choose
+from unveil.clusters.assignment.in_numpy import Direct
 from unveil.clusters.assignment.kd_tree import Filtered
-from unveil.clusters.assignment.rules import Direct, Elkan, Hamerly, Plain, Pruned
+from unveil.clusters.assignment.rules import Elkan, Hamerly, Plain, Pruned
 from unveil.clusters.kmeans.model import (
     AssignmentsFixed,
     Centres,

@@ -71,7 +71,7 @@ def test_every_name_works_and_is_reproducible(kind: str, name: str) -> None:
 
 @pytest.mark.parametrize("name", ["auto", *STARTS])
 def test_tables_larger_than_the_sample(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("unveil.mixtures.estimator.SMALL", 300 * 9)  # 300 rows
+    monkeypatch.setattr("unveil.mixtures.estimator.SMALL_WORK", 300 * 9)  # 300 rows
     rows = np.concatenate([NUMBERS] * 10) + np.random.default_rng(2).normal(scale=0.1, size=(2400, 3))
     shares = np.random.default_rng(3).random(2400)
     settings = {"init_params": name, "random_state": 0, "max_iter": 200}

@@ -16,13 +16,14 @@ of the row to the group's centres other than its own, and one upper bound on the
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cython_blas  # noqa: F401  (compiled products call it; loaded here so that thread limits reach it)
 
 from unveil.clusters.assignment.squares import squared_norm
+from unveil.core.arrays import Array, Floats
 from unveil.numerics.jit import inlined, kernel, strict
 
 TILE = 1 << 15  # scores held at once
@@ -50,6 +51,31 @@ class Bounds(NamedTuple):
     labels: NDArray[np.int32]  # (m,)
     upper: NDArray[Any]  # (m,), at least the distance to the row's own centre
     lower: NDArray[Any]  # (groups, m), at most the distance to any other centre of the group
+
+
+class Known(NamedTuple):
+    """Labels of a partition's rows, bounds on their distances, and the plan that both belong to."""
+
+    plan: Any
+    bounds: Bounds
+    kept: Any = None  # whatever else an assignment remembers
+
+
+class Assignment(Protocol):
+    """Finds the nearest centre of every row of a partition."""
+
+    def ready(self, rows: Array, shift: Floats) -> Assignment:
+        """Made ready for a table of which these are some rows."""
+
+    def plan(self, centres: Floats, shift: Floats) -> Any:
+        """What a pass needs of the centres; it has `centres` and `shift`."""
+
+    def assign(self, rows: Array, plan: Any, known: Known | None) -> Known:
+        """Labels at the centres of `plan`; `known` is what an earlier pass returned, or None."""
+
+    @property
+    def account(self) -> Any:
+        """How counts, sums and cost follow from labels: see `unveil.clusters.assignment.cluster_sums.account`."""
 
 
 class Packed(NamedTuple):

@@ -13,10 +13,11 @@ What is remembered for each row must fit in 512 MB, else the sweep is plain and 
 
 from __future__ import annotations
 
-from unveil.clusters.assignment.in_numpy import is_small
+from unveil.clusters.assignment.assign import Assignment
+from unveil.clusters.assignment.in_numpy import Direct, is_small
 from unveil.clusters.assignment.kd_tree import Filtered
 from unveil.clusters.assignment.plan import NARROW
-from unveil.clusters.assignment.rules import Assignment, Direct, Hamerly, Plain, Pruned
+from unveil.clusters.assignment.rules import Hamerly, Plain, Pruned
 
 BUDGET = 1 << 29  # bytes that may be remembered
 FLAT = 4  # columns up to which boxes rule out most centres

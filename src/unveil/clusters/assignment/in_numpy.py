@@ -8,14 +8,41 @@ near to one centre as to another, the last bit of a centre would decide.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.core.arrays import Floats
+from unveil.clusters.assignment.assign import Assignment, Bounds, Filter, Known
+from unveil.core.arrays import Array, Floats
 
-SMALL = 1 << 19  # cells of the table times centres: about a millisecond
+SMALL_WORK = 1 << 19  # cells of the table times centres: about a millisecond
+NOTHING, NO_TABLE = np.empty(0), np.empty((0, 0))  # of what only kernels need
+
+
+@final
+@dataclass(frozen=True)
+class Direct:
+    """Everything in NumPy: for small tables. Remembers labels alone."""
+
+    def ready(self, rows: Array, shift: Floats) -> Assignment:
+        """As it is."""
+        return self
+
+    def plan(self, centres: Floats, shift: Floats) -> Filter:
+        """The centres alone."""
+        return Filter(centres, shift, 1.0, NO_TABLE, NOTHING, NOTHING, NOTHING, NO_TABLE, 0.0, 0.0, 0)
+
+    def assign(self, rows: Array, plan: Filter, known: Known | None) -> Known:
+        """The nearest by distance, the first of equals."""
+        labels = np.argmin(distances(rows, plan.shift, plan.centres), axis=1).astype(np.int32)
+        return Known(plan, Bounds(labels, NOTHING, NOTHING.reshape(1, 0)))
+
+    @property
+    def account(self) -> Any:
+        """Sums as precise as those of the kernels."""
+        return account
 
 
 class Brief(NamedTuple):
@@ -27,7 +54,7 @@ class Brief(NamedTuple):
 
 def is_small(cells: int, n_clusters: int) -> bool:
     """Whether a pass over the table is hardly any work."""
-    return cells * n_clusters <= SMALL
+    return cells * n_clusters <= SMALL_WORK
 
 
 def distances(rows: NDArray[Any], shift: Floats, centres: Floats) -> Floats:

@@ -11,11 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from unveil.clusters.assignment import cluster_sums as gather
-from unveil.clusters.assignment.assign import Bounds
+from unveil.clusters.assignment import cluster_sums
+from unveil.clusters.assignment.assign import Assignment, Bounds, Known
 from unveil.clusters.assignment.boxes import LANES
 from unveil.clusters.assignment.kd_tree_kernel import Cells, Lists, assign_cells, grow, make_lists, sort_rows
-from unveil.clusters.assignment.rules import Assignment, Known
 from unveil.core.arrays import Array, Floats
 
 NONE = np.empty(0)  # no bounds
@@ -46,7 +45,7 @@ class Filtered:
     cells: Cells | None = None
     most: int = MOST
 
-    account = staticmethod(gather.account)
+    account = staticmethod(cluster_sums.account)
 
     def ready(self, rows: Array, shift: Floats) -> Assignment:
         """With a tree grown from some rows of the table."""

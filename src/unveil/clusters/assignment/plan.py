@@ -49,12 +49,6 @@ def make_filter(centres: Floats, shift: Floats, groups: int = 1, pairs: bool = F
     )
 
 
-def bare_filter(centres: Floats, shift: Floats) -> Filter:
-    """The centres alone, for those who use nothing else."""
-    none, wide = np.empty(0), np.empty((0, 0))
-    return Filter(centres, shift, 1.0, wide, none, none, none, wide, 0.0, 0.0, 0)
-
-
 def group_size(k: int, groups: int) -> int:
     """Centres in a group, whole blocks of them."""
     return max(-(-k // (groups * BLOCK)), 1) * BLOCK

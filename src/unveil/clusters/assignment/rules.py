@@ -2,24 +2,23 @@
 
 All give every row the label that the exact rule of `unveil.clusters.assignment.assign` gives it, so they agree to the
 last bit; they differ in what they remember from pass to pass and in how much they have to look at. Which suits a table
-is said in `unveil.clusters.assignment.choice`; K-D tree filtering has a file of its own,
-`unveil.clusters.assignment.kd_tree`.
+is said in `unveil.clusters.assignment.choice`; small tables (`unveil.clusters.assignment.in_numpy`) and K-D trees
+(`unveil.clusters.assignment.kd_tree`) have files of their own.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.clusters.assignment import cluster_sums as gather
-from unveil.clusters.assignment import in_numpy as direct
-from unveil.clusters.assignment.assign import Bounds, Filter, label_all, pack
+from unveil.clusters.assignment import cluster_sums
+from unveil.clusters.assignment.assign import Assignment, Bounds, Filter, Known, label_all, pack
 from unveil.clusters.assignment.elkan import label_each, revise_each
 from unveil.clusters.assignment.narrow import Turned, make_turned, revise_narrow, sweep_narrow, turn
-from unveil.clusters.assignment.plan import bare_filter, comparable, make_filter
+from unveil.clusters.assignment.plan import comparable, make_filter
 from unveil.clusters.assignment.prune import revise
 from unveil.clusters.assignment.workspace import drift_for, room_for, scratch_for, tile_for, work_for
 from unveil.core.arrays import Array, Floats
@@ -27,31 +26,7 @@ from unveil.core.arrays import Array, Floats
 SKEW = 16  # rows more than needed: bounds of a row a power of two apart would push each other out of the cache
 
 
-class Known(NamedTuple):
-    """Labels of a partition's rows, bounds on their distances, and the plan that both belong to."""
-
-    plan: Any
-    bounds: Bounds
-    kept: Any = None  # whatever else an assignment remembers
-
-
-class Assignment(Protocol):
-    """Finds the nearest centre of every row of a partition."""
-
-    def ready(self, rows: Array, shift: Floats) -> Assignment:
-        """Made ready for a table of which these are some rows."""
-
-    def plan(self, centres: Floats, shift: Floats) -> Any:
-        """What a pass needs of the centres; it has `centres` and `shift`."""
-
-    def assign(self, rows: Array, plan: Any, known: Known | None) -> Known:
-        """Labels at the centres of `plan`; `known` is what an earlier pass returned, or None."""
-
-    @property
-    def account(self) -> Any:
-        """How counts, sums and cost follow from labels: see `unveil.clusters.assignment.cluster_sums.account`."""
-
-
+@final
 @dataclass(frozen=True)
 class Plain:
     """Every row against every centre, each pass.
@@ -66,7 +41,7 @@ class Plain:
 
     thrifty: bool = False
 
-    account = staticmethod(gather.account)
+    account = staticmethod(cluster_sums.account)
 
     def ready(self, rows: Array, shift: Floats) -> Assignment:
         """As it is."""
@@ -85,6 +60,7 @@ class Plain:
         return Known(plan, labels_only(sweep(rows, plan, turned), plan), turned)
 
 
+@final
 @dataclass(frozen=True)
 class Hamerly:
     """Rows that the triangle inequality vouches for are not looked at, the others go through the full sweep.
@@ -93,7 +69,7 @@ class Hamerly:
     For few columns, where the sweep is so fast that finer bounds cost more than they spare.
     """
 
-    account = staticmethod(gather.account)
+    account = staticmethod(cluster_sums.account)
 
     def ready(self, rows: Array, shift: Floats) -> Assignment:
         """As it is."""
@@ -118,6 +94,7 @@ class Hamerly:
         return Known(plan, after, known.kept)
 
 
+@final
 @dataclass(frozen=True)
 class Pruned:
     """Rows that the triangle inequality vouches for are not looked at, the others only at some groups of centres.
@@ -132,7 +109,7 @@ class Pruned:
 
     groups: int = 8
 
-    account = staticmethod(gather.account)
+    account = staticmethod(cluster_sums.account)
 
     def ready(self, rows: Array, shift: Floats) -> Assignment:
         """As it is."""
@@ -149,6 +126,7 @@ class Pruned:
         return Known(plan, revised(rows, plan, known.bounds, drift_for(known.plan, plan)))
 
 
+@final
 @dataclass(frozen=True)
 class Elkan:
     """Only centres whose own bound is undercut are measured.
@@ -156,7 +134,7 @@ class Elkan:
     Remembers a label, an upper bound and a lower bound for every centre: for many columns and not too many clusters.
     """
 
-    account = staticmethod(gather.account)
+    account = staticmethod(cluster_sums.account)
 
     def ready(self, rows: Array, shift: Floats) -> Assignment:
         """As it is."""
@@ -181,26 +159,6 @@ class Elkan:
         queue, room, after = np.empty(m + 1, np.int32), np.empty(m, dtype), known.kept
         revise_each(rows, plan, known.bounds, after, drift_for(known.plan, plan), scratch.packed, queue, room)
         return Known(plan, after, known.bounds)
-
-
-@dataclass(frozen=True)
-class Direct:
-    """Everything in NumPy: for small tables. Remembers labels alone."""
-
-    account = staticmethod(direct.account)
-
-    def ready(self, rows: Array, shift: Floats) -> Assignment:
-        """As it is."""
-        return self
-
-    def plan(self, centres: Floats, shift: Floats) -> Filter:
-        """The centres as they are."""
-        return bare_filter(centres, shift)
-
-    def assign(self, rows: Array, plan: Filter, known: Known | None) -> Known:
-        """The nearest by distance, the first of equals."""
-        labels = np.argmin(direct.distances(rows, plan.shift, plan.centres), axis=1).astype(np.int32)
-        return Known(plan, labels_only(labels, plan))
 
 
 def labels_only(labels: NDArray[np.int32], plan: Filter) -> Bounds:

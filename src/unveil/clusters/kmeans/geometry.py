@@ -19,7 +19,7 @@ import numpy as np
 from scipy.sparse import csr_matrix, issparse
 from sklearn.utils.validation import validate_data
 
-from unveil.clusters.assignment.rules import Assignment
+from unveil.clusters.assignment.assign import Assignment
 from unveil.clusters.kmeans.geometry_base import Dense, Geometry, Partial, Sample, Seeding
 from unveil.clusters.kmeans.model import Centres, EmptyClusters
 from unveil.clusters.kmeans.sparse import SparseKMeans

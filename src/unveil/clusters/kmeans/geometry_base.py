@@ -15,8 +15,9 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from unveil.clusters.assignment.in_numpy import is_small
-from unveil.clusters.assignment.rules import Assignment, Direct, Plain
+from unveil.clusters.assignment.assign import Assignment
+from unveil.clusters.assignment.in_numpy import Direct, is_small
+from unveil.clusters.assignment.rules import Plain
 from unveil.clusters.kmeans.model import Centres, EmptyClusters, KMeans
 from unveil.clusters.kmeans.partial import PartialKMeans, filled
 from unveil.clusters.kmeans.variance import Spread

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
+from unveil.clusters.assignment.assign import Assignment
 from unveil.clusters.assignment.choice import choose
 from unveil.clusters.assignment.kd_tree import Filtered
-from unveil.clusters.assignment.rules import Assignment, Elkan, Hamerly, Plain, Pruned
+from unveil.clusters.assignment.rules import Elkan, Hamerly, Plain, Pruned
 from unveil.clusters.kmeans import model
 from unveil.clusters.kmeans.empty import POLICIES, around, kept, remaining
 from unveil.clusters.kmeans.geometry import METRICS, MISSING, Geometry, geometry_of

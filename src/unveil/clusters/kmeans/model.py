@@ -21,11 +21,11 @@ from typing import Any, NamedTuple, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unveil.clusters.assignment.assign import Filter
+from unveil.clusters.assignment.assign import Assignment, Filter, Known
 from unveil.clusters.assignment.cluster_sums import Tally
 from unveil.clusters.assignment.distances import to_all, to_own
 from unveil.clusters.assignment.in_numpy import distances
-from unveil.clusters.assignment.rules import Assignment, Known, Plain
+from unveil.clusters.assignment.rules import Plain
 from unveil.core.arrays import Array, Floats
 from unveil.core.protocols import Block, Expectation, Model
 from unveil.core.statistics import Statistics

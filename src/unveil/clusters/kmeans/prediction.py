@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, final
 
@@ -13,9 +14,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from unveil.clusters.kmeans.geometry import Geometry
 from unveil.core.arrays import Floats
+from unveil.core.partition import count_of
 from unveil.core.protocols import Block, Source
 from unveil.estimation.base import engine_for
 from unveil.numerics.blas import single_threaded_blas
+from unveil.sources.array import ArraySource
 
 
 class Assigned(NamedTuple):
@@ -85,9 +88,15 @@ class Centred(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin):
 
     def _assign(self, source: Source) -> Assigned:
         """All rows at their nearest centres; costs and counts are added block by block, in order."""
-        found = list(engine_for(self.engine, source).map(Assign(*self._fitted(source)), source))
+        found = list(self._each(Assign(*self._fitted(source)), source))
         labels = np.concatenate([here.labels for here in found])
         return Assigned(labels, sum(here.inertia for here in found), sum(here.counts for here in found))  # type: ignore[arg-type]
+
+    def _each(self, work: Callable[[Block], Any], source: Source) -> Iterable[Any]:
+        """What `work` makes of each block, on the engine; a single block that is at hand needs none."""
+        if isinstance(source, ArraySource) and count_of(source) == 1:
+            return map(work, source.read())
+        return engine_for(self.engine, source).map(work, source)
 
     def predict(self, X: Any) -> NDArray[np.int32]:
         """The nearest cluster of each row, the first of equals.
@@ -124,7 +133,7 @@ class Centred(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin):
         check_is_fitted(self)
         source = self._source(X, reset=False)
         with single_threaded_blas():
-            return np.concatenate(list(engine_for(self.engine, source).map(Distances(*self._fitted(source)), source)))
+            return np.concatenate(list(self._each(Distances(*self._fitted(source)), source)))
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> NDArray[Any]:
         """Fit, then the distance of each row to each centre."""
