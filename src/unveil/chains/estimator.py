@@ -24,6 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 from unveil.chains.fitted.attributes import check_attributes
 from unveil.chains.fitted.chain import FittedChain, kept_chains
 from unveil.chains.fitted.methods import ChainMethods
+from unveil.chains.given import handed_back, noted
 from unveil.chains.input import as_sequences, handed, joined_weights, lengths_of, rows_of
 from unveil.chains.model.constraints import (
     CHAIN,
@@ -286,10 +287,14 @@ class HMMEstimator(ChainMethods, Estimator, DensityMixin, BaseEstimator, ABC):
         short = recalled is None and self._starts_short(model.shift)
         tried = self._search().total(self.n_components, self.n_init) if short else 0
         kept = recalled is not None or self._keeps_order()
-        return Task(self._parts(model, source), begin, partial(supported, model), tried, kept)
+        given = noted(self, self._emission(), recalled is not None)
+        return Task(self._parts(model, source), begin, partial(supported, model), tried, kept, given)
 
-    def _first(self, model: HiddenMarkov, source: Sequences) -> MarkovParams:
-        return next(self._start_params(model, source))
+    def _first(self, model: HiddenMarkov, source: Sequences) -> Stream:
+        recalled = self._recalled(model.shift)
+        start = next(self._start_params(model, source)) if recalled is None else recalled
+        given = noted(self, self._emission(), recalled is not None)
+        return Stream(model.shift, start, np.arange(self.n_components), given=given)
 
     def _shares(self, outcome: Fit) -> Floats:
         return occupancy(outcome.statistics) if outcome.history else np.zeros(self.n_components)
@@ -310,6 +315,7 @@ class HMMEstimator(ChainMethods, Estimator, DensityMixin, BaseEstimator, ABC):
         self.transmat_ = params.transition[np.ix_(order, order)]
         set_or_forget(self, dict.fromkeys(emission.former))
         set_or_forget(self, emission.attributes(family.taken(params.emissions, order), stream.shift))
+        self._stream = replace(stream, given=handed_back(self, emission, stream.given))
         visits = occupancy(stream.latest)[order] if stream.outcome.history else None
         counted = visits if visits is not None and visits.any() else np.full(len(order), np.nan)
         self.occupancy_ = counted / counted.sum()
@@ -344,7 +350,7 @@ class HMMEstimator(ChainMethods, Estimator, DensityMixin, BaseEstimator, ABC):
         """Whether the order of the states means something: it is given, or masks tell the states apart."""
         given = self._is_given() or self.startprob_init is not None or self.transmat_init is not None
         constrained = allowed_steps(self.transitions, self.n_components) is not None or self.fixed or self.tied
-        return bool(constrained) or given
+        return bool(constrained) or given or self._emission().family().ordered
 
     def _search(self) -> Search:
         """Which starts are tried."""

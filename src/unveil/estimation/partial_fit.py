@@ -6,9 +6,7 @@ from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from unveil.core.arrays import Floats, Indices
 from unveil.core.loop import ExpectationStep, Parts, record_of
 from unveil.core.result import Fit, History, State, Status
 from unveil.core.statistics import Statistics
@@ -19,13 +17,14 @@ from unveil.schedules.stepwise import Running, Stepwise
 class Stream:
     """What lives on from batch to batch: the frame, the parameters, and the running statistics per unit of weight."""
 
-    shift: NDArray[np.float64]
+    shift: Floats
     params: Any
-    order: NDArray[np.intp]  # of the components, as they are shown: fixed, so that labels keep their meaning
+    order: Indices  # of the components, as they are shown: fixed, so that labels keep their meaning
     running: Running | None = None
     history: History = field(default_factory=lambda: History(status=Status.STREAMING, monotone=False))
     seen: float = 0.0  # weight of all rows so far: what a prior is set against
     latest: Statistics = field(default_factory=lambda: Statistics(weight=0.0))
+    given: dict[str, Floats] = field(default_factory=dict)  # what stays as the user gave it, by name
 
     @property
     def outcome(self) -> Fit:
@@ -33,7 +32,7 @@ class Stream:
         return Fit(self.params, self.latest, self.history)
 
 
-def resumable(outcome: Fit, shift: NDArray[np.float64], order: NDArray[np.intp]) -> Stream:
+def resumable(outcome: Fit, shift: Floats, order: Indices) -> Stream:
     """A stream that goes on from a fit, which counts for as many batches as its rows would have made."""
     stream = Stream(shift, outcome.params, order, None, outcome.history, latest=outcome.statistics)
     if not outcome.history:

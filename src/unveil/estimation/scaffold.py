@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Protocol
 
@@ -37,6 +37,7 @@ class Task:
     sound: Callable[[Fit], bool]  # does every component stand on enough rows?
     tried: int = 0  # short runs that the starts are the best of
     kept: bool = False  # do components keep the order of the start?
+    given: dict[str, Floats] = field(default_factory=dict)  # what is to be shown as the user gave it, by name
 
 
 class Face(Protocol):
@@ -59,7 +60,7 @@ class Face(Protocol):
     def _task(self, source: Source) -> Task:
         """What a fit to these rows is."""
 
-    def _first(self, model: Any, source: Source) -> Params:
+    def _first(self, model: Any, source: Source) -> Stream:
         """Where a stream starts."""
 
     def _parts(self, model: Any, source: Source) -> Parts:
@@ -95,7 +96,8 @@ def fit_rows(face: Face, source: Source) -> None:
     outcome = climb(task)
     order = np.arange(face.n_components) if task.kept else np.argsort(-face._shares(outcome), kind="stable")
     model: Any = task.parts.model
-    adopt(face, resumable(outcome, model.shift, order), face._figures(task.parts, outcome, order))
+    stream = replace(resumable(outcome, model.shift, order), given=task.given)
+    adopt(face, stream, face._figures(task.parts, outcome, order))
 
 
 def feed_rows(face: Face, source: Source, fresh: bool) -> None:
@@ -103,7 +105,7 @@ def feed_rows(face: Face, source: Source, fresh: bool) -> None:
     if fresh:
         face.random_seed_ = seed_of(face.random_state)
         model: Any = face._model(face._frame(source))
-        face._stream = Stream(model.shift, face._first(model, source), np.arange(face.n_components))
+        face._stream = face._first(model, source)
     adopt(face, feed(face._stream, face._parts(face._model(face._stream.shift), source)))
 
 

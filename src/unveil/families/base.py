@@ -59,6 +59,7 @@ class Family(ABC):
     framed: bool = False  # may the data be shifted by a constant vector? (true of location families)
     takes_missing: bool = False  # can it score rows of which only some columns are there?
     separable: bool = False  # are columns, or groups of them, independent, so that no pattern of all of them is needed?
+    ordered: bool = False  # do rules name components by number, so that their order means something?
     neutral: float = 0.0  # stands in for a missing cell where its value cannot matter; inside the family's support
     kind: str = OWN  # what users call a column of it, where there is a word
     mixture: str = ""  # which of unveil's estimators is a mixture of it, where there is one
@@ -244,6 +245,10 @@ class Family(ABC):
     def settled(self, params: Any) -> Any:
         """Parameters that obey what is held and tied."""
         return params
+
+    def in_frame(self, shift: Floats) -> Family:
+        """The family of rows less `shift`: what it was told of places, in the coordinates of the rows, goes along."""
+        return self
 
     def recentre(self, params: Any) -> Any:
         """Give components that are narrow against their distance from the origin a frame of their own."""

@@ -80,7 +80,7 @@ class Compound(Family):
         if not isinstance(self.n_parts, int | np.integer) or self.n_parts < 1:
             raise ValueError(f"n_parts must be a positive integer, got {self.n_parts!r}")
         Dirichlet(self.concentration)
-        for name in ("framed", "takes_missing", "neutral", "missing_compiled"):
+        for name in ("framed", "takes_missing", "neutral", "ordered", "missing_compiled"):
             object.__setattr__(self, name, getattr(self.family, name))
 
     def n_statistics(self, n_columns: int) -> int:
@@ -206,6 +206,14 @@ class Compound(Family):
     def located(self, params: CompoundParams, shift: Floats) -> CompoundParams:
         """The parts move."""
         return replace(params, parts=self.family.located(params.parts, shift))
+
+    def in_frame(self, shift: Floats) -> Compound:
+        """The family of the parts."""
+        return replace(self, family=self.family.in_frame(shift))
+
+    def settled(self, params: CompoundParams) -> CompoundParams:
+        """The parts by the rules of their family."""
+        return replace(params, parts=self.family.settled(params.parts))
 
     def moved(self, moments: Floats, params: CompoundParams, target: CompoundParams, shift: Floats) -> Floats:
         """Part by part."""

@@ -233,6 +233,10 @@ class Gaussian(ExponentialFamily):
         """The means move, and the frames with them."""
         return replace(params, means=params.means + shift, origins=np.zeros_like(params.origins))
 
+    def in_frame(self, shift: Floats) -> Gaussian:
+        """The mean of the prior moves."""
+        return self if self.prior is None else replace(self, prior=replace(self.prior, mean=self.prior.mean - shift))
+
     def moved(self, moments: Floats, params: GaussianParams, target: GaussianParams, shift: Floats) -> Floats:
         """About other points: x - target's origin = (x - own origin) + step."""
         step = params.origins + shift - target.origins

@@ -97,6 +97,7 @@ class Product(Family):
         families = [family for family, _ in self.parts]
         object.__setattr__(self, "framed", any(family.framed for family in families))
         object.__setattr__(self, "takes_missing", all(family.takes_missing for family in families))
+        object.__setattr__(self, "ordered", any(family.ordered for family in families))
 
     @property
     def n_columns(self) -> int:
@@ -203,6 +204,14 @@ class Product(Family):
     def located(self, params: ProductParams, shift: Floats) -> ProductParams:
         """Each group by its own columns."""
         return ProductParams(tuple(part.family.located(own, shift[part.columns]) for part, own in self._with(params)))
+
+    def in_frame(self, shift: Floats) -> Product:
+        """Each group by its own columns."""
+        return Product(tuple((family.in_frame(shift[list(columns)]), columns) for family, columns in self.parts))
+
+    def settled(self, params: ProductParams) -> ProductParams:
+        """Each group by its own rules."""
+        return ProductParams(tuple(part.family.settled(own) for part, own in self._with(params)))
 
     def moved(self, moments: Floats, params: ProductParams, target: ProductParams, shift: Floats) -> Floats:
         """Each group by its own columns."""

@@ -160,8 +160,9 @@ class MixtureEstimator(MixtureMethods, Estimator, DensityMixin, BaseEstimator, A
         tried = short_run_count(self.n_components, self.n_init) if short else 0
         return Task(parts, begin, partial(supported, model), tried, kept=recalled or self._is_given())
 
-    def _first(self, model: Mixture, source: Source) -> MixtureParams:
-        return next(self._start_params(model, source, self._sample(model, source)))
+    def _first(self, model: Mixture, source: Source) -> Stream:
+        start = next(self._start_params(model, source, self._sample(model, source)))
+        return Stream(model.shift, start, np.arange(self.n_components))
 
     def _shares(self, outcome: Fit) -> Floats:
         weights: Floats = outcome.params.weights
@@ -216,8 +217,9 @@ class MixtureEstimator(MixtureMethods, Estimator, DensityMixin, BaseEstimator, A
 
     def _is_given(self) -> bool:
         """Whether any part of the start is given, so that components keep their order."""
-        given = (self.responsibilities_init, getattr(self, "weights_init", None), *self._emission().inits().values())
-        return any(one is not None for one in given)
+        emission = self._emission()
+        given = (self.responsibilities_init, getattr(self, "weights_init", None), *emission.inits().values())
+        return any(one is not None for one in given) or emission.family().ordered
 
     def _complete(self, shift: Floats) -> MixtureParams | None:
         """All of a start, where all of it is given."""

@@ -120,7 +120,7 @@ warm_start, verbose, verbose_interval, engine, schedule, expectation
         return MixedEmission(self)
 
     def _described_by(self, family: Any, params: MixtureParams, shift: Floats, columns: Indices) -> Any:
-        asked, components = self._emission().narrowed(family, params.components, columns)
+        asked, components = self._emission().narrowed(family, params.components, shift, columns)
         made = clone(self).set_params(families=asked, covariance_type="full")
         return described_by(self, made, MixtureParams(params.weights, components), shift, columns)
 

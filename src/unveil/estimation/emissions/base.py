@@ -103,6 +103,14 @@ class Emission(ABC):
         """Which entries of a parameter stay where they are; None where none does."""
         return fixed_entries(fixed, name, shape)
 
+    def as_shown(self, name: str, value: Any) -> Floats:
+        """A parameter that was given, or is an attribute, in the shape of its mask."""
+        return np.asarray(value, dtype=np.float64)
+
+    def as_attribute(self, name: str, table: Floats) -> Any:
+        """An attribute, from such a table."""
+        return table
+
     def held(self, family: Family, fixed: Tables, tied: Tables) -> Family:
         """`family` with some of its parameters fixed or tied, by name."""
         return family

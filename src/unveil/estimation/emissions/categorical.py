@@ -70,8 +70,16 @@ class CategoricalEmission(Emission):
 
     def attributes(self, components: Any, shift: Floats) -> dict[str, Any]:
         """A table for each column."""
-        tables = np.split(components.probabilities, np.cumsum(self.levels)[:-1], axis=1)
-        return {self.shown[0]: tables[0] if self.by_hand and len(tables) == 1 else tables}
+        return {self.shown[0]: self.as_attribute(self.name, components.probabilities)}
+
+    def as_shown(self, name: str, value: Any) -> Floats:
+        """The tables side by side."""
+        return np.concatenate(tables_of(value), axis=1)
+
+    def as_attribute(self, name: str, table: Floats) -> Any:
+        """A table for each column."""
+        tables = np.split(table, np.cumsum(self.levels)[:-1], axis=1)
+        return tables[0] if self.by_hand and len(tables) == 1 else tables
 
     def components(self, attributes: Attributes, shift: Floats) -> Any:
         """The tables side by side."""

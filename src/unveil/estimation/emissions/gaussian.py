@@ -70,11 +70,9 @@ class GaussianEmission(Emission):
 
     def family(self, shift: Floats | None = None) -> Family:
         """Gaussians, or mixtures of them."""
-        prior = self.prior
-        if prior is not None and shift is not None:
-            prior = replace(prior, mean=prior.mean - shift)
-        gaussian = Gaussian(self.structure, float(self.reg_covar), prior)
-        return gaussian if self.n_mix == 1 else Compound(gaussian, self.n_mix)
+        gaussian = Gaussian(self.structure, float(self.reg_covar), self.prior)
+        family = gaussian if self.n_mix == 1 else Compound(gaussian, self.n_mix)
+        return family if shift is None else family.in_frame(shift)
 
     def learn(self, source: Source) -> dict[str, Any]:
         """The prior, of which what is not given comes from the data."""
@@ -135,6 +133,13 @@ class GaussianEmission(Emission):
         wanted = (self.n_components * self.n_mix, self._width())
         shape = self.structure.shape(*wanted)
         return bool((parts.means.shape, parts.covariances.shape) == (wanted, shape))
+
+    def as_shown(self, name: str, value: Any) -> Floats:
+        """Covariances in the shape of their structure."""
+        if name != "covars":
+            return super().as_shown(name, value)
+        covariances = self.structured(name, value, self.n_components * self.n_mix, self._width())
+        return self.shaped_by_state(covariances, self._leading())
 
     # -- given, fixed, tied --------------------------------------------------------------------------------------------
 

@@ -93,7 +93,8 @@ class MixedEmission(Emission):
         for word in FAMILIES:
             kinds = enumerate(self.estimator.kinds_)
             groups.append((word, tuple(number for number, kind in kinds if kind == word and number not in grouped)))
-        return Product(tuple((self._made(one, columns), columns) for one, columns in groups if columns))
+        product = Product(tuple((self._made(one, columns), columns) for one, columns in groups if columns))
+        return product if shift is None else product.in_frame(shift)
 
     def _made(self, word: Any, columns: tuple[int, ...]) -> Family:
         """The family that a word names, for some columns."""
@@ -131,7 +132,8 @@ class MixedEmission(Emission):
 
     def components(self, attributes: Attributes, shift: Floats) -> Any:
         """Moved to another frame."""
-        return self.family().located(attributes["params_"], attributes["frame_"] - shift)
+        family = self.family(shift)
+        return family.settled(family.located(attributes["params_"], attributes["frame_"] - shift))
 
     def origin(self, attributes: Attributes, shares: Floats | None = None) -> Floats:
         """The frame they are in."""
@@ -151,19 +153,22 @@ class MixedEmission(Emission):
         described = []
         for (family, columns), params in zip(self.family().parts, self.estimator.params_.parts, strict=True):
             kind = self.estimator.kinds_[columns[0]]
-            located = family.located(params, self.estimator.frame_[list(columns)])
+            located = family.settled(family.located(params, self.estimator.frame_[list(columns)]))
             described.append((family if kind == OWN else kind, columns, located))
         return described
 
     def means(self) -> Floats:
         """Expected value of each column in each component; NaN for categories."""
-        found: Floats = self.family().means(self.estimator.params_) + self.estimator.frame_
-        return found
+        family = self.family()
+        return family.means(family.settled(family.located(self.estimator.params_, self.estimator.frame_)))
 
-    def narrowed(self, family: Product, components: ProductParams, columns: Any) -> tuple[Any, ProductParams]:
-        """What to ask for, and parameters, where a product of some of the columns is all there is."""
+    def narrowed(
+        self, family: Product, components: ProductParams, shift: Floats, columns: Any
+    ) -> tuple[Any, ProductParams]:
+        """What to ask for, and parameters, where a product of some of the columns, in a frame, is all there is."""
         kinds = [self.estimator.kinds_[column] for column in columns]
-        groups = [(own, *part.in_full(one)) for (part, own), one in zip(family.parts, components.parts, strict=True)]
+        parts = zip(family.in_frame(-shift).parts, components.parts, strict=True)
+        groups = [(own, *part.in_full(one)) for (part, own), one in parts]
         asked = [(part if kinds[own[0]] == OWN else kinds[own[0]], own) for own, part, _ in groups]
         return asked, ProductParams(tuple(one for _, _, one in groups))
 

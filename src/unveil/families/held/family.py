@@ -64,8 +64,10 @@ class Held(Wrapped):
     rule : Rule
         What is held and tied, such as a `GaussianRule`; `hold` finds the right one.
     at : object, optional
-        Parameters of the family, in the frame, from which a start takes what is held. By default that stays where
-        the start happens to put it.
+        Parameters of the family, in the coordinates of the rows, from which a start takes what is held. By default that
+        stays where the start happens to put it.
+    frame : array (n_columns,), optional
+        What is taken off the rows before the family sees them, see `in_frame`; nothing by default.
 
     Examples
     --------
@@ -83,6 +85,8 @@ class Held(Wrapped):
     family: Family
     rule: Rule
     at: Any = None
+    frame: Any = None
+    ordered = True
 
     def __post_init__(self) -> None:
         for name in NATURE:
@@ -94,12 +98,22 @@ class Held(Wrapped):
 
     def first(self, moments: Floats) -> Any:
         """A start of the family within, with what is held put in place, and an M step from there."""
-        start = self.family.first(moments)
-        return self.maximise(moments, self.rule.settled(self.family, start, start if self.at is None else self.at))
+        return self.maximise(moments, self.settled(self.family.first(moments)))
 
     def settled(self, params: Any) -> Any:
         """Parameters that obey the rule: what is held as in `at`, where that is given, and ties made equal."""
-        return self.rule.settled(self.family, params, params if self.at is None else self.at)
+        return self.rule.settled(self.family, params, params if self.at is None else self._place())
+
+    def in_frame(self, shift: Floats) -> Held:
+        """The same in a frame; `at` stays as it was given, so that without the frame it is there to the last bit."""
+        frame = shift if self.frame is None else self.frame + shift
+        return replace(self, family=self.family.in_frame(shift), frame=frame)
+
+    def _place(self) -> Any:
+        """`at` as the family sees it."""
+        if self.frame is None or not np.any(self.frame):
+            return self.at
+        return self.family.located(self.at, -self.frame)
 
     def n_parameters(self, n_components: int, n_columns: int) -> int:
         """What is free."""
@@ -150,7 +164,7 @@ def hold(family: Family, at: Any = None, **masks: Any) -> Held:
     family : Family
         Gaussian, Student, Poisson, Exponential, Bernoulli, Categorical, Product or Compound.
     at : object, optional
-        Parameters from which a start takes what is held.
+        Parameters from which a start takes what is held, in the coordinates of the rows.
     **masks : arrays
         What the family's rule takes: `means tied_means covariances tied_covariances` of a Gaussian, `means tied_means
         scales dofs` of a Student, `rates tied_rates` of Poisson and exponential columns, `probabilities
