@@ -36,6 +36,13 @@ def test_attributes_that_change_are_seen() -> None:
     assert model.fit(TEXT).score([SENTENCE]) == PCFG(ASTRONOMERS).fit(TEXT).score([SENTENCE])
 
 
+def test_a_grammar_set_by_hand_is_all_it_takes() -> None:
+    model = PCFG(unknown_words="rare")
+    model.grammar_ = read_grammar(ASTRONOMERS)
+    assert np.exp(model.score([SENTENCE])) == pytest.approx(0.0015876, rel=1e-12)
+    assert np.isfinite(model.score(["stars saw comets"]))
+
+
 def test_functions_need_no_estimator() -> None:
     grammar = read_grammar(ASTRONOMERS)
     fitted = fitted_grammar(grammar, np.ones(len(grammar.words)))

@@ -24,7 +24,9 @@ LEARNED_WITH = (
 
 
 def _made(model: Any) -> FittedGrammar:
-    return fitted_grammar(model.grammar_, model.word_counts_, model.unknown_words, model.engine)
+    counts = getattr(model, "word_counts_", None)  # none where `grammar_` alone was set by hand
+    counts = np.zeros(len(model.grammar_.words)) if counts is None else counts
+    return fitted_grammar(model.grammar_, counts, model.unknown_words, model.engine)
 
 
 _fitted_grammar = Kept(_made, apart=LEARNED_WITH, same=("grammar_", "engine"))
