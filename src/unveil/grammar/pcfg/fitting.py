@@ -10,10 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unveil.core.arrays import Floats, Indices, Mask
-from unveil.core.loop import ExpectationStep, Parts, best_of, check_allowed, fit
+from unveil.core.loop import Parts
 from unveil.core.protocols import Schedule
 from unveil.core.result import Fit
 from unveil.estimation.base import engine_for
+from unveil.estimation.scaffold import Task, end_of
 from unveil.estimation.stationarity import stationarity
 from unveil.expectations import Exact
 from unveil.grammar import Grammar, Rule, normal_form, read_grammar
@@ -122,23 +123,15 @@ def starts(parts: Parts, grammar: Grammar, symbols: Symbols | None, n_init: int)
     yield from short_runs(few, symbols, grammar, n_init)
 
 
-def climb(parts: Parts, grammar: Grammar, symbols: Symbols | None, n_init: int) -> Fit:
-    """All starts, each to its end; the best of them."""
-    check_allowed(parts)  # before any start is run
-    outcome = best_of(partial(fit, parts, params) for params in starts(parts, grammar, symbols, n_init))
-    return outcome if symbols is None else outcome.noting("tried", SHORT_RUNS * n_init)
+def task_of(parts: Parts, grammar: Grammar, symbols: Symbols | None, n_init: int) -> Task:
+    """All starts, each to be run to its end."""
+    tried = 0 if symbols is None else SHORT_RUNS * n_init
+    return Task(parts, starts(parts, grammar, symbols, n_init), sound=lambda outcome: True, tried=tried)
 
 
 def figures(parts: Parts, outcome: Fit) -> Mapping[str, float]:
-    """What the certificate says of the end of a fit; where q was not the posterior, a pass of it is run."""
-    if not outcome.history:
-        return {}
-    model, engine = parts.model, parts.engine
-    if isinstance(parts.schedule, Batch) and parts.expectation.posterior:
-        return {"stationarity": stationarity(model, outcome.entered, outcome.statistics)}
-    step = ExpectationStep(model, model.prepare(outcome.params), Exact(), parts.seed, 0)
-    statistics, _ = engine.map_reduce(step, parts.source, None)
-    return {"stationarity": stationarity(model, outcome.params, statistics)}
+    """What the certificate says of the end of a fit."""
+    return {"stationarity": stationarity(parts.model, *end_of(parts, outcome))} if outcome.history else {}
 
 
 # -- its end -----------------------------------------------------------------------------------------------------------

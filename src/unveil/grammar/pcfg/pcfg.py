@@ -19,17 +19,18 @@ from unveil.core.result import Fit, Status
 from unveil.estimation.base import Estimator, engine_for, seed_of, warn_of
 from unveil.estimation.partial_fit import Stream, feed, resumable
 from unveil.estimation.registry import EXPECTATIONS, SCHEDULES, resolve
+from unveil.estimation.scaffold import climb
 from unveil.grammar import Grammar, Nonterminal, Rule
 from unveil.grammar.pcfg.fitted import UNKNOWN_WORD_POLICIES
 from unveil.grammar.pcfg.fitting import (
     RULE_FLOOR,
-    climb,
     derivable,
     figures,
     given_grammar,
     model_of,
     ordered,
     starts,
+    task_of,
     without_rare_rules,
 )
 from unveil.grammar.pcfg.input import Sentence, read_sentences, weights_of, word_counts
@@ -243,7 +244,7 @@ class PCFG(GrammarMethods, Estimator, DensityMixin, BaseEstimator):
             recalled = self.grammar_ if self.warm_start and hasattr(self, "grammar_") else None
             grammar, symbols = self._first_grammar(sentences, weights, recalled)
             parts = self._parts(self._model(grammar), grammar, sentences, weights)
-            outcome = climb(parts, grammar, symbols, self.n_init)
+            outcome = climb(task_of(parts, grammar, symbols, self.n_init))
             ends = figures(parts, outcome)
             self.word_counts_ = word_counts(parts.source, len(grammar.words))
             outcome = self._settle(grammar, symbols, outcome)
