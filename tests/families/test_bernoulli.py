@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import bernoulli
 
-from unveil.families.bernoulli import FLOOR, Bernoulli, BernoulliParams
+from unveil.families.bernoulli import Bernoulli, BernoulliParams
+from unveil.families.independent import PROBABILITY_FLOOR
 
 
 def test_natural_parameters_times_statistics_is_the_log_probability() -> None:
@@ -22,7 +23,9 @@ def test_natural_parameters_times_statistics_is_the_log_probability() -> None:
 def test_shares_of_yes_with_the_edge_kept_off_and_counted() -> None:
     moments = np.array([[4.0, 1.0, 4.0], [2.0, 1.0, 0.5], [0.0, 0.0, 0.0]])
     found = Bernoulli().first(moments)
-    np.testing.assert_allclose(found.probabilities, [[0.25, 1 - FLOOR], [0.5, 0.25], [2 / 6, 4.5 / 6]], rtol=1e-12)
+    np.testing.assert_allclose(
+        found.probabilities, [[0.25, 1 - PROBABILITY_FLOOR], [0.5, 0.25], [2 / 6, 4.5 / 6]], rtol=1e-12
+    )
     assert found.probabilities[0, 1] < 1
     assert found.floored == Bernoulli().floored(found) == 1
     old = BernoulliParams(np.full((3, 2), 0.125))
@@ -34,4 +37,4 @@ def test_a_row_against_the_floor_is_unlikely_but_possible() -> None:
     params = Bernoulli().first(np.array([[10.0, 10.0, 0.0]]))
     score = Bernoulli().natural(params) @ np.array([1.0, 0.0, 1.0])
     assert np.isfinite(score).all()
-    assert score[0] == pytest.approx(2 * np.log(FLOOR), rel=1e-5)
+    assert score[0] == pytest.approx(2 * np.log(PROBABILITY_FLOOR), rel=1e-5)

@@ -16,7 +16,8 @@ from unveil.core import partition
 from unveil.core.protocols import Block
 from unveil.expectations import Exact, Hard
 from unveil.families.base import Tile
-from unveil.families.categorical import FLOOR, Categorical, CategoricalParams
+from unveil.families.categorical import Categorical, CategoricalParams
+from unveil.families.independent import PROBABILITY_FLOOR
 from unveil.families.priors import Dirichlet
 from unveil.mixtures.model.model import Mixture, MixtureParams
 
@@ -103,7 +104,9 @@ def test_shares_of_levels_with_the_floor_kept_and_counted() -> None:
     family = Categorical((2, 3))
     moments = np.array([[4.0, 4, 0, 1, 1, 2], [4.0, 1, 3, 2, 1, 1], [0.0] * 6])
     found = family.first(moments)
-    np.testing.assert_allclose(found.probabilities[0], [1 - FLOOR, FLOOR, 0.25, 0.25, 0.5], rtol=1e-9)
+    np.testing.assert_allclose(
+        found.probabilities[0], [1 - PROBABILITY_FLOOR, PROBABILITY_FLOOR, 0.25, 0.25, 0.5], rtol=1e-9
+    )
     np.testing.assert_allclose(found.probabilities[2], [5 / 8, 3 / 8, 3 / 8, 2 / 8, 3 / 8])
     np.testing.assert_allclose(found.probabilities[:, :2].sum(axis=1), 1.0, rtol=1e-15)
     assert family.floored(found) == 1

@@ -21,7 +21,7 @@ from unveil.families.independent import Terms
 from unveil.families.poisson import Poisson, PoissonParams
 from unveil.families.priors import Beta, Gamma
 from unveil.families.student import Student, StudentParams
-from unveil.families.von_mises_fisher import DirectionParams, VonMisesFisher
+from unveil.families.von_mises_fisher import VonMisesFisher, VonMisesFisherParams
 
 Floats = NDArray[np.float64]
 RANDOM = np.random.default_rng(0)
@@ -114,7 +114,7 @@ HOUSE: dict[str, tuple[Any, Any, Floats]] = {
     ),
     "directions": (
         VonMisesFisher(),
-        DirectionParams(np.array([[0.6, 0.8], [0.0, -1.0]]), np.array([2.0, 5.0])),
+        VonMisesFisherParams(np.array([[0.6, 0.8], [0.0, -1.0]]), np.array([2.0, 5.0])),
         NORMAL / np.linalg.norm(NORMAL, axis=1, keepdims=True),
     ),
     "product": (mixed.FAMILY, mixed.PARAMS, mixed.mixed(60)),

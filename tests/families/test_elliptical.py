@@ -7,7 +7,7 @@ import pytest
 
 from tests.oracles.covariances import MODELS, moments_of, obeying, structure_of
 from tests.oracles.covariances import packed as expected_shape
-from unveil.families.elliptical import Elliptical, Seen, packed, spread
+from unveil.families.elliptical import Elliptical, EllipticalSums, packed, spread
 
 K, D = 3, 2
 
@@ -47,6 +47,6 @@ def test_units_of_the_columns_do_not_matter_where_the_structure_has_none(model: 
         products = np.einsum("kni,knj->kij", sums, sums)
         counts = np.full(K, 30.0)
         second = 30.0 * moments_of(structure, products / 30.0)
-        seen = Seen(counts, counts, sums.sum(axis=1), second)
+        seen = EllipticalSums(counts, counts, sums.sum(axis=1), second)
         gradients.append(chart.gradient(seen, None, np.zeros(chart.size)))
     np.testing.assert_allclose(gradients[1], gradients[0], rtol=1e-8, atol=1e-8)

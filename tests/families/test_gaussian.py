@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy.stats import multivariate_normal
 
 from unveil.families.covariance.structure import Diagonal, Full, Spherical, Structure, Tied
-from unveil.families.gaussian import NARROW, Gaussian, GaussianParams
+from unveil.families.gaussian import OWN_FRAME_ABOVE, Gaussian, GaussianParams
 
 Floats = NDArray[np.float64]
 STRUCTURES: list[Structure] = [Full(), Tied(), Diagonal(), Spherical()]
@@ -124,7 +124,7 @@ def test_only_components_that_are_narrow_against_their_distance_get_a_frame(stru
     shape = structure.shape(2, 2)
     round_ = isinstance(structure, Diagonal | Spherical)
     covariances = np.ones(shape) if round_ else np.broadcast_to(np.eye(2), shape).copy()
-    means = np.array([[0.5, 0.0], [0.0, 2.0 * np.sqrt(NARROW)]])
+    means = np.array([[0.5, 0.0], [0.0, 2.0 * np.sqrt(OWN_FRAME_ABOVE)]])
     framed = family.recentre(GaussianParams(means, covariances, np.zeros((2, 2))))
     np.testing.assert_array_equal(framed.origins, [[0.0, 0.0], means[1]])
     ((component, origin),) = family.plan(framed).own_frames

@@ -14,7 +14,7 @@ from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
 
 from unveil.families.base import Tile
-from unveil.families.kernels.missing import Centred
+from unveil.families.kernels.missing import CentredSums
 from unveil.families.marginal import about, observe
 
 Floats = NDArray[np.float64]
@@ -128,7 +128,7 @@ def test_moments_move_to_other_points(d: int) -> None:
 
     totals, products = moments(means)
     counts = weights.sum(axis=1)
-    sums = Centred(counts, np.concatenate([products, totals[:, None]], axis=1))
+    sums = CentredSums(counts, np.concatenate([products, totals[:, None]], axis=1))
     first, second = moments(origins)
     expected = np.concatenate([counts[:, None], first, flat(second)], axis=1)
     np.testing.assert_allclose(about(sums, means - origins, flat), expected, rtol=1e-12, atol=1e-12)

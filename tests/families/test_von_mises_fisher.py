@@ -20,8 +20,8 @@ from unveil.core.protocols import Block
 from unveil.expectations import Exact, Hard
 from unveil.families.von_mises_fisher import (
     MOST_CONCENTRATED,
-    DirectionParams,
     VonMisesFisher,
+    VonMisesFisherParams,
     best_concentration,
     log_normaliser,
     mean_length,
@@ -38,7 +38,7 @@ def directions(rows: Floats) -> Floats:
     return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
-def log_density(params: DirectionParams, rows: Floats) -> Floats:
+def log_density(params: VonMisesFisherParams, rows: Floats) -> Floats:
     table = np.empty((1 + rows.shape[1], len(rows)))
     FAMILY.statistics(np.ascontiguousarray(rows.T), table)
     return FAMILY.natural(params) @ table
@@ -49,7 +49,7 @@ def moments_of(rows: Floats) -> Floats:
 
 
 def two_bunches(n_rows: int = 300, d: int = 3) -> Floats:
-    params = DirectionParams(np.eye(d)[:2], np.array([4.0, 12.0]))
+    params = VonMisesFisherParams(np.eye(d)[:2], np.array([4.0, 12.0]))
     random = np.random.RandomState(3)
     return np.vstack([FAMILY.draw(params, k, n_rows // 2, random) for k in range(2)])
 
@@ -76,7 +76,7 @@ def short_partitions(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("d", [2, 3, 10, 50])
 def test_natural_parameters_times_statistics_is_scipys_log_density(d: int) -> None:
     random = np.random.default_rng(0)
-    params = DirectionParams(directions(random.normal(size=(4, d))), np.array([0.1, 2.0, 30.0, 500.0]))
+    params = VonMisesFisherParams(directions(random.normal(size=(4, d))), np.array([0.1, 2.0, 30.0, 500.0]))
     rows = directions(random.normal(size=(20, d)))
     want = [vonmises_fisher(params.directions[k], params.concentrations[k]).logpdf(rows) for k in range(4)]
     np.testing.assert_allclose(log_density(params, rows), want, rtol=1e-10, atol=1e-10)
@@ -84,7 +84,7 @@ def test_natural_parameters_times_statistics_is_scipys_log_density(d: int) -> No
 
 @pytest.mark.parametrize("kappa", [0.0, 1e-6, 0.7, 5.0, 80.0])
 def test_the_density_integrates_to_one_on_the_circle(kappa: float) -> None:
-    params = DirectionParams(np.array([[0.6, 0.8]]), np.array([kappa]))
+    params = VonMisesFisherParams(np.array([[0.6, 0.8]]), np.array([kappa]))
     top = np.arctan2(0.8, 0.6)
 
     def density(angle: float) -> float:
@@ -144,7 +144,7 @@ def test_one_component_has_the_greatest_likelihood() -> None:
 def test_components_without_weight_and_rows_that_are_alike() -> None:
     same = np.tile([[0.0, 0.6, 0.8]], (10, 1))
     moments = np.vstack([moments_of(same), np.zeros((1, 4)), [[2.0, 0.0, 0.0, 0.0]]])
-    old = DirectionParams(np.eye(3), np.array([1.0, 2.0, 3.0]))
+    old = VonMisesFisherParams(np.eye(3), np.array([1.0, 2.0, 3.0]))
     new = FAMILY.maximise(moments, old)
     np.testing.assert_allclose(new.directions, [[0.0, 0.6, 0.8], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]], atol=1e-15)
     np.testing.assert_allclose(new.concentrations, [MOST_CONCENTRATED, 2.0, 0.0])
@@ -197,7 +197,7 @@ def test_two_bunches_are_found_again() -> None:
 @pytest.mark.parametrize("d", [2, 3, 20])
 @pytest.mark.parametrize("kappa", [0.0, 1.5, 60.0])
 def test_draws_have_length_one_and_the_mean_of_the_family(d: int, kappa: float) -> None:
-    params = DirectionParams(directions(np.ones((1, d))), np.array([kappa]))
+    params = VonMisesFisherParams(directions(np.ones((1, d))), np.array([kappa]))
     drawn = FAMILY.draw(params, 0, 4000, np.random.RandomState(1))
     np.testing.assert_allclose(np.linalg.norm(drawn, axis=1), 1.0, rtol=1e-12)
     np.testing.assert_allclose(drawn.mean(axis=0), FAMILY.means(params)[0], atol=5 / np.sqrt(4000 * d) + 0.01)
@@ -205,7 +205,7 @@ def test_draws_have_length_one_and_the_mean_of_the_family(d: int, kappa: float) 
 
 def test_counts_figures_and_what_is_not_admissible() -> None:
     assert FAMILY.n_parameters(3, 4) == 12
-    params = DirectionParams(np.eye(3), np.array([1.0, 2.0, 3.0]))
+    params = VonMisesFisherParams(np.eye(3), np.array([1.0, 2.0, 3.0]))
     assert dict(FAMILY.health(params)) == {"smallest_concentration": 1.0, "largest_concentration": 3.0}
     np.testing.assert_array_equal(FAMILY.taken(params, np.array([2, 0])).concentrations, [3.0, 1.0])
     assert FAMILY.admissible(np.array([[2.0, 1.0, 1.0, 1.0]]))

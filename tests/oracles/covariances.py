@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy.linalg import expm
 
 from unveil.estimation.registry import STRUCTURES, lookup
-from unveil.families.covariance.structure import Columns, Spheres, Structure, Tied
+from unveil.families.covariance.structure import ColumnVariances, SphereVariances, Structure, Tied
 from unveil.families.covariance.symmetric import triangle
 
 Floats = NDArray[np.float64]
@@ -23,9 +23,9 @@ def structure_of(model: str) -> Structure:
 
 def moments_of(structure: Structure, scatters: Floats) -> Floats:
     """Second moments about the mean, as the structure reads them, from scatter matrices (k, d, d)."""
-    if isinstance(structure, Spheres):
+    if isinstance(structure, SphereVariances):
         return np.einsum("kii->k", scatters)[:, None] / scatters.shape[1]
-    if isinstance(structure, Columns):
+    if isinstance(structure, ColumnVariances):
         return np.einsum("kii->ki", scatters)
     rows, columns = triangle(scatters.shape[1])
     return scatters[:, rows, columns]
@@ -33,9 +33,9 @@ def moments_of(structure: Structure, scatters: Floats) -> Floats:
 
 def packed(structure: Structure, matrices: Floats) -> Floats:
     """Matrices (k, d, d) that obey a structure, in its own shape."""
-    if isinstance(structure, Spheres):
+    if isinstance(structure, SphereVariances):
         return matrices[:, 0, 0].copy()
-    if isinstance(structure, Columns):
+    if isinstance(structure, ColumnVariances):
         return np.einsum("kii->ki", matrices).copy()
     return matrices[0] if isinstance(structure, Tied) else matrices
 

@@ -21,8 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.core.arrays import Floats
-from unveil.families.kernels.em import Sums
-from unveil.families.kernels.pairs import score_pairs
+from unveil.families.kernels.em import CompiledSums, score_pairs
 
 if TYPE_CHECKING:
     from unveil.families.missing_cells import MissingCells
@@ -142,7 +141,7 @@ class Family(ABC):
         """Moments and log-likelihood of a block under the posterior, from what `encode` made of it."""
         raise TypeError(f"{type(self).__name__} has no form of its own for rows")
 
-    def fused(self, plan: Any) -> Sums | None:
+    def fused(self, plan: Any) -> CompiledSums | None:
         """Compiled sums for the whole E step of a block, where this plan allows them; it then has a `natural`."""
         return None
 
@@ -298,7 +297,7 @@ class ExponentialFamily(Family):
     """A family by its sufficient statistics."""
 
     @property
-    def sums(self) -> Sums | None:
+    def sums(self) -> CompiledSums | None:
         """T and its sums as compiled functions; None for a family that writes `statistics` in NumPy instead."""
         return None
 
@@ -308,7 +307,7 @@ class ExponentialFamily(Family):
             raise TypeError(f"{type(self).__name__} must define `statistics`, or `sums` as compiled functions")
         self.sums.statistics(x, out)
 
-    def fused(self, plan: Any) -> Sums | None:
+    def fused(self, plan: Any) -> CompiledSums | None:
         """Compiled sums for the whole E step of a block, where this plan allows them."""
         return self.sums
 

@@ -1,7 +1,7 @@
 """The Bernoulli family: independent yes/no columns.
 
 log p(x | component) = sum_j x_j log(p_j / (1 - p_j)) + sum_j log(1 - p_j), so T(x) = (1, x). Probabilities are kept
-`FLOOR` away from 0 and 1: at the very edge one surprising cell would make a row impossible under every component.
+away from 0 and 1: at the very edge one surprising cell would make a row impossible under every component.
 """
 
 from __future__ import annotations
@@ -15,12 +15,10 @@ from numpy.typing import NDArray
 
 from unveil.core.arrays import Floats
 from unveil.families.base import Family
-from unveil.families.independent import Independent, Ratios, Terms
-from unveil.families.kernels.bits import Codes, encode, expect_bits
-from unveil.families.kernels.em import LINEAR, Sums
+from unveil.families.independent import PROBABILITY_FLOOR, Independent, Ratios, Terms
+from unveil.families.kernels.bits import BitCodes, encode, expect_bits
+from unveil.families.kernels.em import LINEAR, CompiledSums
 from unveil.families.priors import Beta
-
-FLOOR = 1e-12
 
 
 @dataclass(frozen=True)
@@ -45,7 +43,7 @@ class Bernoulli(Independent):
         return 1 + n_columns
 
     @property
-    def sums(self) -> Sums:
+    def sums(self) -> CompiledSums:
         """Of (1, x)."""
         return LINEAR
 
@@ -90,14 +88,16 @@ class Bernoulli(Independent):
         if self.prior is not None:
             yes, total = yes + (self.prior.a - 1), total + (self.prior.a + self.prior.b - 2)
         shares = yes / total
-        kept = np.clip(shares, FLOOR, 1 - FLOOR)
+        kept = np.clip(shares, PROBABILITY_FLOOR, 1 - PROBABILITY_FLOOR)
         return BernoulliParams(kept, int(np.count_nonzero(np.any(kept != shares, axis=1))))
 
     def ratios(self, moments: Floats) -> Ratios:
         """Yes over weight."""
         a, b = (1.0, 1.0) if self.prior is None else (self.prior.a, self.prior.b)
         yes = moments[:, 1:] + (a - 1.0)
-        return Ratios(yes, np.broadcast_to(moments[:, :1] + (a + b - 2.0), yes.shape), FLOOR, 1.0 - FLOOR)
+        return Ratios(
+            yes, np.broadcast_to(moments[:, :1] + (a + b - 2.0), yes.shape), PROBABILITY_FLOOR, 1.0 - PROBABILITY_FLOOR
+        )
 
     def log_prior(self, params: BernoulliParams) -> float:
         """Beta, where there is one."""
@@ -108,12 +108,12 @@ class Bernoulli(Independent):
         between = np.all(moments[:, 1:] >= 0) and np.all(moments[:, 1:] <= moments[:, :1])
         return bool(super().admissible(moments) and between)
 
-    def encode(self, rows: NDArray[Any], n_components: int) -> Codes | None:
+    def encode(self, rows: NDArray[Any], n_components: int) -> BitCodes | None:
         """Rows as bits, eight columns a byte."""
         return encode(rows, n_components)
 
     def expect_coded(
-        self, plan: Any, log_weights: Floats, codes: Codes, weights: Floats | None
+        self, plan: Any, log_weights: Floats, codes: BitCodes, weights: Floats | None
     ) -> tuple[Floats, float]:
         """By look-up."""
         natural = plan.natural.copy()

@@ -1,8 +1,8 @@
 """The categorical family: independent columns of codes 0, 1, ..., levels - 1.
 
 log p(x | component) = sum_j log p_j(x_j), so T(x) is 1 and the indicators of every level of every column. As with yes
-and no, estimates are kept `FLOOR` away from 0. A probability that is given may be 0: its level is impossible, and no
-other level is touched. A code has no mean: missing cells get their likeliest level.
+and no, estimates are kept away from 0. A probability that is given may be 0: its level is impossible, and no other
+level is touched. A code has no mean: missing cells get their likeliest level.
 """
 
 from __future__ import annotations
@@ -16,12 +16,11 @@ from numpy.typing import NDArray
 
 from unveil.core.arrays import Floats
 from unveil.families.base import Family, Tile
-from unveil.families.independent import Independent, IndependentPlan, Terms
+from unveil.families.independent import PROBABILITY_FLOOR, Independent, IndependentPlan, Terms
 from unveil.families.priors import Dirichlet
 from unveil.numerics.jit import kernel
 
-FLOOR = 1e-12
-NEVER = -1e300  # log 0 within products: with minus infinity, a level that is not there would count as not a number
+LOG_OF_ZERO = -1e300  # within products: with minus infinity, a level that is not there would count as not a number
 
 
 @dataclass(frozen=True)
@@ -77,12 +76,12 @@ class Categorical(Independent):
     def terms(self, params: CategoricalParams) -> Terms:
         """Log-probabilities."""
         some = params.probabilities > 0
-        logs = np.where(some, np.log(np.where(some, params.probabilities, 1.0)), NEVER)
+        logs = np.where(some, np.log(np.where(some, params.probabilities, 1.0)), LOG_OF_ZERO)
         return Terms(np.zeros((len(logs), len(self.levels))), logs)
 
     def settle(self, logits: Floats) -> None:
         """What has a level that is impossible is so itself."""
-        logits[logits < 0.5 * NEVER] = -np.inf
+        logits[logits < 0.5 * LOG_OF_ZERO] = -np.inf
 
     def expected(self, params: CategoricalParams) -> Floats:
         """The probabilities."""
@@ -117,7 +116,7 @@ class Categorical(Independent):
             counts = counts + (self.prior.concentration - 1.0)
         totals = self._totals(counts)
         shares = np.where(totals > 0, counts / np.where(totals > 0, totals, 1.0), 1.0)  # a column never seen: all alike
-        kept = np.maximum(shares, FLOOR)
+        kept = np.maximum(shares, PROBABILITY_FLOOR)
         floored = np.count_nonzero(np.any(kept != shares, axis=1))
         return CategoricalParams(kept / self._totals(kept), int(floored))
 
@@ -125,7 +124,7 @@ class Categorical(Independent):
         """Dirichlet, where there is one."""
         if self.prior is None:
             return 0.0
-        return sum(self.prior.log_density(params.probabilities[:, place]) for place in self._places())
+        return sum(self.prior.log_density(params.probabilities[:, place]) for place in self.places())
 
     def admissible(self, moments: Floats) -> bool:
         """No count below 0."""
@@ -141,14 +140,14 @@ class Categorical(Independent):
 
     def draw(self, params: CategoricalParams, component: int, count: int, random: np.random.RandomState) -> Floats:
         """Codes."""
-        chances = [params.probabilities[component, place] for place in self._places()]
+        chances = [params.probabilities[component, place] for place in self.places()]
         codes = [random.choice(len(chance), count, p=chance) for chance in chances]
         return np.stack(codes, axis=1).astype(np.float64)
 
     def complete(self, plan: IndependentPlan, tile: Tile) -> Floats:
         """Missing cells by their likeliest level under q."""
         assert tile.observed is not None
-        rows, places = tile.x.copy(), self._places()
+        rows, places = tile.x.copy(), self.places()
         for column in np.setdiff1d(np.arange(len(rows)), tile.observed):
             rows[column] = np.argmax(plan.params.probabilities[:, places[column]].T @ tile.logits, axis=0)
         return rows
@@ -159,7 +158,7 @@ class Categorical(Independent):
 
     def restricted(self, params: CategoricalParams, columns: NDArray[np.intp]) -> tuple[Family, CategoricalParams]:
         """Some columns."""
-        places = self._places()
+        places = self.places()
         kept = [params.probabilities[:, places[column]] for column in columns]
         family = Categorical(tuple(self.levels[column] for column in columns), self.prior)
         return family, CategoricalParams(np.concatenate(kept, axis=1), params.floored)
@@ -191,14 +190,14 @@ class Categorical(Independent):
 
         return CategoricalCoordinates(self, params)
 
-    def _places(self) -> list[slice]:
+    def places(self) -> list[slice]:
         """Where the levels of each column are among all of them."""
         ends = np.cumsum(self.levels, dtype=np.intp)
         return [slice(int(end) - levels, int(end)) for end, levels in zip(ends, self.levels, strict=True)]
 
     def _totals(self, counts: Floats) -> Floats:
         """Sums over the levels of each column, in the place of each level."""
-        starts = np.array([place.start for place in self._places()], dtype=np.intp)
+        starts = np.array([place.start for place in self.places()], dtype=np.intp)
         return np.repeat(np.add.reduceat(counts, starts, axis=1), self.levels, axis=1)
 
 

@@ -21,13 +21,13 @@ from scipy.stats import chi2
 from unveil.core.arrays import Floats
 from unveil.families.base import ExponentialFamily, Family, Tile
 
-ROUNDING = 1e-9
-DRAWS = 2000  # rows drawn from each component
-BATCHES = 40  # that they are cut into, to tell how far means may be off
-ERRORS = 8.0  # standard errors that a mean may be off
-UNLIKELY = 1e-9
-PASSES = 12
-SIZES = (0.3, 0.1, 0.03, 0.01, 0.003)  # of perturbations of the moments
+CHECK_ROUNDING = 1e-9
+DRAWS_EACH = 2000  # rows drawn from each component
+DRAW_BATCHES = 40  # that they are cut into, to tell how far means may be off
+MOST_STANDARD_ERRORS = 8.0  # standard errors that a mean may be off
+LEAST_P_VALUE = 1e-9
+EM_PASSES = 12
+PERTURBATION_SIZES = (0.3, 0.1, 0.03, 0.01, 0.003)  # of perturbations of the moments
 
 
 def check_family(
@@ -122,7 +122,7 @@ class Subject:
 
     def draws(self, params: Any) -> list[Floats]:
         """Rows of each component."""
-        return [self.family.draw(params, component, DRAWS, self.random) for component in range(self.k)]
+        return [self.family.draw(params, component, DRAWS_EACH, self.random) for component in range(self.k)]
 
     def objective(self, moments: Floats, params: Any) -> float:
         """What an M step climbs."""
@@ -140,7 +140,7 @@ def _close(one: Any, other: Any) -> bool:
     if one.shape != other.shape:
         return False
     scale = max(float(np.max(np.abs(other), initial=0.0)), 1.0)
-    return bool(np.all(np.abs(one - other) <= ROUNDING * scale))
+    return bool(np.all(np.abs(one - other) <= CHECK_ROUNDING * scale))
 
 
 # -- the E step --------------------------------------------------------------------------------------------------------
@@ -203,11 +203,11 @@ def _maximise_is_a_maximum(s: Subject) -> None:
     moments = s.moments(s.rows, s.responsibilities(len(s.rows)))
     _require(s.family.admissible(moments), f"{s.name}.admissible refuses the moments of real rows")
     best = s.objective(moments, s.family.maximise(moments, s.params))
-    for size in SIZES * 4:
+    for size in PERTURBATION_SIZES * 4:
         other = s.moments(s.rows, s.responsibilities(len(s.rows)) ** 2)
         near = s.family.maximise((1.0 - size) * moments + size * other, s.params)
         _require(
-            s.objective(moments, near) <= best + ROUNDING * max(abs(best), 1.0),
+            s.objective(moments, near) <= best + CHECK_ROUNDING * max(abs(best), 1.0),
             f"{s.name}.maximise is no maximum: parameters from other moments explain these better. Check it against "
             "`natural` and `log_prior`: their gradient must vanish at what it returns",
         )
@@ -239,7 +239,7 @@ def _bound_never_falls(s: Subject) -> None:
 def _climb(s: Subject, tables: list[tuple[Floats, NDArray[np.intp] | None]], what: str) -> None:
     """A few passes of EM, all in the open."""
     shares, params, before = np.full(s.k, 1.0 / s.k), s.params, -np.inf
-    for _ in range(PASSES):
+    for _ in range(EM_PASSES):
         params = s.family.recentre(params)
         bound, parts = s.family.log_prior(params), []
         for rows, observed in tables:
@@ -250,7 +250,7 @@ def _climb(s: Subject, tables: list[tuple[Floats, NDArray[np.intp] | None]], wha
             np.exp(tile.logits - totals, out=tile.logits)
             parts.append(s.family.gather(plan, tile))
         _require(
-            bound >= before - ROUNDING * max(abs(before), 1.0) if np.isfinite(before) else True,
+            bound >= before - CHECK_ROUNDING * max(abs(before), 1.0) if np.isfinite(before) else True,
             f"{s.name}: EM {what} lowered its bound from {before!r} to {bound!r}: `score`, `gather` and `maximise` "
             "do not speak of the same density",
         )
@@ -267,10 +267,10 @@ def _densities_are_normalised_alike(s: Subject) -> None:
     rows = np.concatenate([drawn for params in sets for drawn in s.draws(params)])
     scores = np.concatenate([s.scores(rows, params) for params in sets])
     ratios = np.exp(scores - logsumexp(scores, axis=0)) * len(scores)
-    strata = ratios.reshape(len(scores), len(scores), DRAWS)
-    errors = np.sqrt(strata.var(axis=2).sum(axis=1) / DRAWS) / len(scores)
+    strata = ratios.reshape(len(scores), len(scores), DRAWS_EACH)
+    errors = np.sqrt(strata.var(axis=2).sum(axis=1) / DRAWS_EACH) / len(scores)
     _require(
-        np.all(np.abs(ratios.mean(axis=1) - 1.0) <= ERRORS * errors + ROUNDING),
+        np.all(np.abs(ratios.mean(axis=1) - 1.0) <= MOST_STANDARD_ERRORS * errors + CHECK_ROUNDING),
         f"{s.name}: densities are not normalised, or `draw` draws from something else: check the constant (log-"
         f"normaliser) in `natural`. Masses found, in units of their mean: {np.round(ratios.mean(axis=1), 4).tolist()}",
     )
@@ -278,10 +278,10 @@ def _densities_are_normalised_alike(s: Subject) -> None:
 
 def _draws_look_like_their_parameters(s: Subject) -> None:
     rows = np.concatenate(s.draws(s.params))
-    q = np.repeat(np.eye(s.k), DRAWS, axis=1)
+    q = np.repeat(np.eye(s.k), DRAWS_EACH, axis=1)
     fitted = s.family.maximise(s.moments(rows, q), s.params)
     gain = 2.0 * float(np.sum(q * (s.scores(rows, fitted) - s.scores(rows))))
-    limit = float(chi2.isf(UNLIKELY, s.family.n_parameters(s.k, rows.shape[1])))
+    limit = float(chi2.isf(LEAST_P_VALUE, s.family.n_parameters(s.k, rows.shape[1])))
     _require(
         gain <= limit,
         f"{s.name}: rows from `draw` are better explained by other parameters (twice the gain in log-likelihood is "
@@ -306,7 +306,7 @@ def _missing_cells_leave_the_marginal(s: Subject) -> None:
         mend = "`score` with `observed` and `marginal` must agree"
         _require(_close(found, want), f"{s.name}: without column {column} the score is not the marginal's: {mend}")
         base, own = s.family.log_base(holed.T), family.log_base(alone.rows.T)
-        left_out = base is None or np.allclose(base, 0.0 if own is None else own, rtol=ROUNDING)
+        left_out = base is None or np.allclose(base, 0.0 if own is None else own, rtol=CHECK_ROUNDING)
         _require(left_out, f"{s.name}.log_base must leave missing cells out")
 
 
@@ -314,12 +314,14 @@ def _missing_statistics_are_expectations(s: Subject) -> None:
     if not s.family.takes_missing:
         return
     for component, drawn in enumerate(s.draws(s.params)):
-        batches = np.array_split(drawn, BATCHES)
+        batches = np.array_split(drawn, DRAW_BATCHES)
         q = np.eye(s.k)[:, [component]]
         seen = np.array([s.moments(rows, np.repeat(q, len(rows), axis=1))[component] / len(rows) for rows in batches])
         nothing, observed = _without(drawn[:1], *range(drawn.shape[1]))
         want = s.moments(nothing, q, observed)[component]
-        allowed = ERRORS * seen.std(axis=0) / np.sqrt(BATCHES) + ROUNDING * np.maximum(np.abs(want), 1.0)
+        allowed = MOST_STANDARD_ERRORS * seen.std(axis=0) / np.sqrt(DRAW_BATCHES) + CHECK_ROUNDING * np.maximum(
+            np.abs(want), 1.0
+        )
         mend = "check `expected` (or `gather` with `observed`) and `draw`"
         off = np.flatnonzero(np.abs(seen.mean(axis=0) - want) > allowed).tolist()
         _require(not off, f"{s.name}: statistics {off} of draws are not as expected of missing cells: {mend}")

@@ -26,8 +26,8 @@ from unveil.families.base import Family, Tile
 from unveil.families.coordinates import Coordinates
 from unveil.families.priors import Dirichlet
 
-LEAST = 1e-300  # share of a part that stands for none, where a finite logarithm is wanted
-LEAST_MOVED = 1e-12  # the same where a gradient moves it
+SMALLEST_SHARE = 1e-300  # share of a part that stands for none, where a finite logarithm is wanted
+SMALLEST_MOVED_SHARE = 1e-12  # the same where a gradient moves it
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ class Compound(Family):
     def natural(self, params: CompoundParams) -> Floats:
         """Those of the parts, the logarithm of the share added to each constant; the weight itself counts nothing."""
         natural = self.family.natural(params.parts).copy()
-        natural[:, 0] += np.log(np.maximum(params.weights, LEAST)).ravel()
+        natural[:, 0] += np.log(np.maximum(params.weights, SMALLEST_SHARE)).ravel()
         rows = natural.reshape(len(params.weights), -1)
         return np.concatenate([np.zeros((len(rows), 1)), rows], axis=1)
 
@@ -176,7 +176,7 @@ class Compound(Family):
         prior = self.family.log_prior(params.parts)
         if self.concentration == 1.0:
             return prior
-        return prior + Dirichlet(self.concentration).log_density(np.maximum(params.weights, LEAST))
+        return prior + Dirichlet(self.concentration).log_density(np.maximum(params.weights, SMALLEST_SHARE))
 
     def admissible(self, moments: Floats) -> bool:
         """Every component has weight; parts that have none have nothing."""
@@ -355,7 +355,7 @@ class CompoundCoordinates(Coordinates):
 
     def __init__(self, family: Compound, params: CompoundParams) -> None:
         self.family, self.shape = family, params.weights.shape
-        self.weights = np.maximum(params.weights, LEAST_MOVED)
+        self.weights = np.maximum(params.weights, SMALLEST_MOVED_SHARE)
         self.chart: Coordinates = family.family.coordinates(params.parts)
         self.origin = np.concatenate([np.log(self.weights).ravel(), self.chart.origin])
 

@@ -16,7 +16,7 @@ from unveil.core.arrays import Floats
 from unveil.families.base import Family, Tile
 from unveil.families.compound import CompoundParams
 
-STEPS = 10  # of Lloyd's
+LLOYD_STEPS = 10  # of Lloyd's
 
 
 def split(
@@ -79,7 +79,7 @@ def _clusters(points: Floats, weights: Floats, n_parts: int, random: np.random.G
     """The cluster of each point, by K-means from seeds far apart."""
     centres = _seeds(points, weights, n_parts, random)
     nearest = np.argmin(_squares(points, centres), axis=1)
-    for _ in range(STEPS):
+    for _ in range(LLOYD_STEPS):
         held = np.zeros((n_parts, len(points)))
         held[nearest, np.arange(len(points))] = weights
         counts = held.sum(axis=1, keepdims=True)

@@ -30,16 +30,16 @@ from unveil.core.arrays import Floats
 from unveil.families.base import Family
 from unveil.families.bernoulli import Bernoulli, BernoulliParams
 from unveil.families.categorical import Categorical, CategoricalParams
-from unveil.families.elliptical import Elliptical, Seen
+from unveil.families.elliptical import Elliptical, EllipticalSums
 from unveil.families.exponential import Exponential, ExponentialParams
 from unveil.families.gaussian import Gaussian, GaussianParams
 from unveil.families.poisson import Poisson, PoissonParams
 from unveil.families.product import Product, ProductParams
 from unveil.families.student import LEAST_DOF, MOST_DOF, Student, StudentParams
 
-DEPTH = 28.0  # logarithm of how far below its column a rate or a probability may fall: about that of the M step
-LEAST = 1e-300  # stands for a probability of 0, which has no logarithm
-FLAT = 1e-2  # least information of a coordinate, in that of a good one: at the edge there is none
+LOG_DEPTH = 28.0  # logarithm of how far below its column a rate or a probability may fall: about that of the M step
+SMALLEST_PROBABILITY = 1e-300  # stands for a probability of 0, which has no logarithm
+LEAST_INFORMATION = 1e-2  # least information of a coordinate, in that of a good one: at the edge there is none
 
 
 class Coordinates(ABC):
@@ -79,7 +79,7 @@ class GaussianCoordinates(Coordinates):
     def gradient(self, moments: Floats, vector: Floats) -> Floats:
         """That of the sums of x and its products."""
         counts, first, second = _columns(moments, 1, self.start.means.shape[1])
-        return self.chart.gradient(Seen(counts[:, 0], counts[:, 0], first, second), self.prior, vector)
+        return self.chart.gradient(EllipticalSums(counts[:, 0], counts[:, 0], first, second), self.prior, vector)
 
     def information(self, counts: Floats) -> Floats:
         """That of whitened normal rows."""
@@ -108,7 +108,7 @@ class StudentCoordinates(Coordinates):
     def gradient(self, moments: Floats, vector: Floats) -> Floats:
         """Rows weigh as much as u says."""
         counts, mass, first, second = _columns(moments[:, :-1], 1, 1, self.start.means.shape[1])
-        seen = Seen(counts[:, 0], mass[:, 0], first, second)
+        seen = EllipticalSums(counts[:, 0], mass[:, 0], first, second)
         dofs, free = self._dofs(vector)
         half = 0.5 * dofs
         slopes = half * (seen.counts * (np.log(half) - digamma(half) + 1.0) - seen.mass + moments[:, -1])
@@ -157,7 +157,7 @@ class BernoulliCoordinates(_Logarithms):
     """Log-odds."""
 
     def __init__(self, family: Bernoulli, params: BernoulliParams) -> None:
-        super().__init__(logit(params.probabilities), -DEPTH, DEPTH)
+        super().__init__(logit(params.probabilities), -LOG_DEPTH, LOG_DEPTH)
         self.family = family
 
     def params(self, vector: Floats) -> BernoulliParams:
@@ -172,7 +172,7 @@ class BernoulliCoordinates(_Logarithms):
     def information(self, counts: Floats) -> Floats:
         """weight p (1 - p)."""
         chances = expit(self.logs(self.origin))
-        return (counts[:, None] * np.maximum(chances * (1.0 - chances), FLAT)).ravel()
+        return (counts[:, None] * np.maximum(chances * (1.0 - chances), LEAST_INFORMATION)).ravel()
 
 
 class PoissonCoordinates(_Logarithms):
@@ -180,7 +180,7 @@ class PoissonCoordinates(_Logarithms):
 
     def __init__(self, family: Poisson, params: PoissonParams) -> None:
         self.family, self.typical = family, params.rates.mean(axis=0)
-        super().__init__(np.log(params.rates), np.log(self.typical) - DEPTH, np.inf)
+        super().__init__(np.log(params.rates), np.log(self.typical) - LOG_DEPTH, np.inf)
 
     def params(self, vector: Floats) -> PoissonParams:
         """Rates."""
@@ -194,7 +194,7 @@ class PoissonCoordinates(_Logarithms):
     def information(self, counts: Floats) -> Floats:
         """weight * rate."""
         rates = np.exp(self.logs(self.origin))
-        return (counts[:, None] * np.maximum(rates, FLAT * self.typical)).ravel()
+        return (counts[:, None] * np.maximum(rates, LEAST_INFORMATION * self.typical)).ravel()
 
 
 class ExponentialCoordinates(_Logarithms):
@@ -202,7 +202,7 @@ class ExponentialCoordinates(_Logarithms):
 
     def __init__(self, family: Exponential, params: ExponentialParams) -> None:
         self.family = family
-        super().__init__(np.log(params.rates), -np.inf, DEPTH - np.log(np.mean(1.0 / params.rates, axis=0)))
+        super().__init__(np.log(params.rates), -np.inf, LOG_DEPTH - np.log(np.mean(1.0 / params.rates, axis=0)))
 
     def params(self, vector: Floats) -> ExponentialParams:
         """Rates."""
@@ -222,7 +222,7 @@ class CategoricalCoordinates(_Logarithms):
     """Logarithms of probabilities, up to a constant for each column, along which the gradient has no part."""
 
     def __init__(self, family: Categorical, params: CategoricalParams) -> None:
-        super().__init__(np.log(np.maximum(params.probabilities, LEAST)), -DEPTH, DEPTH)
+        super().__init__(np.log(np.maximum(params.probabilities, SMALLEST_PROBABILITY)), -LOG_DEPTH, LOG_DEPTH)
         ends = np.cumsum(family.levels, dtype=np.intp)
         self.levels, self.firsts = family.levels, ends - np.array(family.levels, dtype=np.intp)
         self.extra = 0.0 if family.prior is None else family.prior.concentration - 1.0
@@ -241,7 +241,7 @@ class CategoricalCoordinates(_Logarithms):
 
     def information(self, counts: Floats) -> Floats:
         """weight * p."""
-        return (counts[:, None] * np.maximum(self.params(self.origin).probabilities, FLAT)).ravel()
+        return (counts[:, None] * np.maximum(self.params(self.origin).probabilities, LEAST_INFORMATION)).ravel()
 
     def _each(self, columns: Floats) -> Floats:
         """What belongs to columns (k, d), once for each of their levels."""

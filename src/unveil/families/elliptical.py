@@ -20,16 +20,16 @@ import numpy as np
 
 from unveil.core.arrays import Floats
 from unveil.families.covariance.orbits import orbit_of
-from unveil.families.covariance.structure import Columns, Products, Spheres, Structure, Tied
+from unveil.families.covariance.structure import ColumnVariances, Products, SphereVariances, Structure, Tied
 from unveil.families.covariance.symmetric import invert_positive, unpack
+from unveil.families.gaussian import VARIANCE_FLOOR
 from unveil.families.priors import NormalInverseWishart
 
-FLOOR = 1e-15  # least variance, as a share of the spread of the column
-FLAT = 1e-10  # the same, as a share of the component's own: Cholesky's factor still has some digits there
-LEAST = 1e-31  # of a column of equal numbers, where there is nothing to compare with: about that of the M step
+CHART_VARIANCE_FLOOR = 1e-10  # least variance, as a share of the component's own: Cholesky's factor has some digits
+LEAST_VARIANCE = 1e-31  # of a column of equal numbers, where there is nothing to compare with: about that of the M step
 
 
-class Seen(NamedTuple):
+class EllipticalSums(NamedTuple):
     """What the rows say of location and scale: sums about the origins of the components."""
 
     counts: Floats  # (k,): of log-determinants
@@ -49,7 +49,9 @@ class Elliptical:
         self.roots = np.linalg.cholesky(dense)
         own = np.einsum("kii->ki", dense)
         spread = np.mean(own, axis=0) + np.var(means, axis=0)
-        lowest = np.maximum(np.maximum(FLOOR * spread, FLAT * own), max(reg_covar, LEAST))
+        lowest = np.maximum(
+            np.maximum(VARIANCE_FLOOR * spread, CHART_VARIANCE_FLOOR * own), max(reg_covar, LEAST_VARIANCE)
+        )
         self.orbit = orbit_of(structure, dense, lowest)
 
     @property
@@ -62,7 +64,7 @@ class Elliptical:
         means, matrices = self._dense(vector)
         return means, packed(self.structure, matrices)
 
-    def gradient(self, seen: Seen, prior: NormalInverseWishart | None, vector: Floats) -> Floats:
+    def gradient(self, seen: EllipticalSums, prior: NormalInverseWishart | None, vector: Floats) -> Floats:
         """Gradient of the energy, and of the prior where there is one."""
         means, matrices = self._dense(vector)
         precisions = invert_positive(matrices)[0]
@@ -86,7 +88,7 @@ class Elliptical:
         means = self.centre + np.einsum("kij,kj->ki", self.roots, steps)
         return means, self.orbit.matrices(vector[self.centre.size :])
 
-    def _scatter(self, seen: Seen, means: Floats) -> tuple[Floats, Floats]:
+    def _scatter(self, seen: EllipticalSums, means: Floats) -> tuple[Floats, Floats]:
         """How far the rows' means are from `means`, and sums of products about `means` (k, d, d)."""
         mass = np.where(seen.mass > 0, seen.mass, 1.0)[:, None]
         offsets = seen.first / mass
@@ -107,12 +109,12 @@ def _(structure: Tied, matrices: Floats) -> Floats:
 
 
 @packed.register
-def _(structure: Columns, matrices: Floats) -> Floats:
+def _(structure: ColumnVariances, matrices: Floats) -> Floats:
     return np.einsum("kii->ki", matrices).copy()
 
 
 @packed.register
-def _(structure: Spheres, matrices: Floats) -> Floats:
+def _(structure: SphereVariances, matrices: Floats) -> Floats:
     return matrices[:, 0, 0].copy()
 
 
@@ -128,10 +130,10 @@ def _(structure: Products, centred: Floats, n_columns: int) -> Floats:
 
 
 @spread.register
-def _(structure: Columns, centred: Floats, n_columns: int) -> Floats:
+def _(structure: ColumnVariances, centred: Floats, n_columns: int) -> Floats:
     return structure.dense(centred, len(centred), n_columns)
 
 
 @spread.register
-def _(structure: Spheres, centred: Floats, n_columns: int) -> Floats:
+def _(structure: SphereVariances, centred: Floats, n_columns: int) -> Floats:
     return structure.dense(centred[:, 0], len(centred), n_columns)

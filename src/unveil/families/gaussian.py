@@ -18,17 +18,17 @@ from scipy.special import ndtr
 from unveil.core.arrays import Floats
 from unveil.families.base import ExponentialFamily, Family, Tile
 from unveil.families.covariance.structure import Full, Structure
-from unveil.families.kernels.em import Sums
+from unveil.families.kernels.em import CompiledSums
 from unveil.families.marginal import Observed, about, observe
 from unveil.families.priors import NormalInverseWishart
 
-NARROW = 1e6  # squared distance of the origin, in standard deviations, past which a component has its own frame:
-#               the natural form loses as many digits as this number has, and sixteen less six are enough
-NEAR = 100.0  # squared distance of a component's own origin, likewise, up to which it need not move
-FLOOR = 1e-15  # smallest variance, as a share of the variance of the column
-SPIKE = 2.0  # times the regulariser: half or more of such a variance is not the data's
-KEPT = 64  # patterns of missing cells whose marginals are kept at a time
-ALIKE = 1e-16  # stands in for the variance of a column of equal numbers, as a share of their square
+OWN_FRAME_ABOVE = 1e6  # squared distance of the origin, in standard deviations, past which a component has its own
+#                        frame: the natural form loses as many digits as this has, and sixteen less six are enough
+FRAME_KEPT_BELOW = 100.0  # squared distance of a component's own origin, likewise, up to which it need not move
+VARIANCE_FLOOR = 1e-15  # smallest variance, as a share of the variance of the column
+SPIKE_VARIANCE = 2.0  # times the regulariser: half or more of such a variance is not the data's
+MOST_PATTERNS_KEPT = 64  # patterns of missing cells whose marginals are kept at a time
+SPREAD_OF_EQUALS = 1e-16  # stands in for the variance of a column of equal numbers, as a share of their square
 
 
 @dataclass(frozen=True)
@@ -69,11 +69,11 @@ class Gaussian(ExponentialFamily):
         return 1 + n_columns + self.structure.n_second(n_columns)
 
     @property
-    def sums(self) -> Sums:
+    def sums(self) -> CompiledSums:
         """Of (1, x, second-order statistics of the structure)."""
         return self.structure.sums
 
-    def fused(self, plan: GaussianPlan) -> Sums | None:
+    def fused(self, plan: GaussianPlan) -> CompiledSums | None:
         """Compiled sums, unless a component has a frame of its own."""
         return None if plan.own_frames else self.sums
 
@@ -127,7 +127,7 @@ class Gaussian(ExponentialFamily):
         key = columns.tobytes()
         found = plan.observed.get(key)
         if found is None:
-            if len(plan.observed) >= KEPT:
+            if len(plan.observed) >= MOST_PATTERNS_KEPT:
                 plan.observed.clear()
             found = plan.observed[key] = observe(plan.params.means, self._dense(plan.params), columns)
         return found
@@ -161,7 +161,7 @@ class Gaussian(ExponentialFamily):
         offsets = moments[:, 1 : 1 + n_columns] / counts[:, None]
         second = moments[:, 1 + n_columns :] / counts[:, None]
         centred = self.structure.centre(second, offsets)
-        floor = FLOOR * self._spread(counts, origins + offsets, centred)
+        floor = VARIANCE_FLOOR * self._spread(counts, origins + offsets, centred)
         means = origins + offsets
         if self.prior is not None:
             counts, means, centred = self._with_prior(counts, means, centred, self.prior)
@@ -186,7 +186,7 @@ class Gaussian(ExponentialFamily):
         middle = shares @ means
         within = self.structure.variances(shares @ centred, means.shape[1])
         spread = np.maximum(within, 0.0) + shares @ (means - middle) ** 2
-        return np.where(spread > 0, spread, np.maximum(middle**2, 1.0) * ALIKE)
+        return np.where(spread > 0, spread, np.maximum(middle**2, 1.0) * SPREAD_OF_EQUALS)
 
     def log_prior(self, params: GaussianParams) -> float:
         """Normal-inverse-Wishart, where there is one."""
@@ -220,8 +220,8 @@ class Gaussian(ExponentialFamily):
         """Origin at the mean for narrow components, at zero for the others; one that is still near stays put."""
         precisions = self.structure.dense(self.structure.inverted(params.covariances), *params.means.shape)
         scales = np.einsum("kii->ki", precisions)
-        narrow = np.max(params.means**2 * scales, axis=1) > NARROW
-        near = np.max((params.means - params.origins) ** 2 * scales, axis=1) < NEAR
+        narrow = np.max(params.means**2 * scales, axis=1) > OWN_FRAME_ABOVE
+        near = np.max((params.means - params.origins) ** 2 * scales, axis=1) < FRAME_KEPT_BELOW
         origins = np.where(near[:, None], params.origins, params.means)
         return replace(params, origins=np.where(narrow[:, None], origins, 0.0))
 
@@ -309,7 +309,7 @@ class Gaussian(ExponentialFamily):
     def spiked(self, params: GaussianParams) -> bool:
         """By the smallest eigenvalue of the covariances, and by what had to be floored."""
         smallest = self.health(params)["smallest_eigenvalue"]
-        return bool(smallest <= SPIKE * self.reg_covar or params.floored > 0)
+        return bool(smallest <= SPIKE_VARIANCE * self.reg_covar or params.floored > 0)
 
     def health(self, params: GaussianParams) -> Mapping[str, float]:
         """Extreme eigenvalues of the covariances."""

@@ -18,6 +18,8 @@ from unveil.core.arrays import Floats
 from unveil.families.base import ExponentialFamily, Family, Tile
 from unveil.families.missing_cells import MissingCells, expect_cells
 
+PROBABILITY_FLOOR = 1e-12  # how near an estimate comes to 0 or 1: small against any share of rows that one could have
+
 
 class Terms(NamedTuple):
     """The log-density of each column as a linear function of its statistics."""

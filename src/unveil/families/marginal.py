@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from unveil.core.arrays import Floats
 from unveil.families.base import Tile
-from unveil.families.kernels.missing import Centred, Components, Ordered, expect_filled
+from unveil.families.kernels.missing import CentredSums, Components, Ordered, expect_filled
 from unveil.numerics.constants import LOG_TWO_PI
 
 
@@ -70,7 +70,9 @@ class Observed:
             rows[self.missing] += share * self.filled(tile.x, k)[self.missing]
         return rows
 
-    def expect(self, log_weights: Floats, rows: Floats, weights: Floats | None, patterns: Any) -> tuple[Centred, float]:
+    def expect(
+        self, log_weights: Floats, rows: Floats, weights: Floats | None, patterns: Any
+    ) -> tuple[CentredSums, float]:
         """Expected moments about the means, and the log-likelihood, of a block; no column may be missing here.
 
         The compiled twin of `score` and `gather`, for all patterns of the block at once.
@@ -88,7 +90,7 @@ class Observed:
         return self.means[:, self.missing] + np.einsum("kmo,ko->km", self.regression, away), self.spread
 
 
-def about(sums: Centred, away: Floats, second: Callable[[Floats], Floats]) -> Floats:
+def about(sums: CentredSums, away: Floats, second: Callable[[Floats], Floats]) -> Floats:
     """Moments (k, statistics) about points from which the means are `away` (k, d), from sums about the means."""
     counts, products, totals = sums.counts[:, None], sums.products[:, :-1], sums.products[:, -1]
     cross = totals[:, :, None] * away[:, None, :]

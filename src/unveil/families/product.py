@@ -54,7 +54,7 @@ class SideBySide(MissingCells):
 
 
 @dataclass(frozen=True)
-class Embedding:
+class ScaledEmbedding:
     """A product's rows as points, in the units of a sample."""
 
     family: Product
@@ -308,10 +308,10 @@ class Product(Family):
         family = Product(tuple((one, own) for (one, _), own in zip(pairs, columns, strict=True)))
         return family, ProductParams(tuple(own for _, own in pairs))
 
-    def embedding(self, sample: Floats) -> Embedding:
+    def embedding(self, sample: Floats) -> ScaledEmbedding:
         """Rows as points in which every column weighs the same: by its spread in a sample."""
         points = zip(self.points(sample), self._parts(), strict=True)
-        return Embedding(self, tuple(_units(part, len(group.columns)) for part, group in points))
+        return ScaledEmbedding(self, tuple(_units(part, len(group.columns)) for part, group in points))
 
     def embed(self, rows: Floats) -> Floats:
         """The same, with the rows themselves as the sample."""

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from unveil.core.arrays import Floats
 from unveil.families.base import Family
 from unveil.families.independent import Independent
-from unveil.families.kernels.em import LINEAR, Sums
+from unveil.families.kernels.em import LINEAR, CompiledSums
 from unveil.families.priors import Gamma
 
 
@@ -47,7 +47,7 @@ class RateFamily(Independent):
         return 1 + n_columns
 
     @property
-    def sums(self) -> Sums:
+    def sums(self) -> CompiledSums:
         """Of (1, x)."""
         return LINEAR
 

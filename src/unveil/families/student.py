@@ -33,9 +33,9 @@ from unveil.families.marginal import observe
 LEAST_DOF = 0.5  # half of Cauchy's: with tails yet heavier, a few rows that are alike would be worth any others
 MOST_DOF = 1e4  # a Gaussian in all but name: log-densities differ by about d^2 / (4 dof) at the edge of the bulk
 FIRST_DOF = 10.0  # of a start
-SERIES = 100.0  # from here on asymptotic series are exact to the last digit, and differences of logarithms are not
-COLLAPSED = 1e-200  # a variance that is as good as zero: the square of its inverse is past the largest number
-STEPS = 50  # of Newton's method, which takes five or so
+SERIES_ABOVE = 100.0  # where asymptotic series are exact to the last digit, and differences of logarithms are not
+COLLAPSED_VARIANCE = 1e-200  # a variance that is as good as zero: the square of its inverse is past the largest number
+NEWTON_STEPS = 50  # of Newton's method, which takes five or so
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,7 @@ class Student(Family):
         about_means, means = self._about_means(moments, params, alive)
         fresh = self.gaussian.maximise(about_means, GaussianParams(params.means, params.scales, means))
         dofs = self._dofs(moments, params.dofs, alive)
-        if not _is_sound(self._dense(fresh.covariances, means)):
+        if not is_sound(self._dense(fresh.covariances, means)):
             return replace(params, dofs=dofs, floored=len(dofs))  # all but a point: scales go no further down
         return StudentParams(fresh.means, fresh.covariances, dofs, params.origins, fresh.floored)
 
@@ -305,7 +305,7 @@ def best_dof(gaps: Floats) -> Floats:
     low, high = _gap(np.array([0.5 * MOST_DOF, 0.5 * LEAST_DOF]))
     gaps = np.clip(gaps, low, high)
     half = 0.5 / gaps
-    for _ in range(STEPS):
+    for _ in range(NEWTON_STEPS):
         gap = _gap(half)
         moved = half + gap * (1.0 - gap / gaps) / (1.0 / half - polygamma(1, half))
         moved = np.clip(moved, 0.5 / gaps, 1.0 / gaps)
@@ -321,7 +321,7 @@ def _gap(z: Floats) -> Floats:
     inverse = 1.0 / z
     square = inverse * inverse
     series = 0.5 * inverse + square * (1 / 12 - square * (1 / 120 - square / 252))
-    return np.where(z > SERIES, series, np.log(z) - digamma(z))
+    return np.where(z > SERIES_ABOVE, series, np.log(z) - digamma(z))
 
 
 def _entropic(z: Floats) -> Floats:
@@ -329,7 +329,7 @@ def _entropic(z: Floats) -> Floats:
     inverse = 1.0 / z
     square = inverse * inverse
     series = 0.5 * np.log(z / (2.0 * np.pi)) - inverse * (1 / 12 - square * (1 / 360 - square / 1260))
-    return np.where(z > SERIES, series, z * np.log(z) - z - gammaln(z))
+    return np.where(z > SERIES_ABOVE, series, z * np.log(z) - z - gammaln(z))
 
 
 def _peaks(natural: Floats, params: StudentParams) -> tuple[Floats, Floats]:
@@ -343,6 +343,6 @@ def _with_normal(normal: GaussianParams, dofs: Floats) -> StudentParams:
     return StudentParams(normal.means, normal.covariances, dofs, normal.origins, normal.floored)
 
 
-def _is_sound(matrices: Floats) -> bool:
+def is_sound(matrices: Floats) -> bool:
     """Whether the variances are such that their inverses are numbers."""
-    return bool(np.einsum("kii->ki", matrices).min() > COLLAPSED)
+    return bool(np.einsum("kii->ki", matrices).min() > COLLAPSED_VARIANCE)

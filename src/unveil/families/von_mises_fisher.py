@@ -19,17 +19,17 @@ from scipy.special import gammaln, ive
 
 from unveil.core.arrays import Floats
 from unveil.families.base import ExponentialFamily
-from unveil.families.kernels.em import LINEAR, Sums
+from unveil.families.kernels.em import LINEAR, CompiledSums
 
 MOST_CONCENTRATED = 1e6  # an angle of a thousandth; past it, mean'x is 1 but for its last digits
 HIGH_ORDER = 100.0  # order of Bessel functions from which four terms of Debye's expansion give twelve digits
-TERMS = 30  # of a power series whose terms fall faster than 1 / n!
-STEPS = 50  # of Newton's method, which takes five or so
-UNDERFLOW = 1e-280
+SERIES_TERMS = 30  # of a power series whose terms fall faster than 1 / n!
+NEWTON_STEPS = 50  # of Newton's method, which takes five or so
+BESSEL_UNDERFLOW = 1e-280
 
 
 @dataclass(frozen=True)
-class DirectionParams:
+class VonMisesFisherParams:
     """Mean directions (k, d) of length 1, and concentrations (k,)."""
 
     directions: Floats
@@ -46,17 +46,17 @@ class VonMisesFisher(ExponentialFamily):
         return 1 + n_columns
 
     @property
-    def sums(self) -> Sums:
+    def sums(self) -> CompiledSums:
         """Of (1, x)."""
         return LINEAR
 
-    def natural(self, params: DirectionParams) -> Floats:
+    def natural(self, params: VonMisesFisherParams) -> Floats:
         """Log-normalisers, and mean directions times concentrations."""
         kappas = params.concentrations
         constants = -log_normaliser(kappas, params.directions.shape[1])
         return np.column_stack([constants, kappas[:, None] * params.directions])
 
-    def maximise(self, moments: Floats, params: DirectionParams) -> DirectionParams:
+    def maximise(self, moments: Floats, params: VonMisesFisherParams) -> VonMisesFisherParams:
         """Directions and lengths of the mean rows; a component without weight keeps what it had."""
         alive = moments[:, 0] > 0
         counts = np.where(alive, moments[:, 0], 1.0)
@@ -67,20 +67,20 @@ class VonMisesFisher(ExponentialFamily):
         )
         kappas = best_concentration(np.minimum(lengths / counts, 1.0), directions.shape[1])
         capped = int(np.count_nonzero(alive & (kappas >= MOST_CONCENTRATED)))
-        return DirectionParams(directions, np.where(alive, kappas, params.concentrations), capped)
+        return VonMisesFisherParams(directions, np.where(alive, kappas, params.concentrations), capped)
 
-    def first(self, moments: Floats) -> DirectionParams:
+    def first(self, moments: Floats) -> VonMisesFisherParams:
         """The same; a component without weight gets those of all the data."""
         moments = np.where(moments[:, :1] > 0, moments, moments.sum(axis=0))
         anywhere = np.zeros_like(moments[:, 1:])
         anywhere[:, 0] = 1.0
-        return self.maximise(moments, DirectionParams(anywhere, np.zeros(len(moments))))
+        return self.maximise(moments, VonMisesFisherParams(anywhere, np.zeros(len(moments))))
 
     def admissible(self, moments: Floats) -> bool:
         """No mean of directions is longer than 1."""
         return bool(super().admissible(moments) and np.all(np.linalg.norm(moments[:, 1:], axis=1) <= moments[:, 0]))
 
-    def floored(self, params: DirectionParams) -> int:
+    def floored(self, params: VonMisesFisherParams) -> int:
         """Components as concentrated as they may be."""
         return params.floored
 
@@ -88,7 +88,7 @@ class VonMisesFisher(ExponentialFamily):
         """A direction, which has d - 1 angles, and a concentration each."""
         return n_components * n_columns
 
-    def draw(self, params: DirectionParams, component: int, count: int, random: np.random.RandomState) -> Floats:
+    def draw(self, params: VonMisesFisherParams, component: int, count: int, random: np.random.RandomState) -> Floats:
         """A cosine with the mean direction, and any direction across it (Wood 1994)."""
         mean = params.directions[component]
         cosines = _draw_cosines(float(params.concentrations[component]), len(mean), count, random)
@@ -97,16 +97,16 @@ class VonMisesFisher(ExponentialFamily):
         across /= np.linalg.norm(across, axis=1, keepdims=True)
         return cosines[:, None] * mean + np.sqrt(np.maximum(1.0 - cosines**2, 0.0))[:, None] * across
 
-    def taken(self, params: DirectionParams, components: NDArray[np.intp]) -> DirectionParams:
+    def taken(self, params: VonMisesFisherParams, components: NDArray[np.intp]) -> VonMisesFisherParams:
         """Some components."""
-        return DirectionParams(params.directions[components], params.concentrations[components], params.floored)
+        return VonMisesFisherParams(params.directions[components], params.concentrations[components], params.floored)
 
-    def means(self, params: DirectionParams) -> Floats:
+    def means(self, params: VonMisesFisherParams) -> Floats:
         """Expected rows, which are shorter than 1."""
         n_columns = params.directions.shape[1]
         return mean_length(params.concentrations, n_columns)[:, None] * params.directions
 
-    def health(self, params: DirectionParams) -> Mapping[str, float]:
+    def health(self, params: VonMisesFisherParams) -> Mapping[str, float]:
         """Extreme concentrations."""
         kappas = params.concentrations
         return {"smallest_concentration": float(kappas.min()), "largest_concentration": float(kappas.max())}
@@ -127,7 +127,7 @@ def mean_length(kappas: Floats, n_columns: int) -> Floats:
     """A(kappa) = I_{d/2}(kappa) / I_{d/2 - 1}(kappa): the length of the expected row."""
     half = 0.5 * n_columns
     above, below = ive(half, kappas), ive(half - 1.0, kappas)
-    direct = np.minimum(above, below) > UNDERFLOW
+    direct = np.minimum(above, below) > BESSEL_UNDERFLOW
     logs = _log_hypergeometric(half + 1.0, kappas) - _log_hypergeometric(half, kappas)
     return np.where(direct, above / np.where(direct, below, 1.0), kappas / n_columns * np.exp(logs))
 
@@ -141,7 +141,7 @@ def best_concentration(lengths: Floats, n_columns: int) -> Floats:
     room = np.maximum(1.0 - lengths**2, 0.5 / MOST_CONCENTRATED)
     low, high = lengths * max(n_columns - 2, 0) / room, lengths * n_columns / room
     kappas = lengths * (n_columns - lengths**2) / room
-    for _ in range(STEPS):
+    for _ in range(NEWTON_STEPS):
         found = mean_length(kappas, n_columns)
         slopes = 1.0 - found**2 - (n_columns - 1.0) * found / np.where(kappas > 0, kappas, 1.0)
         moved = np.clip(kappas - (found - lengths) / np.where(slopes > 0, slopes, 1.0 / n_columns), low, high)
@@ -159,7 +159,7 @@ def _log_hypergeometric(b: float, kappas: Floats) -> Floats:
         return _debye(order, kappas)
     small = kappas * kappas <= 4.0 * b
     z = np.where(small, 0.25 * kappas * kappas, 0.0)
-    numbers = np.arange(1.0, TERMS)
+    numbers = np.arange(1.0, SERIES_TERMS)
     series = np.log1p(np.sum(np.cumprod(z[:, None] / (numbers * (b + numbers - 1.0)), axis=1), axis=1))
     large = np.where(small, 2.0 * np.sqrt(b), kappas)
     bessel = gammaln(b) - order * np.log(0.5 * large) + np.log(ive(order, large)) + large

@@ -11,16 +11,11 @@ from numpy.typing import NDArray
 
 from unveil.core.arrays import Floats
 from unveil.families.base import Family, Tile
-from unveil.families.kernels.em import Sums
+from unveil.families.kernels.em import CompiledSums
 from unveil.families.missing_cells import MissingCells
 
-NATURE = (
-    "framed",
-    "takes_missing",
-    "separable",
-    "neutral",
-    "missing_compiled",
-)  # what a family is like
+# what a family is like
+NATURE = ("framed", "takes_missing", "separable", "neutral", "missing_compiled")
 
 
 class Wrapped(Family):
@@ -85,7 +80,7 @@ class Wrapped(Family):
         """As within."""
         return self.family.expect_missing(plan, log_weights, rows, weights, patterns)
 
-    def fused(self, plan: Any) -> Sums | None:
+    def fused(self, plan: Any) -> CompiledSums | None:
         """As within."""
         return self.family.fused(plan)
 

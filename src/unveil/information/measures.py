@@ -16,12 +16,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from unveil.core.arrays import Floats
-from unveil.information.quadrature import Density, density, divergence
+from unveil.information.quadrature import LineDensity, density, divergence
 
 __all__ = ["Gaussian", "entropy", "free_energy", "kl_divergence", "log_likelihood"]
 
 SUM_TOLERANCE = 1e-6  # how far from 1 a row may sum: float32 softmaxes pass, mistakes do not
-KINDS = "an array of probabilities, a Gaussian, a density function or a distribution with logpdf and support"
+DISTRIBUTION_KINDS = (
+    "an array of probabilities, a Gaussian, a density function or a distribution with logpdf and support"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,7 +167,7 @@ def _distributions(name: str, value: Any) -> Floats:
     try:
         array = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):
-        raise TypeError(f"{name} must be {KINDS}; got {type(value).__name__}") from None
+        raise TypeError(f"{name} must be {DISTRIBUTION_KINDS}; got {type(value).__name__}") from None
     if array.ndim == 0 or array.shape[-1] == 0:
         raise ValueError(f"{name} must have probabilities along its last axis; got shape {array.shape}")
     rows = array.reshape(-1, array.shape[-1])
@@ -227,7 +229,7 @@ def _is_on_the_line(value: Any) -> bool:
     return callable(value) or is_distribution or (isinstance(value, Gaussian) and value.mean.size == 1)
 
 
-def _on_the_line(name: str, value: Any, support: tuple[float, float] | None) -> Density:
+def _on_the_line(name: str, value: Any, support: tuple[float, float] | None) -> LineDensity:
     """The density behind a function, a distribution or a Gaussian in one dimension."""
     if isinstance(value, Gaussian):
         from scipy.stats import norm

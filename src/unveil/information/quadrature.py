@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from unveil.core.arrays import Floats
 
 Function = Callable[[float], float]
-FAR = 1e12  # beyond it, or as near to 0, a nan is an overflow in a formula; the check of the mass covers for it
-NEGLIGIBLE = 1e-30  # mass of q below which it does not matter whether p is zero or only underflows
+OVERFLOW_BEYOND = 1e12  # or as near to 0, a nan is an overflow in a formula; the check of the mass covers for it
+NEGLIGIBLE_MASS = 1e-30  # mass of q below which it does not matter whether p is zero or only underflows
 
 
-class Density(NamedTuple):
+class LineDensity(NamedTuple):
     """A density on the line, and how integrals over its support are cut into pieces."""
 
     name: str
@@ -37,7 +37,7 @@ class Density(NamedTuple):
         logarithm = self.log_pdf(x)
         return math.exp(logarithm) if logarithm < 709 else 0.0
 
-    def located(self, grid: Floats) -> Density:
+    def located(self, grid: Floats) -> LineDensity:
         """Refine cells with much mass, and their neighbours; cut at quantiles and at the edges of what can be seen."""
         x = np.unique(grid[(grid > self.lower) & (grid < self.upper)])
         look = np.vectorize(self.value, otypes=[np.float64])
@@ -89,7 +89,7 @@ class Density(NamedTuple):
         return len(heights) > 1 and heights[-1] >= 0.999 * heights[-2]
 
 
-def density(name: str, value: Any, support: tuple[float, float] | None) -> Density:
+def density(name: str, value: Any, support: tuple[float, float] | None) -> LineDensity:
     """The density behind a function or a distribution."""
     exact = hasattr(value, "logpdf") and hasattr(value, "support")
     bounds = value.support() if exact else (-math.inf, math.inf) if support is None else support
@@ -100,13 +100,15 @@ def density(name: str, value: Any, support: tuple[float, float] | None) -> Densi
 
     def log_pdf(x: float) -> float:
         result = np.asarray(function(np.float64(x)) if lower <= x <= upper else -math.inf if exact else 0.0)
-        if not 1 / FAR < abs(x) < FAR and np.isnan(result).all():  # inf times 0, in x * exp(-x) for one
+        if (
+            not 1 / OVERFLOW_BEYOND < abs(x) < OVERFLOW_BEYOND and np.isnan(result).all()
+        ):  # inf times 0, in x * exp(-x) for one
             return -math.inf
         if result.size != 1 or np.isnan(result) or not (exact or result >= 0):
             raise ValueError(f"{name} must give one density, neither negative nor nan; at x = {x:.9g} it gave {result}")
         return float(result.item() if exact else np.log(result.item()))
 
-    return Density(name, log_pdf, lower, upper, exact, _starting_grid(value, lower, upper))
+    return LineDensity(name, log_pdf, lower, upper, exact, _starting_grid(value, lower, upper))
 
 
 def _starting_grid(value: Any, lower: float, upper: float) -> Floats:
@@ -124,7 +126,7 @@ class _NoMassError(Exception):
     """At the point it carries, q has mass and p has none."""
 
 
-def divergence(q: Density, p: Density, tolerance: float) -> float:
+def divergence(q: LineDensity, p: LineDensity, tolerance: float) -> float:
     """The integral of q (log q - log p), or infinity where it diverges."""
     grid = np.append(q.knots, p.knots)
     q, p = q.located(grid), p.located(grid)
@@ -147,7 +149,7 @@ def divergence(q: Density, p: Density, tolerance: float) -> float:
     return max(value, 0.0)
 
 
-def _integrand(x: float, q: Density, p: Density, slack: float) -> float:
+def _integrand(x: float, q: LineDensity, p: LineDensity, slack: float) -> float:
     """q (log q - log p); stops at a point where p has no mass and q has."""
     density = q.value(x)
     if density == 0:
@@ -155,12 +157,12 @@ def _integrand(x: float, q: Density, p: Density, slack: float) -> float:
     log_q, log_p = math.log(density), p.log_pdf(x)
     if math.isinf(log_p):  # a zero or pole of p at this very point, or a bound that was rounded, is no lack of mass
         log_p = max(p.log_pdf(x - slack), p.log_pdf(x + slack))
-    if log_p == -math.inf and density * q.spread > NEGLIGIBLE:
+    if log_p == -math.inf and density * q.spread > NEGLIGIBLE_MASS:
         raise _NoMassError(x)
     return density * (log_q - log_p) if math.isfinite(log_p) else 0.0
 
 
-def _refuse_underflow(p: Density, inside: float, outside: float) -> None:
+def _refuse_underflow(p: LineDensity, inside: float, outside: float) -> None:
     """Walk from where p has mass to where it is zero: did it end there, or fall below the smallest float?"""
     for _ in range(200):
         middle = (inside + outside) / 2

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-WORD = 64  # bits of a key
+KEY_BITS = 64  # bits of a key
 
 
 @dataclass(frozen=True)
@@ -62,8 +62,8 @@ def find_patterns(rows: NDArray[Any]) -> Patterns:
 def _keys(present: NDArray[np.bool_]) -> NDArray[np.uint64]:
     """Each row as bits of as many words as it takes, (words, rows)."""
     n_rows, n_columns = present.shape
-    words = -(-n_columns // WORD)
+    words = -(-n_columns // KEY_BITS)
     keys = np.zeros((words, n_rows), np.uint64)
     for column in range(n_columns):
-        keys[column // WORD] |= present[:, column].astype(np.uint64) << np.uint64(column % WORD)
+        keys[column // KEY_BITS] |= present[:, column].astype(np.uint64) << np.uint64(column % KEY_BITS)
     return keys

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from unveil.chains.kernels.emissions import emitter_of, gather_rows, score_rows
-from unveil.families.kernels.em import LINEAR, NORM, PRODUCTS, SQUARES, Sums
+from unveil.families.kernels.em import LINEAR, NORM, PRODUCTS, SQUARES, CompiledSums
 
 KINDS = {"linear": LINEAR, "squares": SQUARES, "norm": NORM, "products": PRODUCTS}
 
 
-def table_of(sums: Sums, rows: Any, shift: Any) -> Any:
+def table_of(sums: CompiledSums, rows: Any, shift: Any) -> Any:
     """T of the rows, (statistics, rows)."""
     x = np.asarray(rows, dtype=np.float64) - shift
     d = x.shape[1]

@@ -5,10 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from unveil.families.covariance.spectra import Equal, EqualShape, EqualVolume, Free, Spectrum, volumes_of
+from unveil.families.covariance.spectra import (
+    Equal,
+    EqualShape,
+    EqualVolume,
+    FreeSpectrum,
+    VarianceSpectrum,
+    volumes_of,
+)
 
 COUNTS, FLOOR = np.array([10.0, 30.0]), np.full(2, 1e-12)
-SPECTRA: list[Spectrum] = [Free(), Equal(), EqualVolume(), EqualShape()]
+SPECTRA: list[VarianceSpectrum] = [FreeSpectrum(), Equal(), EqualVolume(), EqualShape()]
 by_spectrum = pytest.mark.parametrize("spectrum", SPECTRA, ids=lambda one: type(one).__name__)
 
 
@@ -48,14 +55,14 @@ def test_equal_shape_stands_where_each_is_best_given_the_other() -> None:
 
 
 @by_spectrum
-def test_a_point_among_others_is_raised_unless_all_is_pooled(spectrum: Spectrum) -> None:
+def test_a_point_among_others_is_raised_unless_all_is_pooled(spectrum: VarianceSpectrum) -> None:
     found, raised = spectrum.fit(COUNTS, np.array([[0.0, 0.0], [1.0, 4.0]]), FLOOR, None)
     assert np.all(found >= FLOOR)
     assert raised.tolist() == [not isinstance(spectrum, Equal), False]
 
 
 @by_spectrum
-def test_an_axis_without_spread_is_raised_in_all(spectrum: Spectrum) -> None:
+def test_an_axis_without_spread_is_raised_in_all(spectrum: VarianceSpectrum) -> None:
     found, raised = spectrum.fit(COUNTS, np.array([[0.0, 2.0], [0.0, 4.0]]), FLOOR, None)
     assert np.all(found >= FLOOR)
     assert raised.all()

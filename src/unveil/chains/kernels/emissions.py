@@ -17,7 +17,7 @@ import numpy as np
 from scipy.linalg import cython_blas  # noqa: F401  (compiled products call it; loaded here so that thread limits reach it)
 
 from unveil.core.arrays import Floats
-from unveil.families.kernels.em import LINEAR, NORM, PRODUCTS, SQUARES, Sums
+from unveil.families.kernels.em import LINEAR, NORM, PRODUCTS, SQUARES, CompiledSums
 from unveil.numerics.jit import inlined, kernel
 from unveil.numerics.readable import readable
 from unveil.numerics.tiles import linear, with_norm, with_products, with_squares
@@ -32,7 +32,7 @@ class Emitter(NamedTuple):
     gather: Any
 
 
-def emitter_of(sums: Sums | None) -> Emitter | None:
+def emitter_of(sums: CompiledSums | None) -> Emitter | None:
     """The compiled functions for a kind of statistics; None where there are none."""
     return None if sums is None else _EMITTERS.get(sums)
 
@@ -136,7 +136,7 @@ def _gather_products(rows: Any, shift: Any, posteriors: Any, a: Any, b: Any, par
     _gather(rows, shift, posteriors, a, b, part, moments, with_products)
 
 
-_EMITTERS: dict[Sums, Emitter] = {
+_EMITTERS: dict[CompiledSums, Emitter] = {
     LINEAR: Emitter(_score_linear, _gather_linear),
     SQUARES: Emitter(_score_squares, _gather_squares),
     NORM: Emitter(_score_norm, _gather_norm),

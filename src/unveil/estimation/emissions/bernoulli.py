@@ -12,7 +12,8 @@ from unveil.core.arrays import Floats
 from unveil.estimation.emissions.base import Attributes, Emission
 from unveil.estimation.rows_in import RowsIn
 from unveil.families.base import Family
-from unveil.families.bernoulli import FLOOR, Bernoulli, BernoulliParams
+from unveil.families.bernoulli import Bernoulli, BernoulliParams
+from unveil.families.independent import PROBABILITY_FLOOR
 from unveil.families.priors import Beta
 
 
@@ -46,7 +47,7 @@ class BernoulliEmission(Emission):
     def components(self, attributes: Attributes, shift: Floats) -> Any:
         """Probabilities, a little off 0 and 1."""
         table = np.asarray(attributes["probabilities_"], dtype=np.float64)
-        return BernoulliParams(np.clip(table, FLOOR, 1 - FLOOR))
+        return BernoulliParams(np.clip(table, PROBABILITY_FLOOR, 1 - PROBABILITY_FLOOR))
 
     def origin(self, attributes: Attributes, shares: Floats | None = None) -> Floats:
         """Zeros and ones are not shifted."""

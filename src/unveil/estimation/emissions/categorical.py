@@ -16,8 +16,9 @@ from unveil.estimation.emissions.base import Attributes, Emission, Tables
 from unveil.estimation.masks import fixed_entries, table_of, tied_entries
 from unveil.estimation.rows_in import RowsIn
 from unveil.families.base import Family
-from unveil.families.categorical import FLOOR, Categorical, CategoricalParams
+from unveil.families.categorical import Categorical, CategoricalParams
 from unveil.families.held.family import hold
+from unveil.families.independent import PROBABILITY_FLOOR
 from unveil.families.priors import Dirichlet
 
 
@@ -129,7 +130,7 @@ class CategoricalEmission(Emission):
     def _joined(self, tables: list[Any]) -> Floats:
         """Tables side by side, off 0 where nothing can be there."""
         joined = np.concatenate(tables, axis=1)
-        return np.maximum(joined, FLOOR) if self._is_pulled() or not self.by_hand else joined
+        return np.maximum(joined, PROBABILITY_FLOOR) if self._is_pulled() or not self.by_hand else joined
 
     def inits(self) -> Tables:
         """As it came."""

@@ -11,12 +11,12 @@ from typing import ClassVar
 import numpy as np
 
 from unveil.core.arrays import Floats
-from unveil.families.covariance.spectra import Equal, EqualShape, EqualVolume, Spectrum, volumes_of
-from unveil.families.covariance.structure import Columns, Spheres
+from unveil.families.covariance.spectra import Equal, EqualShape, EqualVolume, VarianceSpectrum, volumes_of
+from unveil.families.covariance.structure import ColumnVariances, SphereVariances
 
 
 @dataclass(frozen=True)
-class EII(Spheres):
+class EII(SphereVariances):
     """One variance for all components and columns."""
 
     def estimate(
@@ -31,10 +31,10 @@ class EII(Spheres):
         return 1
 
 
-class _Shared(Columns):
+class _Shared(ColumnVariances):
     """Variances of columns that follow a spectrum."""
 
-    spectrum: ClassVar[Spectrum]
+    spectrum: ClassVar[VarianceSpectrum]
 
     def estimate(
         self, counts: Floats, centred: Floats, floor: Floats, reg_covar: float, previous: Floats | None
@@ -54,7 +54,7 @@ class _Shared(Columns):
 class EEI(_Shared):
     """A variance per column, the same in all components."""
 
-    spectrum: ClassVar[Spectrum] = Equal()
+    spectrum: ClassVar[VarianceSpectrum] = Equal()
 
 
 @dataclass(frozen=True)
@@ -62,11 +62,11 @@ class VEI(_Shared):
     """A variance per column up to a factor of each component's own."""
 
     closed: ClassVar[bool] = False
-    spectrum: ClassVar[Spectrum] = EqualShape()
+    spectrum: ClassVar[VarianceSpectrum] = EqualShape()
 
 
 @dataclass(frozen=True)
 class EVI(_Shared):
     """A variance per component and column, of equal product in all components."""
 
-    spectrum: ClassVar[Spectrum] = EqualVolume()
+    spectrum: ClassVar[VarianceSpectrum] = EqualVolume()

@@ -14,9 +14,16 @@ import numpy as np
 from unveil.core.arrays import Floats, Mask
 from unveil.families.covariance import spectra
 from unveil.families.covariance.orientation import common_axes, shared_axes
-from unveil.families.covariance.spectra import Equal, EqualShape, EqualVolume, Free, Spectrum, volumes_of
-from unveil.families.covariance.structure import Matrices
-from unveil.families.covariance.symmetric import FLAT, invert_positive, raised_matrices
+from unveil.families.covariance.spectra import (
+    Equal,
+    EqualShape,
+    EqualVolume,
+    FreeSpectrum,
+    VarianceSpectrum,
+    volumes_of,
+)
+from unveil.families.covariance.structure import ComponentMatrices
+from unveil.families.covariance.symmetric import CHOLESKY_FLOOR, invert_positive, raised_matrices
 
 MOST_STARTS = 8  # sets of axes that are looked at before common ones are sought
 
@@ -34,7 +41,7 @@ def _assembled(axes: Floats, variances: Floats) -> Floats:
 
 def _floor_along(axes: Floats, floor: Floats, largest: Floats) -> Floats:
     """The floor along axes (k, d): that of the columns, and what is lost beside the largest variance (k,)."""
-    return np.maximum(floor @ axes**2, FLAT * largest[:, None])
+    return np.maximum(floor @ axes**2, CHOLESKY_FLOOR * largest[:, None])
 
 
 def _counted(matrices: Floats, floor: Floats, raised: Mask) -> tuple[Floats, int]:
@@ -44,7 +51,7 @@ def _counted(matrices: Floats, floor: Floats, raised: Mask) -> tuple[Floats, int
 
 
 @dataclass(frozen=True)
-class VEE(Matrices):
+class VEE(ComponentMatrices):
     """One matrix up to a factor of each component's own."""
 
     closed: ClassVar[bool] = False
@@ -58,12 +65,12 @@ class VEE(Matrices):
             now = np.maximum(_ratios(scatters, _common(counts, scatters, floor)[0]), smallest)
         else:
             now = _volumes(previous)
-        for _ in range(spectra.MOST_STEPS):
+        for _ in range(spectra.MOST_SHAPE_STEPS):
             before = now
             common, low = _common(counts / before, scatters, floor)
             ratios = _ratios(scatters, common)
             now = np.maximum(ratios, smallest)
-            if np.max(np.abs(now / before - 1.0)) < spectra.SETTLED:
+            if np.max(np.abs(now / before - 1.0)) < spectra.VOLUMES_SETTLED:
                 break
         return _counted(now[:, None, None] * common, floor, low | (ratios < smallest))
 
@@ -85,11 +92,11 @@ def _ratios(scatters: Floats, common: Floats) -> Floats:
     return np.maximum(np.tensordot(scatters, inverse, axes=2), 0.0) / len(common)
 
 
-class _CommonAxes(Matrices):
+class _CommonAxes(ComponentMatrices):
     """Axes common to all components, variances along them by a spectrum."""
 
     closed: ClassVar[bool] = False
-    spectrum: ClassVar[Spectrum]
+    spectrum: ClassVar[VarianceSpectrum]
 
     def estimate(
         self, counts: Floats, centred: Floats, floor: Floats, reg_covar: float, previous: Floats | None
@@ -122,20 +129,20 @@ def _starts(counts: Floats, scatters: Floats) -> Floats:
 class EVE(_CommonAxes):
     """Common axes, variances of equal product."""
 
-    spectrum: ClassVar[Spectrum] = EqualVolume()
+    spectrum: ClassVar[VarianceSpectrum] = EqualVolume()
 
 
 @dataclass(frozen=True)
 class VVE(_CommonAxes):
     """Common axes, any variances along them."""
 
-    spectrum: ClassVar[Spectrum] = Free()
+    spectrum: ClassVar[VarianceSpectrum] = FreeSpectrum()
 
 
-class _OwnAxes(Matrices):
+class _OwnAxes(ComponentMatrices):
     """Axes of each component's own, along which variances of falling size follow a spectrum."""
 
-    spectrum: ClassVar[Spectrum]
+    spectrum: ClassVar[VarianceSpectrum]
 
     def estimate(
         self, counts: Floats, centred: Floats, floor: Floats, reg_covar: float, previous: Floats | None
@@ -157,7 +164,7 @@ class _OwnAxes(Matrices):
 class EEV(_OwnAxes):
     """One ellipsoid, turned by each component."""
 
-    spectrum: ClassVar[Spectrum] = Equal()
+    spectrum: ClassVar[VarianceSpectrum] = Equal()
 
 
 @dataclass(frozen=True)
@@ -165,11 +172,11 @@ class VEV(_OwnAxes):
     """One ellipsoid, turned and scaled by each component."""
 
     closed: ClassVar[bool] = False
-    spectrum: ClassVar[Spectrum] = EqualShape()
+    spectrum: ClassVar[VarianceSpectrum] = EqualShape()
 
 
 @dataclass(frozen=True)
-class EVV(Matrices):
+class EVV(ComponentMatrices):
     """A matrix per component, all of equal determinant."""
 
     def estimate(

@@ -43,8 +43,8 @@ AXES: dict[str, Callable[[Floats], Floats]] = {
     "V": lambda matrices: np.linalg.eigh(matrices)[1],
     "I": lambda matrices: np.broadcast_to(np.eye(matrices.shape[-1]), matrices.shape),
 }
-AT_FLOOR = 1e-6  # logarithm above the floor that is as good as none
-FLAT = 1e-2  # least information of a turn: in the plane of two equal variances there is none
+LOG_ABOVE_FLOOR = 1e-6  # logarithm above the floor that is as good as none
+LEAST_TURN_INFORMATION = 1e-2  # least information of a turn: in the plane of two equal variances there is none
 
 
 class Orbit(ABC):
@@ -107,7 +107,7 @@ class Orbit(ABC):
 
     def _free(self, logs: Floats, slopes: Floats) -> Floats:
         """Slopes by the log-variances (k, d), but for those that lead below the floor."""
-        bound = (logs < self.lowest) | ((logs < self.lowest + AT_FLOOR) & (slopes < 0))
+        bound = (logs < self.lowest) | ((logs < self.lowest + LOG_ABOVE_FLOOR) & (slopes < 0))
         return np.where(bound, 0.0, slopes)
 
     def _gathered(self, volume: Floats, shape: Floats, plane: Floats) -> Floats:
@@ -183,7 +183,9 @@ class Spectral(Orbit):
     def stiffness(self) -> Floats:
         """(a - b)^2 / (a b) for the variances a and b of a plane."""
         rows, columns = self.planes
-        return np.maximum(4.0 * np.sinh(0.5 * (self.logs[:, rows] - self.logs[:, columns])) ** 2, FLAT)
+        return np.maximum(
+            4.0 * np.sinh(0.5 * (self.logs[:, rows] - self.logs[:, columns])) ** 2, LEAST_TURN_INFORMATION
+        )
 
     def _turned(self, vector: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         """Logarithms of variances, axes, (I - W/2)^-1 and the turn."""

@@ -24,15 +24,15 @@ import numpy as np
 from unveil.core.arrays import Floats
 
 Fit = Callable[[Floats], Floats]
-SETTLED = 1e-15  # what the next step promises, in log-likelihood per unit of weight and axis, at which the axes stand
-MOST_STEPS = 300
-MEMORY = 10  # steps that L-BFGS looks back on
+AXES_SETTLED = 1e-15  # what the next step promises, per unit of weight and axis, at which the axes stand
+MOST_AXES_STEPS = 300
+LBFGS_MEMORY = 10  # steps that L-BFGS looks back on
 LARGEST_TURN = 0.5  # radians in one plane, for one step: a quadratic model knows nothing of what lies beyond
-SOFTEST = 1e-6  # least curvature of a plane, as a share of the largest: in round planes there is none
-SUFFICIENT = 1e-4  # share of the promised fall that a step must bring (Armijo)
+SOFTEST_PLANE = 1e-6  # least curvature of a plane, as a share of the largest: in round planes there is none
+ARMIJO_SHARE = 1e-4  # share of the promised fall that a step must bring (Armijo)
 
 
-class _Place(NamedTuple):
+class _Axes(NamedTuple):
     """Axes, their height, and slope and curvature in each plane (d * (d - 1) / 2,)."""
 
     axes: Floats
@@ -49,10 +49,10 @@ def common_axes(counts: Floats, scatters: Floats, starts: Floats, fit: Fit) -> F
     weights = counts / counts.sum()
     here = min((_look(weights, scatters, axes, fit) for axes in starts), key=lambda place: place.height)
     past: list[tuple[Floats, Floats]] = []
-    for _ in range(MOST_STEPS):
+    for _ in range(MOST_AXES_STEPS):
         turn = _direction(here, past)
         promise = -float(here.slope @ turn)
-        if not promise > SETTLED * len(here.axes):
+        if not promise > AXES_SETTLED * len(here.axes):
             break
         found = _descend(weights, scatters, here, turn, promise, fit)
         if found is None:
@@ -63,7 +63,7 @@ def common_axes(counts: Floats, scatters: Floats, starts: Floats, fit: Fit) -> F
         here, step, change = found
         if step @ change > 1e-10 * (change @ change) / here.curvature.max():
             past.append((step, change))
-            del past[:-MEMORY]
+            del past[:-LBFGS_MEMORY]
     return here.axes
 
 
@@ -73,7 +73,7 @@ def shared_axes(matrices: Floats) -> Floats:
     return np.linalg.eigh(np.tensordot(shares, matrices, axes=1))[1]
 
 
-def _look(weights: Floats, scatters: Floats, axes: Floats, fit: Fit) -> _Place:
+def _look(weights: Floats, scatters: Floats, axes: Floats, fit: Fit) -> _Axes:
     """Height, slope and curvature at some axes."""
     half = scatters @ axes
     squares = np.einsum("ij,kij->kj", axes, half)
@@ -85,11 +85,11 @@ def _look(weights: Floats, scatters: Floats, axes: Floats, fit: Fit) -> _Place:
     own = np.diagonal(cross)
     bend = 2.0 * (cross + cross.T - own[:, None] - own)
     planes = np.triu_indices(len(axes), 1)
-    curvature = np.maximum(bend[planes], SOFTEST * np.max(bend, initial=0.0) + np.finfo(float).tiny)
-    return _Place(axes, height, 2.0 * (edge - edge.T)[planes], curvature)
+    curvature = np.maximum(bend[planes], SOFTEST_PLANE * np.max(bend, initial=0.0) + np.finfo(float).tiny)
+    return _Axes(axes, height, 2.0 * (edge - edge.T)[planes], curvature)
 
 
-def _direction(here: _Place, past: list[tuple[Floats, Floats]]) -> Floats:
+def _direction(here: _Axes, past: list[tuple[Floats, Floats]]) -> Floats:
     """A turn in each plane, by the two loops of L-BFGS on top of the curvature of the planes."""
     turn, shares = -here.slope, []
     for step, change in reversed(past):
@@ -102,13 +102,13 @@ def _direction(here: _Place, past: list[tuple[Floats, Floats]]) -> Floats:
 
 
 def _descend(
-    weights: Floats, scatters: Floats, here: _Place, turn: Floats, promise: float, fit: Fit
-) -> tuple[_Place, Floats, Floats] | None:
+    weights: Floats, scatters: Floats, here: _Axes, turn: Floats, promise: float, fit: Fit
+) -> tuple[_Axes, Floats, Floats] | None:
     """A lower place along `turn`, the step to it and the change of slope; None where rounding hides it."""
     share = 1.0
     while share > 1e-6:
         there = _look(weights, scatters, _turned(here.axes, share * turn), fit)
-        if there.height <= here.height - SUFFICIENT * share * promise:
+        if there.height <= here.height - ARMIJO_SHARE * share * promise:
             return there, share * turn, there.slope - here.slope
         share *= 0.5
     return None

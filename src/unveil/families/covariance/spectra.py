@@ -19,11 +19,11 @@ import numpy as np
 
 from unveil.core.arrays import Floats, Mask
 
-SETTLED = 1e-12  # largest relative change of a volume at which an iteration ends
-MOST_STEPS = 500
+VOLUMES_SETTLED = 1e-12  # largest relative change of a volume at which an iteration ends
+MOST_SHAPE_STEPS = 500
 
 
-class Spectrum(ABC):
+class VarianceSpectrum(ABC):
     """One way for the variances along axes to be shared."""
 
     @abstractmethod
@@ -44,7 +44,7 @@ def volumes_of(variances: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class Free(Spectrum):
+class FreeSpectrum(VarianceSpectrum):
     """Any variances."""
 
     def fit(self, counts: Floats, squares: Floats, floor: Floats, volumes: Floats | None) -> tuple[Floats, Mask]:
@@ -57,7 +57,7 @@ class Free(Spectrum):
 
 
 @dataclass(frozen=True)
-class Equal(Spectrum):
+class Equal(VarianceSpectrum):
     """The same variances in all components."""
 
     def fit(self, counts: Floats, squares: Floats, floor: Floats, volumes: Floats | None) -> tuple[Floats, Mask]:
@@ -72,7 +72,7 @@ class Equal(Spectrum):
 
 
 @dataclass(frozen=True)
-class EqualVolume(Spectrum):
+class EqualVolume(VarianceSpectrum):
     """Any shapes of the same volume."""
 
     def fit(self, counts: Floats, squares: Floats, floor: Floats, volumes: Floats | None) -> tuple[Floats, Mask]:
@@ -88,7 +88,7 @@ class EqualVolume(Spectrum):
 
 
 @dataclass(frozen=True)
-class EqualShape(Spectrum):
+class EqualShape(VarianceSpectrum):
     """Any volumes of the same shape."""
 
     def fit(self, counts: Floats, squares: Floats, floor: Floats, volumes: Floats | None) -> tuple[Floats, Mask]:
@@ -97,12 +97,12 @@ class EqualShape(Spectrum):
         lowest = np.max(np.broadcast_to(floor, squares.shape), axis=0)
         shape = _shape(counts, squares, lowest)[0]
         now = np.maximum(np.mean(squares / shape, axis=1), smallest) if volumes is None else volumes
-        for _ in range(MOST_STEPS):
+        for _ in range(MOST_SHAPE_STEPS):
             before = now
             shape, low = _shape(counts / before, squares, lowest)
             means = np.mean(squares / shape, axis=1)
             now = np.maximum(means, smallest)
-            if np.max(np.abs(now / before - 1.0)) < SETTLED:
+            if np.max(np.abs(now / before - 1.0)) < VOLUMES_SETTLED:
                 break
         variances = now[:, None] * shape
         raised = low | (means < smallest) | np.any(variances < floor, axis=1)

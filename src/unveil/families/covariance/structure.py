@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from unveil.core.arrays import Floats
 from unveil.families.covariance.symmetric import floored_matrices, invert_positive, positive, triangle, unpack, width_of
-from unveil.families.kernels.em import NORM, PRODUCTS, SQUARES, Sums
+from unveil.families.kernels.em import NORM, PRODUCTS, SQUARES, CompiledSums
 from unveil.numerics.constants import LOG_TWO_PI
 
 
@@ -36,7 +36,7 @@ class Structure(ABC):
     def n_second(self, n_columns: int) -> int:
         """How many second moments are read."""
 
-    sums: ClassVar[Sums]  # of T(x) = (1, x, second moments)
+    sums: ClassVar[CompiledSums]  # of T(x) = (1, x, second moments)
 
     @abstractmethod
     def natural(self, means: Floats, covariances: Floats) -> Floats:
@@ -103,7 +103,7 @@ def _pack_precisions(precisions: Floats, log_determinants: Floats, means: Floats
 class Products(Structure):
     """Structures that read all products x_i x_j."""
 
-    sums: ClassVar[Sums] = PRODUCTS
+    sums: ClassVar[CompiledSums] = PRODUCTS
 
     def n_second(self, n_columns: int) -> int:
         return n_columns * (n_columns + 1) // 2
@@ -131,7 +131,7 @@ class Products(Structure):
         return unpack(centred, n_columns) + reg_covar * np.eye(n_columns)
 
 
-class Matrices(Products):
+class ComponentMatrices(Products):
     """Structures that keep a matrix for each component."""
 
     def natural(self, means: Floats, covariances: Floats) -> Floats:
@@ -144,10 +144,10 @@ class Matrices(Products):
         return n_components, n_columns, n_columns
 
 
-class Columns(Structure):
+class ColumnVariances(Structure):
     """Structures that keep a variance for each component and column."""
 
-    sums: ClassVar[Sums] = SQUARES
+    sums: ClassVar[CompiledSums] = SQUARES
 
     def n_second(self, n_columns: int) -> int:
         return n_columns
@@ -176,10 +176,10 @@ class Columns(Structure):
         return n_components, n_columns
 
 
-class Spheres(Structure):
+class SphereVariances(Structure):
     """Structures that keep one variance for each component."""
 
-    sums: ClassVar[Sums] = NORM
+    sums: ClassVar[CompiledSums] = NORM
 
     def n_second(self, n_columns: int) -> int:
         return 1
@@ -210,7 +210,7 @@ class Spheres(Structure):
 
 
 @dataclass(frozen=True)
-class Full(Matrices):
+class Full(ComponentMatrices):
     """VVV: a covariance matrix per component."""
 
     def estimate(
@@ -255,7 +255,7 @@ class Tied(Products):
 
 
 @dataclass(frozen=True)
-class Diagonal(Columns):
+class Diagonal(ColumnVariances):
     """VVI: a variance per component and column."""
 
     def estimate(
@@ -269,7 +269,7 @@ class Diagonal(Columns):
 
 
 @dataclass(frozen=True)
-class Spherical(Spheres):
+class Spherical(SphereVariances):
     """VII: one variance per component."""
 
     def estimate(

@@ -10,7 +10,7 @@ from scipy.linalg import lapack
 
 from unveil.core.arrays import Floats
 
-FLAT = 1e-13  # share of a column's variance that must be its own: below, Cholesky's factor has no digits left
+CHOLESKY_FLOOR = 1e-13  # share of a column's variance that must be its own: below, Cholesky's factor has no digits left
 
 
 @cache
@@ -29,7 +29,7 @@ def raised_matrices(matrices: Floats, floor: Floats) -> tuple[Floats, NDArray[np
     """`matrices` with no direction below `floor` (d,), a variance per column; and which were touched."""
     sizes = np.einsum("kii->ki", matrices)
     # the floor of a column, or the share of its own variance below which Cholesky's pivots have no digits
-    units = np.sqrt(np.maximum(floor, FLAT * sizes))
+    units = np.sqrt(np.maximum(floor, CHOLESKY_FLOOR * sizes))
     scales = units[:, :, None] * units[:, None, :]
     scaled = matrices / scales  # the floor is now 1 in every direction, whatever the units
     lowest = np.ones(len(matrices))

@@ -10,14 +10,15 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from unveil.core.arrays import Floats, Labels, Mask
-from unveil.families.categorical import FLOOR, Categorical, CategoricalParams
+from unveil.families.categorical import Categorical, CategoricalParams
 from unveil.families.held.entries import Entries, renumbered, spread_out
-from unveil.families.held.family import Rule
+from unveil.families.held.family import HoldingRule
 from unveil.families.held.simplex import bound_rows, free_directions, likeliest
+from unveil.families.independent import PROBABILITY_FLOOR
 
 
 @dataclass(frozen=True)
-class LevelRule(Rule):
+class LevelRule(HoldingRule):
     """Entries of the probabilities (k, sum of levels); ties may be between components or levels, within a column."""
 
     probabilities: Any = None
@@ -38,9 +39,9 @@ class LevelRule(Rule):
         extra = 0.0 if family.prior is None else family.prior.concentration - 1.0
         counts = np.where(moments[:, :1] > 0, moments[:, 1:] + extra, 0.0)
         values, floored = params.probabilities.copy(), np.zeros(len(moments), dtype=np.bool_)
-        for place in places(family):
+        for place in family.places():
             own = groups[:, place], counts[:, place], values[:, place]
-            values[:, place], low = likeliest(*own, FLOOR, "probabilities")
+            values[:, place], low = likeliest(*own, PROBABILITY_FLOOR, "probabilities")
             floored |= low
         return CategoricalParams(values, int(np.count_nonzero(floored)))
 
@@ -54,7 +55,7 @@ class LevelRule(Rule):
     def n_parameters(self, family: Categorical, n_components: int, n_columns: int) -> int:
         """Values, less what the sums of probabilities say."""
         groups = self._groups(family, n_components)
-        return sum(free_directions(renumbered(groups[:, place])) for place in places(family))
+        return sum(free_directions(renumbered(groups[:, place])) for place in family.places())
 
     def directions(self, family: Categorical, params: CategoricalParams, chart: Any) -> csr_array:
         """Logarithms move together: right where all of a column is held or free, and tied to columns alike.
@@ -62,7 +63,7 @@ class LevelRule(Rule):
         A level that is held at 0 has no part in its column.
         """
         groups = self._groups(family, len(params.probabilities))
-        for place in places(family):
+        for place in family.places():
             linear(groups[:, place], "probabilities", (groups < 0)[:, place] & (params.probabilities[:, place] == 0))
         return spread_out(groups)
 
@@ -83,9 +84,3 @@ def linear(groups: Labels, name: str, absent: Mask | bool = False) -> None:
             f"{name} of which only some of a row are held, or tied to rows unlike them, have no unconstrained "
             "coordinates, which gradient schedules need: hold or tie whole rows"
         )
-
-
-def places(family: Categorical) -> list[slice]:
-    """Where the levels of each column are among all of them."""
-    ends = np.cumsum(family.levels, dtype=np.intp)
-    return [slice(int(end) - levels, int(end)) for end, levels in zip(ends, family.levels, strict=True)]

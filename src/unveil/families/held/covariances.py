@@ -18,7 +18,7 @@ from unveil.families.covariance.structure import Diagonal, Full, Spherical, Stru
 from unveil.families.gaussian import Gaussian, GaussianParams
 from unveil.families.held.entries import flags, renumbered
 
-BARELY = 1e-200  # weight of a component without rows that only a prior tells of
+WEIGHT_OF_NO_ROWS = 1e-200  # weight of a component without rows that only a prior tells of
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Sharing:
         offsets = (params.means - params.origins)[asleep]
         second = family.sums.second(offsets[:, :, None] * offsets[:, None, :])
         found = moments.copy()
-        found[asleep] = BARELY * np.concatenate([np.ones((len(offsets), 1)), offsets, second], axis=1)
+        found[asleep] = WEIGHT_OF_NO_ROWS * np.concatenate([np.ones((len(offsets), 1)), offsets, second], axis=1)
         return found
 
     def joined(self, structure: Structure, covariances: Floats, alive: Mask) -> Floats:

@@ -25,7 +25,7 @@ from unveil.families.coordinates import Coordinates
 from unveil.families.wrapped import NATURE, Wrapped
 
 
-class Rule(ABC):
+class HoldingRule(ABC):
     """What is held and tied among the parameters of one kind of family, and the M step with that."""
 
     @abstractmethod
@@ -49,7 +49,7 @@ class Rule(ABC):
         """Where the coordinates within may go: (their number, number of free ones)."""
 
     @abstractmethod
-    def chosen(self, components: NDArray[np.intp]) -> Rule:
+    def chosen(self, components: NDArray[np.intp]) -> HoldingRule:
         """The rule of some components, in this order."""
 
 
@@ -83,7 +83,7 @@ class Held(Wrapped):
     """
 
     family: Family
-    rule: Rule
+    rule: HoldingRule
     at: Any = None
     frame: Any = None
     ordered = True

@@ -1,7 +1,7 @@
 """Held and tied means and covariances of Gaussian components.
 
 Covariances stay, or are tied, component by component where each has its own, and stay all together where a structure
-makes them share volume, shape or axes: `held_covariances`. Means and covariances together are in `held_means`; the
+makes them share volume, shape or axes: `covariances`. Means and covariances together are in `means`; the
 covariances about given means go through the family's own M step, with moments in which the rows' mean is moved there.
 """
 
@@ -19,12 +19,12 @@ from unveil.families.gaussian import Gaussian, GaussianParams
 from unveil.families.held.covariances import Sharing, stayed
 from unveil.families.held.directions import blocks, covariance_directions, mean_directions
 from unveil.families.held.entries import Entries
-from unveil.families.held.family import Rule
+from unveil.families.held.family import HoldingRule
 from unveil.families.held.means import Pull, alive_groups, located
 
 
 @dataclass(frozen=True)
-class GaussianRule(Rule):
+class GaussianRule(HoldingRule):
     """Entries of the means (k, d) that stay or are tied, and components (k,) whose covariances stay or are tied."""
 
     means: Any = None

@@ -25,8 +25,8 @@ from unveil.families.covariance.structure import Structure
 from unveil.families.covariance.symmetric import invert_positive
 from unveil.families.held.entries import clusters, pooled, renumbered
 
-ROUNDS = 200
-SETTLED = 1e-11  # squared change of the means, in units of their covariances, at which turns end
+MOST_TURNS = 200
+MEANS_SETTLED = 1e-11  # squared change of the means, in units of their covariances, at which turns end
 
 
 class Pull(NamedTuple):
@@ -43,7 +43,7 @@ class Pull(NamedTuple):
     bound: bool = False  # whether covariances are tied to each other
 
 
-class Place(NamedTuple):
+class LocatedGaussians(NamedTuple):
     """Means, covariances in the structure's shape, and how many had to be floored."""
 
     means: Floats
@@ -51,37 +51,37 @@ class Place(NamedTuple):
     floored: int
 
 
-def located(pull: Pull, means: Floats, covariances: Floats) -> Place:
+def located(pull: Pull, means: Floats, covariances: Floats) -> LocatedGaussians:
     """The best means and covariances, from some that obey the groups on."""
     own = LETTERS.get(type(pull.structure)) == "VVV" and not pull.bound
     step = _of_own_matrices if own else _in_turns
     return step(pull, means, covariances)
 
 
-def _in_turns(pull: Pull, means: Floats, covariances: Floats) -> Place:
+def _in_turns(pull: Pull, means: Floats, covariances: Floats) -> LocatedGaussians:
     """Means given covariances, covariances given means."""
     bound = knots(pull.groups)
-    for _ in range(ROUNDS):
+    for _ in range(MOST_TURNS):
         precisions = _inverse(pull.structure, covariances, means)
         before, means = means, moved(bound, pull.targets, means, pull.mass, precisions)
         covariances, floored = pull.about(means, covariances)
-        if _change(before, means, precisions) < SETTLED:
+        if _change(before, means, precisions) < MEANS_SETTLED:
             break
-    return Place(means, covariances, floored)
+    return LocatedGaussians(means, covariances, floored)
 
 
-def _of_own_matrices(pull: Pull, means: Floats, covariances: Floats) -> Place:
+def _of_own_matrices(pull: Pull, means: Floats, covariances: Floats) -> LocatedGaussians:
     """Parabolas below the height at the best covariances."""
     chosen = np.where(pull.fixed[:, None, None], covariances, pull.best)
     precisions = _inverse(pull.structure, chosen, means)
     ratio = np.where(pull.fixed, 0.0, pull.mass / np.where(pull.counts > 0, pull.counts, 1.0))
     bound = knots(pull.groups)
-    for _ in range(ROUNDS):
+    for _ in range(MOST_TURNS):
         mass = pull.mass / (1.0 + ratio * _squares(means - pull.targets, precisions))
         before, means = means, moved(bound, pull.targets, means, mass, precisions)
-        if _change(before, means, precisions) < SETTLED:
+        if _change(before, means, precisions) < MEANS_SETTLED:
             break
-    return Place(means, *pull.about(means, covariances))
+    return LocatedGaussians(means, *pull.about(means, covariances))
 
 
 class Knot(NamedTuple):

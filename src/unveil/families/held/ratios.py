@@ -15,12 +15,12 @@ from scipy.sparse import csr_array
 
 from unveil.core.arrays import Floats
 from unveil.families.held.entries import Entries, pooled, spread_out
-from unveil.families.held.family import Rule
+from unveil.families.held.family import HoldingRule
 from unveil.families.independent import Independent
 
 
 @dataclass(frozen=True)
-class RatioRule(Rule):
+class RatioRule(HoldingRule):
     """Entries of a table of rates or probabilities."""
 
     name: str  # of the parameters

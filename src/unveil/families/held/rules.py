@@ -20,7 +20,7 @@ from unveil.families.gaussian import Gaussian
 from unveil.families.held.categorical import LevelRule, linear
 from unveil.families.held.directions import blocks
 from unveil.families.held.entries import Entries, spread_out
-from unveil.families.held.family import Rule
+from unveil.families.held.family import HoldingRule
 from unveil.families.held.gaussian import GaussianRule
 from unveil.families.held.ratios import RatioRule
 from unveil.families.held.simplex import free_directions, likeliest
@@ -31,7 +31,7 @@ from unveil.families.student import Student
 
 
 @dataclass(frozen=True)
-class FreeRule(Rule):
+class FreeRule(HoldingRule):
     """Nothing is held."""
 
     def check(self, family: Family, n_components: int, n_columns: int) -> None:
@@ -60,10 +60,10 @@ class FreeRule(Rule):
 
 
 @dataclass(frozen=True)
-class ProductRule(Rule):
+class ProductRule(HoldingRule):
     """A rule for each group of columns."""
 
-    parts: tuple[Rule, ...]
+    parts: tuple[HoldingRule, ...]
 
     def check(self, family: Product, n_components: int, n_columns: int) -> None:
         """As many rules as groups, each of which fits."""
@@ -100,10 +100,10 @@ class ProductRule(Rule):
 
 
 @dataclass(frozen=True)
-class CompoundRule(Rule):
+class CompoundRule(HoldingRule):
     """Shares (k, n_parts) that stay or are tied, and a rule for all parts."""
 
-    parts: Rule
+    parts: HoldingRule
     weights: Any = None
     tied_weights: Any = None
     n_parts: int = 1
@@ -158,10 +158,10 @@ class CompoundRule(Rule):
         return self.entries.groups((shape[0], shape[1]), np.zeros(shape[1], dtype=np.intp))
 
 
-Maker = Callable[[Any, Mapping[str, Any]], Rule]
+Maker = Callable[[Any, Mapping[str, Any]], HoldingRule]
 
 
-def rule_for(family: Family, masks: Mapping[str, Any]) -> Rule:
+def rule_for(family: Family, masks: Mapping[str, Any]) -> HoldingRule:
     """The rule of a family, from masks by name."""
     for kind, (names, make) in RULES.items():
         if isinstance(family, kind):
@@ -176,7 +176,7 @@ def _ratio_rule(name: str) -> tuple[tuple[str, str], Maker]:
     return (name, f"tied_{name}"), lambda family, m: RatioRule(name, m.get(name), m.get(f"tied_{name}"))
 
 
-def _product_rule(family: Product, masks: Mapping[str, Any]) -> Rule:
+def _product_rule(family: Product, masks: Mapping[str, Any]) -> HoldingRule:
     given = masks.get("parts", ())
     if len(given) != len(family.parts):
         raise ValueError(f"parts must be {len(family.parts)}, one for each group of columns; got {len(given)}")
@@ -184,7 +184,7 @@ def _product_rule(family: Product, masks: Mapping[str, Any]) -> Rule:
     return ProductRule(tuple(rule_for(part, own) if own else FreeRule() for (part, _), own in pairs))
 
 
-def _compound_rule(family: Compound, masks: Mapping[str, Any]) -> Rule:
+def _compound_rule(family: Compound, masks: Mapping[str, Any]) -> HoldingRule:
     inner = masks.get("parts")
     parts = rule_for(family.family, inner) if inner else FreeRule()
     return CompoundRule(parts, masks.get("weights"), masks.get("tied_weights"), family.n_parts)

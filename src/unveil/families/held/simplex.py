@@ -23,13 +23,13 @@ from numpy.typing import NDArray
 from unveil.core.arrays import Floats, Labels
 from unveil.families.held.entries import clusters
 
-STEPS = 100
-CLOSE = 1e-9  # what a Newton step promises, as a share of all counts, from which on full steps are safe
-SHORTEST = 1e-8  # share of a Newton step that is tried
-KEPT = 1e-8  # how far sums of probabilities may be off where ties could not be kept
+NEWTON_STEPS = 100
+FULL_STEPS_BELOW = 1e-9  # what a Newton step promises, as a share of all counts, from which on full steps are safe
+SHORTEST_STEP = 1e-8  # share of a Newton step that is tried
+TIES_KEPT_WITHIN = 1e-8  # how far sums of probabilities may be off where ties could not be kept
 
 
-class Bound(NamedTuple):
+class BoundRows(NamedTuple):
     """Rows bound together by groups."""
 
     rows: NDArray[np.intp]
@@ -37,7 +37,7 @@ class Bound(NamedTuple):
     times: Floats  # N, (rows, groups)
 
 
-def bound_rows(groups: Labels) -> list[Bound]:
+def bound_rows(groups: Labels) -> list[BoundRows]:
     """The rows of a table (rows, entries) of groups, those that share one together; rows that are held are left out."""
     found = []
     for rows in clusters(groups):
@@ -45,7 +45,7 @@ def bound_rows(groups: Labels) -> list[Bound]:
         if len(numbers):
             places = [np.searchsorted(numbers, line[line >= 0]) for line in groups[rows]]
             times = np.stack([np.bincount(place, minlength=len(numbers)) for place in places])
-            found.append(Bound(rows, numbers, times.astype(np.float64)))
+            found.append(BoundRows(rows, numbers, times.astype(np.float64)))
     return found
 
 
@@ -76,7 +76,7 @@ def likeliest(
     return values, np.any((counts < least) & ~held & (totals > 0), axis=1)
 
 
-def _left(rest: Floats, bound: Bound, name: str) -> Floats:
+def _left(rest: Floats, bound: BoundRows, name: str) -> Floats:
     """What the held entries leave of 1, in each row."""
     if not np.all(rest > 0):
         worst = int(np.argmin(rest))
@@ -94,7 +94,7 @@ def _solved(times: Floats, sums: Floats, rest: Floats, name: str) -> Floats:
         return found
     dual = _newton(times, sums, rest)
     found = sums / (times.T @ dual)
-    if not np.allclose(times @ found, rest, rtol=0, atol=KEPT):
+    if not np.allclose(times @ found, rest, rtol=0, atol=TIES_KEPT_WITHIN):
         raise ValueError(
             f"tied_{name} cannot be kept: rows that are tied to each other would add up to "
             f"{np.round(times @ found + 1.0 - rest, 6).tolist()} rather than 1"
@@ -111,17 +111,17 @@ def _newton(times: Floats, sums: Floats, rest: Floats) -> Floats:
         return float(rest @ at - sums @ np.log(slopes)) if np.all(slopes > 0) else np.inf
 
     nearest = np.inf
-    for _ in range(STEPS):
+    for _ in range(NEWTON_STEPS):
         slopes = times.T @ dual
         slope = rest - times @ (sums / slopes)
         step = -np.linalg.lstsq((times * (sums / slopes**2)) @ times.T, slope, rcond=None)[0]
         promise, share, here = -float(slope @ step), 1.0, height(dual)
-        if promise < CLOSE * sums.sum():
+        if promise < FULL_STEPS_BELOW * sums.sum():
             if not np.max(np.abs(slope)) < 0.5 * nearest:
                 break
             nearest = float(np.max(np.abs(slope)))
         else:
-            while share > SHORTEST and not height(dual + share * step) <= here - 1e-4 * share * promise:
+            while share > SHORTEST_STEP and not height(dual + share * step) <= here - 1e-4 * share * promise:
                 share *= 0.5
         dual = dual + share * step
     return dual

@@ -1,6 +1,6 @@
 """Held and tied locations, held scales and held degrees of freedom of Student components.
 
-As for Gaussians whose rows weigh u, see `held_gaussian`; the degrees of freedom have an M step of their own.
+As for Gaussians whose rows weigh u, see `gaussian`; the degrees of freedom have an M step of their own.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from unveil.families.gaussian import GaussianParams
 from unveil.families.held.covariances import Sharing, fixed_components, picked, stayed
 from unveil.families.held.directions import blocks, covariance_directions, kept_columns, mean_directions
 from unveil.families.held.entries import Entries, flags
-from unveil.families.held.family import Rule
+from unveil.families.held.family import HoldingRule
 from unveil.families.held.gaussian import GaussianRule
 from unveil.families.held.means import Pull, alive_groups, located
-from unveil.families.student import COLLAPSED, Student, StudentParams
+from unveil.families.student import Student, StudentParams, is_sound
 
 
 @dataclass(frozen=True)
-class StudentRule(Rule):
+class StudentRule(HoldingRule):
     """Entries of the means (k, d) that stay or are tied; components (k,) whose scales, or degrees of freedom, stay."""
 
     means: Any = None
@@ -54,7 +54,7 @@ class StudentRule(Rule):
         if self.entries.any:
             pull = self._pull(family, moments, params, best, fixed)
             found = located(pull, self.entries.settled(params.means, params.means), params.scales)
-            if not _is_sound(family, found.means, found.covariances):
+            if not is_sound(family.structure.dense(found.covariances, *found.means.shape)):
                 return replace(params, dofs=dofs, floored=len(dofs))  # all but a point: scales go no further down
             best = StudentParams(found.means, found.covariances, dofs, params.origins, found.floored)
         return replace(best, floored=0) if fixed.all() else best
@@ -114,8 +114,3 @@ def about_centres(family: Student, moments: Floats, params: StudentParams, here:
     moved[:, 0] = moments[:, 0]
     moved[:, 1 : 1 + n_columns] = 0.0
     return gaussian.maximise(moved, here)
-
-
-def _is_sound(family: Student, means: Floats, scales: Floats) -> bool:
-    """Whether the variances are such that their inverses are numbers."""
-    return bool(np.min(np.einsum("kii->ki", family.structure.dense(scales, *means.shape))) > COLLAPSED)

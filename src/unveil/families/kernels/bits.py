@@ -24,7 +24,7 @@ TILE = 1024  # rows
 LANES = 4  # components are padded to a multiple of it, so that loops over them are vector instructions
 
 
-class Codes(NamedTuple):
+class BitCodes(NamedTuple):
     """Rows of zeros and ones, group by group."""
 
     values: NDArray[np.uint8]  # (rows, groups)
@@ -32,7 +32,7 @@ class Codes(NamedTuple):
     n_columns: int
 
 
-def encode(rows: NDArray[np.floating], n_components: int) -> Codes | None:
+def encode(rows: NDArray[np.floating], n_components: int) -> BitCodes | None:
     """The rows as codes; None where a cell is neither 0 nor 1."""
     yes = rows == 1
     if not np.all(yes | (rows == 0)):
@@ -40,12 +40,12 @@ def encode(rows: NDArray[np.floating], n_components: int) -> Codes | None:
     n_columns = rows.shape[1]
     packed = np.packbits(yes, axis=1, bitorder="little")
     if packed.shape[1] * 256 * _padded(n_components) * 8 <= FITTING:
-        return Codes(np.ascontiguousarray(packed), 8, n_columns)
+        return BitCodes(np.ascontiguousarray(packed), 8, n_columns)
     halves = np.stack([packed & 15, packed >> 4], axis=2).reshape(len(packed), -1)
-    return Codes(np.ascontiguousarray(halves[:, : -(-n_columns // 4)]), 4, n_columns)
+    return BitCodes(np.ascontiguousarray(halves[:, : -(-n_columns // 4)]), 4, n_columns)
 
 
-def expect_bits(codes: Codes, weights: Floats, natural: Floats) -> tuple[Floats, float]:
+def expect_bits(codes: BitCodes, weights: Floats, natural: Floats) -> tuple[Floats, float]:
     """Moments (components, 1 + columns) and log-likelihood, q the posterior; `natural` has log-weights in front."""
     k, groups = len(natural), codes.values.shape[1]
     shape = (groups, 1 << codes.width, _padded(k))

@@ -12,8 +12,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import cython_blas  # noqa: F401  (compiled products call it; loaded here so that thread limits reach it)
 
+from unveil.core.arrays import Floats
 from unveil.numerics.jit import inlined, kernel
 from unveil.numerics.softmax import soft_assign
 from unveil.numerics.tiles import (
@@ -34,7 +36,7 @@ STRIP = 128  # rows
 SPARSE = 8  # pairs are added one by one if fewer than one in so many have a responsibility above zero
 
 
-class Sums(NamedTuple):
+class CompiledSums(NamedTuple):
     """One kind of sufficient statistics: compiled functions."""
 
     statistics: Any  # T of a tile (columns, rows), written to (statistics, rows)
@@ -43,7 +45,7 @@ class Sums(NamedTuple):
     second: Any  # second-order statistics (k, n) of a matrix of products for each component, (k, d, d)
 
 
-def expect_block(rows: Any, weights: Any, shift: Any, natural: Any, sums: Sums) -> tuple[Any, float]:
+def expect_block(rows: Any, weights: Any, shift: Any, natural: Any, sums: CompiledSums) -> tuple[Any, float]:
     """Moments (components, statistics) and log-likelihood of `rows`, less `shift`, with q the posterior."""
     (n_rows, n_columns), (n_components, height) = rows.shape, natural.shape
     size = min(skewed(tile_rows(height + n_components)), n_rows)
@@ -215,7 +217,26 @@ def _trace(products: Any) -> Any:
     return np.einsum("kii->k", products)[:, None]
 
 
-LINEAR = Sums(linear, _linear, add_linear, _nothing)  # (1, x)
-SQUARES = Sums(with_squares, _squares, add_squares, _diagonal)  # (1, x, squares)
-NORM = Sums(with_norm, _norm, add_norm, _trace)  # (1, x, sum of squares)
-PRODUCTS = Sums(with_products, _products, add_products, _upper)  # (1, x, all products)
+LINEAR = CompiledSums(linear, _linear, add_linear, _nothing)  # (1, x)
+SQUARES = CompiledSums(with_squares, _squares, add_squares, _diagonal)  # (1, x, squares)
+NORM = CompiledSums(with_norm, _norm, add_norm, _trace)  # (1, x, sum of squares)
+PRODUCTS = CompiledSums(with_products, _products, add_products, _upper)  # (1, x, all products)
+
+
+def score_pairs(natural: Floats, statistics: Floats, listed: NDArray[np.intp]) -> Floats:
+    """For sparse EM: natural[c] . statistics[r] for each c in listed[:, r]; statistics are (rows, statistics)."""
+    out = np.empty(listed.shape)
+    _score_listed(np.ascontiguousarray(natural), statistics, np.ascontiguousarray(listed), out)
+    return out
+
+
+@kernel
+def _score_listed(natural: Floats, statistics: Floats, listed: NDArray[np.intp], out: Floats) -> None:
+    for r in range(statistics.shape[0]):
+        line = statistics[r]
+        for a in range(listed.shape[0]):
+            slopes = natural[listed[a, r]]
+            total = 0.0
+            for p in range(len(line)):
+                total += slopes[p] * line[p]
+            out[a, r] = total

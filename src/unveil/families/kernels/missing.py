@@ -48,7 +48,7 @@ class Ordered(NamedTuple):
     missing: Any  # (patterns,): how many of them are
 
 
-class Segments(NamedTuple):
+class PatternSegments(NamedTuple):
     """Runs of rows of one pattern within one tile."""
 
     cuts: Any  # where each begins in the order, and the end
@@ -56,14 +56,14 @@ class Segments(NamedTuple):
     missing: Any
 
 
-class Centred(NamedTuple):
+class CentredSums(NamedTuple):
     """Moments about the means: weight (k,) of each component; sums of y y' (k, d, d) and, as a last row, of y."""
 
     counts: Any
     products: Any  # (k, d + 1, d)
 
 
-def expect_filled(components: Components, rows: Ordered) -> tuple[Centred, float]:
+def expect_filled(components: Components, rows: Ordered) -> tuple[CentredSums, float]:
     """Expected moments about the means, and the log-likelihood, with q the posterior."""
     k, d = components.means.shape
     size, cells = _tile(rows, k)
@@ -71,7 +71,7 @@ def expect_filled(components: Components, rows: Ordered) -> tuple[Centred, float
     tall = tuple(np.empty(height * size) for height in (d, k * d, k, d, d + 1))
     chosen, part = np.empty(size, np.intp), np.empty((d + 1, d))
     square = tuple(np.empty((d, d)) for _ in range(3))
-    sums = Centred(np.zeros(k), np.zeros((k, d + 1, d)))
+    sums = CentredSums(np.zeros(k), np.zeros((k, d + 1, d)))
     order = rows.order.view()
     order.flags.writeable = False  # one type for the compiler, wherever the patterns come from
     weights = rows.weights[order] if len(rows.weights) else np.empty(0)
@@ -98,11 +98,11 @@ def _most_cells(rows: Ordered, size: int) -> int:
     return int(np.bincount(segments.cuts[:-1] // size, segments.missing**2).max())
 
 
-def _cut(rows: Ordered, size: int) -> Segments:
+def _cut(rows: Ordered, size: int) -> PatternSegments:
     """Patterns, cut where tiles end."""
     cuts = np.union1d(rows.bounds, np.arange(0, len(rows.x), size))
     which = np.searchsorted(rows.bounds, cuts[:-1], side="right") - 1
-    return Segments(cuts, rows.columns[which], rows.missing[which])
+    return PatternSegments(cuts, rows.columns[which], rows.missing[which])
 
 
 @kernel

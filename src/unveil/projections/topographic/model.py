@@ -31,7 +31,7 @@ from unveil.core.arrays import Floats
 from unveil.core.protocols import Block, Expectation, Memo, Model
 from unveil.core.statistics import Statistics
 from unveil.families.base import ExponentialFamily, Tile
-from unveil.families.kernels.em import NORM, Sums
+from unveil.families.kernels.em import NORM, CompiledSums
 from unveil.mixtures.model.model import Mixture, MixtureParams, Plan
 from unveil.numerics.constants import LOG_TWO_PI
 
@@ -79,11 +79,11 @@ class Sheet(ExponentialFamily):
         return n_columns + 2 + (n_columns if self.holes else 0)
 
     @property
-    def sums(self) -> Sums:
+    def sums(self) -> CompiledSums:
         """Of (1, x, |x|^2)."""
         return NORM
 
-    def fused(self, plan: SheetPlan) -> Sums | None:
+    def fused(self, plan: SheetPlan) -> CompiledSums | None:
         """Compiled sums, unless cells are missing or digits would be."""
         return None if plan.direct or self.holes else NORM
 
