@@ -11,11 +11,11 @@ import pytest
 from numpy.typing import NDArray
 
 from tests.chains.kernels.test_smooth import chain
-from unveil.chains.kernels import long_chain as chain_long
-from unveil.chains.kernels.long_chain import CHUNK, PIECE, SPLIT, smooth_long
+from unveil.chains.kernels.long_chain import CUTS, Cuts, smooth_long
 from unveil.chains.kernels.smooth import smooth, smooth_coded
 
 Floats = NDArray[np.float64]
+SMALL = Cuts(chunk=512, piece=128)
 
 
 def plain(function: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
@@ -32,30 +32,23 @@ def threaded(function: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
         return list(pool.map(function, items))
 
 
-def check(scores: Floats, start: Floats, transition: Floats, weight: float = 1.0) -> None:
+def check(scores: Floats, start: Floats, transition: Floats, weight: float = 1.0, cuts: Cuts = SMALL) -> None:
     whole, out, other = np.empty(scores.shape), np.empty(scores.shape), np.empty(scores.shape)
     lengths = np.array([len(scores)])
     truth = smooth(scores, lengths, start, transition, np.array([weight]), whole)
-    found = smooth_long(scores, start, transition, weight, out, plain)
+    found = smooth_long(scores, start, transition, weight, out, plain, cuts=cuts)
     assert found[0] == pytest.approx(truth[0][0], rel=1e-12)
     np.testing.assert_allclose(out, whole, rtol=1e-10, atol=1e-13)
     np.testing.assert_allclose(found[1], truth[1], rtol=1e-10, atol=1e-13)
     np.testing.assert_allclose(found[2], truth[2], rtol=1e-10, atol=1e-10)
     for share in (backwards, threaded):
-        again = smooth_long(scores, start, transition, weight, other, share)
+        again = smooth_long(scores, start, transition, weight, other, share, cuts=cuts)
         np.testing.assert_array_equal(other, out)
         assert again[0] == found[0]
         np.testing.assert_array_equal(again[1], found[1])
         np.testing.assert_array_equal(again[2], found[2])
 
 
-@pytest.fixture
-def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chain_long, "CHUNK", 512)
-    monkeypatch.setattr(chain_long, "PIECE", 128)
-
-
-@pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("k", [1, 2, 4, 5, 16, 33])
 @pytest.mark.parametrize("n", [1, 2, 511, 768, 769, 1024, 3000])
 def test_as_in_one_piece(k: int, n: int) -> None:
@@ -72,7 +65,6 @@ ODD = {
 }
 
 
-@pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("name", ODD)
 @pytest.mark.parametrize("scale", [0.01, 3.0, 500.0])
 def test_chains_that_do_not_forget(name: str, scale: float) -> None:
@@ -82,37 +74,34 @@ def test_chains_that_do_not_forget(name: str, scale: float) -> None:
     check(scores, np.full(3, 1 / 3), ODD[name], weight=0.5)
 
 
-@pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("step", [0, 5, 511, 512, 513, 1700, 2499])
 def test_impossible(step: int) -> None:
     scores, start, transition = chain(2, 3, 2500)
     scores[step] = -np.inf
     out = np.full(scores.shape, np.nan)
-    value, starts, transitions = smooth_long(scores, start, transition, 1.0, out, plain)
+    value, starts, transitions = smooth_long(scores, start, transition, 1.0, out, plain, cuts=SMALL)
     assert value == -np.inf
     assert not out.any()
     assert not starts.any()
     assert not transitions.any()
 
 
-@pytest.mark.usefixtures("small")
 def test_in_place() -> None:
     scores, start, transition = chain(2, 3, 2500)
     out = np.empty(scores.shape)
-    smooth_long(scores, start, transition, 1.0, out, plain)
-    smooth_long(scores, start, transition, 1.0, scores, plain)
+    smooth_long(scores, start, transition, 1.0, out, plain, cuts=SMALL)
+    smooth_long(scores, start, transition, 1.0, scores, plain, cuts=SMALL)
     np.testing.assert_array_equal(scores, out)
 
 
 def test_a_million_steps() -> None:
-    check(*chain(1, 2, 1_000_000))
+    check(*chain(1, 2, 1_000_000), cuts=CUTS)
 
 
 def test_sizes_fit() -> None:
-    assert PIECE < CHUNK // 2 < SPLIT
+    assert CUTS.piece < CUTS.chunk // 2 < CUTS.split
 
 
-@pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("k", [1, 3, 16])
 @pytest.mark.parametrize("n", [1, 769, 3000])
 @pytest.mark.parametrize("zeros", [False, True])
@@ -128,10 +117,10 @@ def test_codes_of_levels(k: int, n: int, zeros: bool) -> None:
     codes = random.integers(-1, 6, n)
     whole, out, other = (np.empty((n, k)) for _ in range(3))
     truth = smooth_coded(codes, levels, np.array([n]), start, transition, np.array([2.0]), whole)
-    found = smooth_long(levels, start, transition, 2.0, out, plain, codes)
+    found = smooth_long(levels, start, transition, 2.0, out, plain, codes, SMALL)
     assert found[0] == pytest.approx(truth[0][0], rel=1e-12)
     np.testing.assert_allclose(out, whole, rtol=1e-10, atol=1e-13)
     np.testing.assert_allclose(found[2], truth[2], rtol=1e-10, atol=1e-10)
-    again = smooth_long(levels, start, transition, 2.0, other, threaded, codes)
+    again = smooth_long(levels, start, transition, 2.0, other, threaded, codes, SMALL)
     np.testing.assert_array_equal(other, out)
     np.testing.assert_array_equal(again[2], found[2])

@@ -13,9 +13,8 @@ from hypothesis import given, settings
 from numpy.typing import NDArray
 
 from tests.oracles.chains import FAMILIES, Chain, chain_of, enumerate_paths, expect
-from unveil.chains.model import emissions as markov_emissions
-from unveil.chains.model import expectations as markov_expectations
-from unveil.chains.model.expectations import Chains, path_expectation
+from unveil.chains.model.expectations import BlockChains, path_expectation
+from unveil.chains.model.sizes import SIZES, Sizes
 from unveil.core.protocols import Block
 from unveil.expectations import Exact, Hard, Sampled
 from unveil.expectations.annealed import Tempered
@@ -42,6 +41,11 @@ def chains(draw: Any, families: tuple[str, ...] = tuple(FAMILIES), k_least: int 
         return chain
     transition = np.where(np.tri(len(chain.params.start)).T > 0, chain.params.transition, 0.0)
     return replace(chain, params=replace(chain.params, transition=transition / transition.sum(axis=1, keepdims=True)))
+
+
+def sized(chain: Chain, **sizes: int) -> Chain:
+    """The same with other sizes."""
+    return replace(chain, model=replace(chain.model, sizes=Sizes(**sizes)))  # type: ignore[arg-type]
 
 
 def row_weights(chain: Chain) -> Floats:
@@ -106,12 +110,18 @@ def _base(chain: Chain) -> Floats:
     return np.zeros(1) if base is None else base * steps * row_weights(chain)
 
 
+class Still:
+    """A generator whose noise is none."""
+
+    def standard_normal(self, shape: tuple[int, ...]) -> Floats:
+        return np.zeros(shape)
+
+
 @given(chain=chains(), power=st.floats(0.2, 0.99))
 @settings(max_examples=40, deadline=None)
 def test_tempered_is_a_power_of_all_paths(chain: Chain, power: float) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(markov_expectations, "SHAKE", 0.0)
-        found, _ = expect(chain, Tempered(power))
+    plan = chain.model.prepare(chain.params)
+    found, _ = chain.model.expect(plan, chain.block(), Tempered(power), None, Still)  # type: ignore[arg-type]
     truth, warm = enumerate_paths(chain), enumerate_paths(chain, power)
     np.testing.assert_allclose(found["starts"], warm.starts, **TIGHT)
     np.testing.assert_allclose(found["transitions"], warm.transitions, **TIGHT)
@@ -145,9 +155,8 @@ def test_sampled_tends_to_the_posterior() -> None:
     assert 0 <= found["log_likelihood"] - found["free_energy"] < 0.01
 
 
-def test_draws_taken_some_at_a_time_are_the_same_distribution(monkeypatch: pytest.MonkeyPatch) -> None:
-    chain = chain_of("poisson", 6, [3, 4], 2)
-    monkeypatch.setattr(markov_expectations, "AT_ONCE", 7 * 16)
+def test_draws_taken_some_at_a_time_are_the_same_distribution() -> None:
+    chain = sized(chain_of("poisson", 6, [3, 4], 2), drawn_steps=7 * 16)
     found, _ = expect(chain, Sampled(draws=50))
     np.testing.assert_allclose(found["starts"].sum(), 2.0)
     np.testing.assert_allclose(found["transitions"].sum(), 5.0)
@@ -164,14 +173,12 @@ def test_one_draw_has_the_free_energy_of_its_path(family: str) -> None:
 
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("holes", [0.0, 0.4])
-def test_all_routes_to_the_scores_agree(family: str, holes: float, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_routes_to_the_scores_agree(family: str, holes: float) -> None:
     chain = chain_of(family, 8, [40, 1, 200, 59], 3, holes=holes, weighted=True)
     compiled, _ = expect(chain)
     plain, _ = expect(replace(chain, model=replace(chain.model, compiled=False)))
-    monkeypatch.setattr(markov_emissions, "KEPT", 0)
-    again, _ = expect(replace(chain, model=replace(chain.model, compiled=False)))
-    monkeypatch.setattr(markov_emissions, "CHUNK", 64)
-    cut, _ = expect(chain)
+    again, _ = expect(sized(replace(chain, model=replace(chain.model, compiled=False)), kept_numbers=0))
+    cut, _ = expect(sized(chain, kept_numbers=0, chunk_rows=64))
     for name in compiled:
         scale = max(float(np.abs(plain[name]).max()), 1.0)
         for other in (compiled, again, cut):
@@ -197,13 +204,13 @@ def test_few_distinct_rows_are_scored_once(family: str, holes: float) -> None:
 )
 def test_a_sequence_that_no_path_can_give_has_no_likelihood_and_no_counts(expectation: Any) -> None:
     chain = chain_of("categorical", 1, [3, 3], 2)
-    plan, q = chain.model.prepare(chain.params), path_expectation(expectation)
+    plan, q = chain.model.prepare(chain.params), path_expectation(expectation, SIZES)
     scores = np.log(np.random.default_rng(0).random((6, 2)))
     scores[4] = -np.inf
     lengths, random = np.array([3, 3]), partial(np.random.default_rng, 0)
-    found = q(plan, scores.copy(), Chains(lengths, None), random)
+    found = q(plan, scores.copy(), BlockChains(lengths, None), random)
     assert found.log_likelihood == found.free_energy == -np.inf
-    without = q(plan, scores.copy(), Chains(lengths, np.array([1.0, 0.0])), random)
+    without = q(plan, scores.copy(), BlockChains(lengths, np.array([1.0, 0.0])), random)
     assert np.isfinite(without.free_energy)
     assert np.isclose(found.starts.sum(), 1.0)
     for name in ("starts", "transitions", "posteriors"):

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from tests.chains.model.test_model import ROWS, categorical, gaussian, poisson, student
 from tests.oracles.chains import Chain, expect, run
+from tests.oracles.regimes import ROWS, categorical, gaussian, poisson, student
 from unveil.chains.model import expectations as markov_expectations
 from unveil.chains.model.model import MarkovParams
 from unveil.core.result import Status

@@ -12,7 +12,7 @@ import numpy as np
 
 from unveil.core.arrays import Floats
 
-ROUNDING = 1e-6  # by which probabilities that a user writes down may miss 1
+SUM_TOLERANCE = 1e-6  # by which probabilities that a user writes down may miss 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +101,7 @@ def belief_of(argument: str, given: Any, n_states: int, model: str) -> Belief:
         raise ValueError(f"{argument} must be {taken}, got {type(given).__name__}") from None
     if shares.shape != (n_states,):
         raise ValueError(f"{argument} must be {taken}, got an array of shape {shares.shape}")
-    if not np.all(shares >= 0) or not abs(shares.sum() - 1) <= ROUNDING:
+    if not np.all(shares >= 0) or not abs(shares.sum() - 1) <= SUM_TOLERANCE:
         raise ValueError(f"{argument} must be {taken}, which sum to 1, got {shares.tolist()}")
     with np.errstate(divide="ignore"):
         return Belief(np.log(shares), 0.0, 0, model)

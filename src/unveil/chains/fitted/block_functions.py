@@ -48,7 +48,7 @@ class FilterStates(ChainStep):
     def __call__(self, block: Block) -> tuple[Floats, Floats]:
         """(sequences,) and (rows, states)."""
         table = self.scores(block)
-        return filter_block(self.plan, table, lengths_of(block)), table
+        return filter_block(self, table, lengths_of(block)), table
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class LastStates(ChainStep):
     def __call__(self, block: Block) -> Floats:
         """(sequences, states)."""
         table, lengths = self.scores(block), lengths_of(block)
-        filter_block(self.plan, table, lengths)
+        filter_block(self, table, lengths)
         found: Floats = table[np.cumsum(lengths) - 1]
         return found
 
@@ -74,7 +74,7 @@ class LogLikelihoods(ChainStep):
         steps = lengths.astype(np.float64)
         if block.weights is not None:
             steps = np.add.reduceat(block.weights, np.cumsum(lengths) - lengths)
-        return filter_block(self.plan, self.scores(block), lengths), shares, shares * steps
+        return filter_block(self, self.scores(block), lengths), shares, shares * steps
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class SmoothStates(ChainStep):
     def __call__(self, block: Block) -> tuple[Floats, Floats]:
         """(sequences,) and (rows, states)."""
         table = self.scores(block)
-        return smooth_block(self.plan, table, lengths_of(block)), table
+        return smooth_block(self, table, lengths_of(block)), table
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class LagStates(ChainStep):
 
         scores, lengths = self.scores(block), lengths_of(block)
         if self.lag >= lengths.max() - 1:  # all there is: one way back, not one for every step
-            smooth_block(self.plan, scores, lengths)
+            smooth_block(self, scores, lengths)
             return scores
         out = np.empty_like(scores)
         lagged(scores, lengths, self.plan.start, self.plan.transition, self.lag, out)
@@ -165,7 +165,7 @@ class FillIn(ChainStep):
         if not gaps.any():
             return np.array(block.rows, dtype=np.float64)
         posteriors = self.scores(block)
-        smooth_block(self.plan, posteriors, lengths_of(block))
+        smooth_block(self, posteriors, lengths_of(block))
         completed = self.model.complete(self.plan, block, posteriors)
         return np.where(gaps, completed, block.rows)
 
@@ -185,8 +185,8 @@ class PathEntropies(ChainStep):
         """(sequences,)."""
         lengths, posteriors = lengths_of(block), self.scores(block)
         before = posteriors.copy()
-        filter_block(self.plan, before, lengths)
-        smooth_block(self.plan, posteriors, lengths)
+        filter_block(self, before, lengths)
+        smooth_block(self, posteriors, lengths)
         steps, last = np.zeros(len(before)), np.cumsum(lengths) - 1
         size = max(self.tile_cells // posteriors.shape[1] ** 2, 1)
         for first in range(0, len(steps) - 1, size):
@@ -215,31 +215,31 @@ def _entropy(shares: Floats) -> Floats:
     return -shares * np.log(np.where(shares > 0, shares, 1.0))
 
 
-def smooth_block(plan: MarkovPlan, table: Floats, lengths: NDArray[np.intp]) -> Floats:
+def smooth_block(step: ChainStep, table: Floats, lengths: NDArray[np.intp]) -> Floats:
     """Turn scores into posteriors in place; log-likelihoods (sequences,)."""
-    from unveil.chains.kernels.long_chain import SPLIT, smooth_long
+    from unveil.chains.kernels.long_chain import smooth_long
     from unveil.chains.kernels.smooth import smooth
 
-    found = []
-    for alone, each, rows in routes(lengths, SPLIT):
+    plan, cuts, found = step.plan, step.model.sizes.cuts, []
+    for alone, each, rows in routes(lengths, cuts.split):
         part = table[rows]
         if alone:
-            found.append(np.array([smooth_long(part, plan.start, plan.transition, 1.0, part, share)[0]]))
+            found.append(np.array([smooth_long(part, plan.start, plan.transition, 1.0, part, share, cuts=cuts)[0]]))
         else:
             found.append(smooth(part, each, plan.start, plan.transition, NO_WEIGHTS, part)[0])
     return np.concatenate(found)
 
 
-def filter_block(plan: MarkovPlan, table: Floats, lengths: NDArray[np.intp]) -> Floats:
+def filter_block(step: ChainStep, table: Floats, lengths: NDArray[np.intp]) -> Floats:
     """Turn scores into p(s_t | x_1 ... x_t) in place; log-likelihoods (sequences,)."""
     from unveil.chains.kernels.filter import filter_states
-    from unveil.chains.kernels.long_chain import SPLIT, filter_long
+    from unveil.chains.kernels.long_chain import filter_long
 
-    found = []
-    for alone, each, rows in routes(lengths, SPLIT):
+    plan, cuts, found = step.plan, step.model.sizes.cuts, []
+    for alone, each, rows in routes(lengths, cuts.split):
         part = table[rows]
         if alone:
-            found.append(np.array([filter_long(part, plan.start, plan.transition, part, share)]))
+            found.append(np.array([filter_long(part, plan.start, plan.transition, part, share, cuts)]))
         else:
             found.append(filter_states(part, each, plan.start, plan.transition, part))
     return np.concatenate(found)

@@ -27,7 +27,7 @@ from unveil.core.protocols import Block
 from unveil.mixtures.model.model import Mixture, MixtureParams
 from unveil.sources.sequences import Sequences
 
-HALVINGS = 1100  # enough to get from any two numbers to neighbours: doublings of a width, then digits
+QUANTILE_HALVINGS = 1100  # enough to get from any two numbers to neighbours: doublings of a width, then digits
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,7 +173,7 @@ class Forecast:
         wanted = np.broadcast_to(levels, (len(self), len(levels)))
         inside = np.broadcast_to((self.probabilities @ self._means())[:, column, None], wanted.shape)
         low, high = self._bracket(column, wanted, inside)
-        for _ in range(HALVINGS):
+        for _ in range(QUANTILE_HALVINGS):
             middle = low + 0.5 * (high - low)
             if np.all((middle <= low) | (middle >= high)):
                 break
@@ -184,7 +184,7 @@ class Forecast:
     def _bracket(self, column: int, wanted: Floats, inside: Floats) -> tuple[Floats, Floats]:
         """Values below and not below the quantiles, found by going twice as far again and again."""
         low, high, width = inside - 1.0, inside + 1.0, 1.0
-        for _ in range(HALVINGS):
+        for _ in range(QUANTILE_HALVINGS):
             under, over = self._below(column, low) < wanted, self._below(column, high) >= wanted
             if under.all() and over.all():
                 break

@@ -35,10 +35,18 @@ from unveil.chains.kernels.forward_backward import (
 from unveil.chains.kernels.smooth import NO_CODES, room, smooth_in_logs, with_missing
 from unveil.core.arrays import Floats
 
-CHUNK = 16384  # steps
-SPLIT = 4 * CHUNK  # steps from which cutting a chain pays
-PIECE = 512  # steps after which the sweeps from guess and truth are compared
-AGREED = 2e-14  # relative
+SWEEP_ROUNDING = 2e-14  # by which sweeps from guess and truth may differ in a component that they agree in, relative
+
+
+class Cuts(NamedTuple):
+    """Where a long chain is cut, in steps."""
+
+    chunk: int = 1 << 14  # of those that are swept side by side
+    piece: int = 512  # of a chunk, after which the sweeps from guess and truth are compared; below half a chunk
+    split: int = 4 << 14  # from which cutting pays
+
+
+CUTS = Cuts()
 
 
 def smooth_long(
@@ -49,6 +57,7 @@ def smooth_long(
     out: Floats,
     share: Callable[[Callable[[Any], Any], Any], list[Any]],
     codes: Any = None,
+    cuts: Cuts = CUTS,
 ) -> tuple[float, Floats, Floats]:
     """Log-likelihood, expected starts (K,) and transitions (K, K) of one chain; posteriors times `weight` into `out`.
 
@@ -57,7 +66,7 @@ def smooth_long(
     """
     chain, weight = Chain(start, transition), float(weight)
     scores, codes = (scores, NO_CODES) if codes is None else with_missing(scores, codes)
-    sweep = _Sweep(chain, room(chain, scores, codes, len(out)), len(out))
+    sweep = _Sweep(chain, room(chain, scores, codes, len(out)), len(out), cuts)
     log_likelihood = sweep.there(share)
     if log_likelihood == -np.inf:  # no share is left, or one may be missing: log space tells
         starts, transitions = np.zeros(chain.n_states), np.zeros(chain.transition.shape)
@@ -68,13 +77,13 @@ def smooth_long(
     return log_likelihood, out[0].copy(), chain.transition * square
 
 
-def filter_long(scores: Floats, start: Floats, transition: Floats, out: Floats, share: Any) -> float:
+def filter_long(scores: Floats, start: Floats, transition: Floats, out: Floats, share: Any, cuts: Cuts = CUTS) -> float:
     """Write p(s_t | x_1 .. x_t) of one chain into `out`, may be `scores`; returns its log-likelihood.
 
     As `unveil.chains.kernels.filter.filter_states` for one sequence of any length; `share` as in `smooth_long`.
     """
     chain = Chain(start, transition)
-    sweep = _Sweep(chain, room(chain, scores, NO_CODES, len(scores)), len(scores))
+    sweep = _Sweep(chain, room(chain, scores, NO_CODES, len(scores)), len(scores), cuts)
     log_likelihood = sweep.there(share, filtering=True)
     if log_likelihood == -np.inf:
         return float(filter_states(scores, [len(scores)], start, transition, out)[0])
@@ -97,12 +106,13 @@ class _Sweep:
     chain: Chain
     rows: Rows
     length: int
+    cuts: Cuts
 
     @property
     def chunks(self) -> list[tuple[int, int]]:
         """The row before the first of each chunk, and its last; the last chunk is no shorter than half a size."""
-        cuts = [*range(0, max(self.length - CHUNK // 2, 1), CHUNK), self.length]
-        return list(pairwise(cuts))
+        size = self.cuts.chunk
+        return list(pairwise([*range(0, max(self.length - size // 2, 1), size), self.length]))
 
     def row(self, table: Floats, number: int) -> Floats:
         """A line of a flat table."""
@@ -144,7 +154,7 @@ class _Sweep:
     def correct(self, begin: int, end: int, guessed: bool) -> bool:
         """Sweep a chunk from its true begin until that agrees with the guess; False if no share is left."""
         while begin < end:
-            here = min(begin + PIECE, end)
+            here = min(begin + self.cuts.piece, end)
             row, inverses = self.row(self.rows.shares, here), self.rows.inverses
             before, scale = row.copy(), inverses[here]
             if forward(self.rows, 0, begin, here, self.chain.matrices.forward)[0] == -np.inf:
@@ -175,7 +185,7 @@ class _Sweep:
         halves = share(lambda chunk: self.back_from_guess(chunk, weight, out), self.chunks)
         ahead, total = halves[-1].ahead, halves[-1].products
         for (begin, end), half in zip(self.chunks[-2::-1], halves[-2::-1], strict=True):
-            middle = max(end - PIECE, begin, 1)
+            middle = max(end - self.cuts.piece, begin, 1)
             total = total + self.pull(middle, end, weight, ahead, out)
             if _agree(ahead, half.middle):
                 ahead, products = half.ahead, half.products
@@ -196,7 +206,7 @@ class _Sweep:
             return _Half(ahead, ahead, self.pull(first, end, weight, ahead, out))
         future = weight / self.row(self.rows.shares, end).sum()
         ahead[:] = self.emissions(end) * (self.rows.inverses[end - 1] * future)
-        self.pull(middle := max(end - PIECE, first), end, weight, ahead, out)
+        self.pull(middle := max(end - self.cuts.piece, first), end, weight, ahead, out)
         at_middle = ahead.copy()
         return _Half(at_middle, ahead, self.pull(first, middle, weight, ahead, out))
 
@@ -209,4 +219,4 @@ class _Sweep:
 
 def _agree(a: Floats, b: Floats) -> bool:
     """Whether two vectors are the same but for rounding, in each component."""
-    return bool(np.all(np.abs(a - b) <= AGREED * np.minimum(a, b)))
+    return bool(np.all(np.abs(a - b) <= SWEEP_ROUNDING * np.minimum(a, b)))

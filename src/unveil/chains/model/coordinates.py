@@ -20,17 +20,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.chains.model.probability_table import Layout, Stochastic
+from unveil.chains.model.probability_table import Stochastic, TableGroups
 from unveil.core.arrays import Floats
 from unveil.core.statistics import Statistics
 
 if TYPE_CHECKING:
     from unveil.chains.model.model import HiddenMarkov, MarkovParams
 
-FLAT = 1e-2  # least information of an entry, in that of its row: at the edge there is none
-LEAST = 1e-9  # least information of a coordinate per unit of weight, so that it has a unit
-DEEPEST = 300.0  # by which a logarithm may fall or rise at a step
-STEPS = 100  # of Newton's method, which takes three to ten
+ENTRY_INFORMATION = 1e-2  # least information of an entry, in that of its row: at the edge there is none
+LEAST_INFORMATION = 1e-9  # least information of a coordinate per unit of weight, so that it has a unit
+LOG_STEP = 300.0  # by which a logarithm may fall or rise at a step
+NEWTON_STEPS = 100  # of Newton's method, which takes three to ten
 
 
 class TableCoordinates:
@@ -42,7 +42,7 @@ class TableCoordinates:
         self.moving = rule.moving(self.table.shape) & positive
         allowed = None if rule.allowed is None else np.atleast_2d(rule.allowed)
         still = Stochastic(allowed, self.moving, _of_moving(rule, self.moving))
-        self.layout: Layout = still.layout(self.table)
+        self.layout: TableGroups = still.layout(self.table)
         self.group = self.layout.group[self.moving]
         self.extra = np.broadcast_to(
             np.atleast_2d(np.asarray(rule.concentration, dtype=np.float64)) - 1.0, self.table.shape
@@ -72,16 +72,16 @@ class TableCoordinates:
     def information(self, totals: Floats) -> Floats:
         """Counts of the groups at the origin, given the weight (rows,) of each row of the table."""
         rows = np.broadcast_to(totals[:, None], self.table.shape)[self.moving]
-        seen = rows * np.maximum(self.table[self.moving], FLAT)
+        seen = rows * np.maximum(self.table[self.moving], ENTRY_INFORMATION)
         return np.bincount(self.group, seen, self.size).astype(np.float64)
 
     def _values(self, logs: Floats) -> Floats:
         """Values of the groups: moved, and brought back to rows that sum to what they must, by Newton's method."""
         members, masses = self.layout.members_of_rows, self.layout.masses
-        values: Floats = self.values * np.exp(np.clip(logs, -DEEPEST, DEEPEST))
+        values: Floats = self.values * np.exp(np.clip(logs, -LOG_STEP, LOG_STEP))
         if self._is_plain:
             return values * (members.T @ self._solve(values, masses))
-        for _ in range(STEPS):
+        for _ in range(NEWTON_STEPS):
             missing = masses - members @ values
             if np.all(np.abs(missing) <= 1e-15):
                 break
@@ -142,9 +142,9 @@ class MarkovCoordinates:
         parts = (
             self.tables[0].information(np.array([statistics["starts"].sum() / weight])),
             self.tables[1].information(statistics["transitions"].sum(axis=1) / weight),
-            self.chart.information(np.maximum(statistics["moments"][:, 0] / weight, LEAST)),
+            self.chart.information(np.maximum(statistics["moments"][:, 0] / weight, LEAST_INFORMATION)),
         )
-        return np.sqrt(np.maximum(np.concatenate(parts), LEAST))
+        return np.sqrt(np.maximum(np.concatenate(parts), LEAST_INFORMATION))
 
     def _split(self, vector: Floats) -> tuple[Floats, Floats, Floats]:
         """Changes of the logarithms of both tables, and what is the family's."""

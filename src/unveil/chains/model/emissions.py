@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from unveil.chains.kernels.emissions import Emitter, emitter_of, gather_rows, score_rows
 from unveil.chains.kernels.smooth import add_by_code
+from unveil.chains.model.sizes import SIZES, Sizes
 from unveil.core.arrays import Floats
 from unveil.core.idle_threads import share
 from unveil.core.protocols import Block
@@ -34,12 +35,10 @@ from unveil.families.missing_cells import MissingCells
 from unveil.families.tiles import tiles_of
 from unveil.numerics.missing_patterns import Patterns, find_patterns, has_missing
 
-CHUNK = 1 << 14  # rows that are scored and added up at a time
-KEPT = 1 << 20  # numbers that tiles may keep from scoring to adding up: eight megabytes
-GLANCE = 256  # rows by which a block is judged to have few distinct ones
-REPEATS = 8  # times that a row must come up, on average, to be worth a code
-LEVELS = 4096  # most distinct rows
-COUNTED = 1 << 14  # whole numbers below this are told apart by counting
+GLANCED_ROWS = 256  # by which a block is judged to have few distinct ones
+ROW_REPEATS = 8  # times that a row must come up, on average, to be worth a code
+MOST_LEVELS = 4096  # distinct rows
+MOST_COUNTED = 1 << 14  # whole numbers below this are told apart by counting
 
 
 @dataclass(frozen=True)
@@ -50,31 +49,34 @@ class Emissions:
     n_states: int
     shift: Floats
     compiled: bool
+    sizes: Sizes = SIZES
 
-    def remember(self, block: Block) -> tuple[Chunk, ...]:
+    def remember(self, block: Block) -> tuple[RowChunk, ...]:
         """What of a block stays the same from pass to pass."""
-        if self.compiled and len(block.rows) > CHUNK:
+        size = self.sizes.chunk_rows
+        if self.compiled and len(block.rows) > size:
             whole = _distinct(block.rows)
             if whole is not None:  # codes of all rows, which take little room
                 return (self._chunk(block, slice(0, len(block.rows)), whole),)
-        cuts = range(0, max(len(block.rows), 1), CHUNK)
-        return tuple(self._chunk(block, slice(first, min(first + CHUNK, len(block.rows)))) for first in cuts)
+        cuts = range(0, max(len(block.rows), 1), size)
+        return tuple(self._chunk(block, slice(first, min(first + size, len(block.rows)))) for first in cuts)
 
-    def score(self, plan: Any, block: Block, chunks: tuple[Chunk, ...]) -> tuple[Floats, Scored]:
+    def score(self, plan: Any, block: Block, chunks: tuple[RowChunk, ...]) -> tuple[Floats, Scored]:
         """log p(x | state) - log h(x) times the weight of the step, (rows, states), and what adds up statistics."""
         out = np.empty((len(block.rows), self.n_states))
-        keep = out.shape[0] * (self.family.n_statistics(block.rows.shape[1]) + self.n_states) <= KEPT
+        numbers = out.shape[0] * (self.family.n_statistics(block.rows.shape[1]) + self.n_states)
+        keep = numbers <= self.sizes.kept_numbers
 
-        def one(chunk: Chunk) -> Scored:
+        def one(chunk: RowChunk) -> Scored:
             return self._scored(plan, chunk, block.rows[chunk.place], out[chunk.place], keep)
 
         parts = [one(chunks[0])] if len(chunks) == 1 else share(one, chunks)
-        scored = parts[0] if len(parts) == 1 else Joined([chunk.place for chunk in chunks], parts)
+        scored = parts[0] if len(parts) == 1 else JoinedRows([chunk.place for chunk in chunks], parts)
         if block.weights is None:
             return out, scored
         np.multiply(out, block.weights[:, None], out=out, where=block.weights[:, None] > 0)
         out[block.weights == 0] = 0.0  # a step that does not count is a missing one, however unlikely it is
-        return out, Weighted(block.weights, scored)
+        return out, WeightedRows(block.weights, scored)
 
     def tiles(self, block: Block, patterns: Patterns | None) -> Iterator[Tile]:
         """The rows of a block, a few hundred at a time: their order aside, they are those of a mixture."""
@@ -86,7 +88,7 @@ class Emissions:
             return None
         return self.family.log_base(np.ascontiguousarray((rows - self.shift).T))
 
-    def _chunk(self, block: Block, place: slice, coded: Any = None) -> Chunk:
+    def _chunk(self, block: Block, place: slice, coded: Any = None) -> RowChunk:
         rows = block.rows[place]
         missing = has_missing(rows)
         coded = _distinct(rows) if self.compiled and coded is None else coded
@@ -97,9 +99,9 @@ class Emissions:
                 f"X must not have rows of which only some cells are missing: {type(self.family).__name__} emissions "
                 f"take rows that are there or missing as a whole, got {_partly(rows)} that are neither"
             )
-        return Chunk(place, patterns, codes, distinct)
+        return RowChunk(place, patterns, codes, distinct)
 
-    def _scored(self, plan: Any, chunk: Chunk, rows: NDArray[Any], out: Floats, keep: bool) -> Scored:
+    def _scored(self, plan: Any, chunk: RowChunk, rows: NDArray[Any], out: Floats, keep: bool) -> Scored:
         """Scores of the rows of a chunk."""
         if chunk.codes is None:
             return self._route(plan, chunk.patterns, rows, out, keep)
@@ -107,12 +109,14 @@ class Emissions:
         np.take(np.vstack([coded.table, np.zeros(self.n_states)]), chunk.codes, axis=0, out=out)  # -1: the last
         return coded
 
-    def levels(self, plan: Any, chunk: Chunk) -> Coded:
+    def levels(self, plan: Any, chunk: RowChunk) -> CodedRows:
         """Scores of the distinct rows of a chunk."""
         assert chunk.codes is not None
         assert chunk.levels is not None
         table = np.empty((len(chunk.levels), self.n_states))
-        return Coded(chunk.codes, table, self._route(plan, chunk.patterns, chunk.levels, table, True, compiled=False))
+        return CodedRows(
+            chunk.codes, table, self._route(plan, chunk.patterns, chunk.levels, table, True, compiled=False)
+        )
 
     def _route(
         self, plan: Any, patterns: Patterns | None, rows: NDArray[Any], out: Floats, keep: bool, compiled: bool = True
@@ -121,16 +125,16 @@ class Emissions:
         emitter = self._emitter(plan) if patterns is None and compiled and self.compiled else None
         if emitter is not None:
             score_rows(rows, self.shift, plan.natural, emitter, out)
-            return Compiled(emitter, rows, self.shift, plan.natural)
+            return CompiledRows(emitter, rows, self.shift, plan.natural)
         if patterns is not None and self.family.separable:
-            return Holes(self, plan, rows, patterns, out, keep)
-        return Tiles(self, plan, Block(0, 0, rows), patterns, out, keep)
+            return HoledRows(self, plan, rows, patterns, out, keep)
+        return TiledRows(self, plan, Block(0, 0, rows), patterns, out, keep)
 
     def _emitter(self, plan: Any) -> Emitter | None:
         return emitter_of(self.family.fused(plan))
 
 
-class Chunk(NamedTuple):
+class RowChunk(NamedTuple):
     """What some rows of a block remember between passes; nothing of it depends on the parameters."""
 
     place: slice
@@ -147,7 +151,7 @@ class Scored(ABC):
         """Sums of statistics (states, statistics) under `posteriors` (rows, states)."""
 
 
-class Compiled(Scored):
+class CompiledRows(Scored):
     """Rows of a kind of statistics with compiled functions."""
 
     def __init__(self, emitter: Emitter, rows: NDArray[Any], shift: Floats, natural: Floats) -> None:
@@ -158,7 +162,7 @@ class Compiled(Scored):
         return gather_rows(self.rows, self.shift, self.natural, self.emitter, posteriors)
 
 
-class Holes(Scored):
+class HoledRows(Scored):
     """Independent columns, or groups of them, with missing cells: see `unveil.families.missing_cells`."""
 
     def __init__(
@@ -185,7 +189,7 @@ class Holes(Scored):
         return self.emissions.family.missing_cells(self.plan, x, self.emissions.n_states)
 
 
-class Tiles(Scored):
+class TiledRows(Scored):
     """Rows of any family, in tiles; they are scored again for their sums where they are too many to keep."""
 
     def __init__(
@@ -213,7 +217,7 @@ class Tiles(Scored):
         return moments
 
 
-class Coded(Scored):
+class CodedRows(Scored):
     """Rows that are codes of a few distinct ones, of which a table (levels, states) holds the scores."""
 
     def __init__(self, codes: NDArray[np.int32], table: Floats, levels: Scored) -> None:
@@ -226,7 +230,7 @@ class Coded(Scored):
         return self.levels.gather(sums)
 
 
-class Weighted(Scored):
+class WeightedRows(Scored):
     """Steps that count more or less than once."""
 
     def __init__(self, weights: Floats, steps: Scored) -> None:
@@ -237,7 +241,7 @@ class Weighted(Scored):
         return self.steps.gather(posteriors * self.weights[:, None])
 
 
-class Joined(Scored):
+class JoinedRows(Scored):
     """Chunks of a long block."""
 
     def __init__(self, places: list[slice], parts: list[Scored]) -> None:
@@ -274,21 +278,21 @@ def _partly(rows: NDArray[Any]) -> int:
 
 def _distinct(rows: NDArray[Any]) -> tuple[NDArray[np.int32], Floats] | None:
     """Codes of the rows, and the distinct ones; None where they are too many."""
-    if _count(rows[:GLANCE]) * 2 > max(len(rows[:GLANCE]), 1) or len(rows) < GLANCE:
+    if _count(rows[:GLANCED_ROWS]) * 2 > max(len(rows[:GLANCED_ROWS]), 1) or len(rows) < GLANCED_ROWS:
         return None
     count, codes = _places(rows[:, 0])
     for column in rows.T[1:]:
         several, places = _places(column)
-        if several > LEVELS or REPEATS * count > len(rows):
+        if several > MOST_LEVELS or ROW_REPEATS * count > len(rows):
             return None
         count, codes = _places(codes * several + places)
-    return None if REPEATS * count > len(rows) else _numbered(rows, codes)
+    return None if ROW_REPEATS * count > len(rows) else _numbered(rows, codes)
 
 
 def _places(column: NDArray[Any]) -> tuple[int, NDArray[np.int64]]:
     """How many values there are, and the place of each among them: by counting small whole numbers, or by sorting."""
     highest = np.fmax.reduce(column, initial=-1.0)
-    if np.fmin.reduce(column, initial=0.0) >= 0 and highest < COUNTED:
+    if np.fmin.reduce(column, initial=0.0) >= 0 and highest < MOST_COUNTED:
         whole = np.where(np.isnan(column), highest + 1.0, column).astype(np.int64)
         if np.all((whole == column) | np.isnan(column)):
             there = np.bincount(whole) > 0
@@ -300,7 +304,7 @@ def _places(column: NDArray[Any]) -> tuple[int, NDArray[np.int64]]:
 def _numbered(rows: NDArray[Any], codes: NDArray[np.int64]) -> tuple[NDArray[np.int32], Floats] | None:
     """Distinct rows in the order of their codes; one that is all missing has none."""
     firsts = np.empty(int(codes.max(initial=-1)) + 1, dtype=np.intp)
-    if len(firsts) > LEVELS:
+    if len(firsts) > MOST_LEVELS:
         return None
     firsts[codes[::-1]] = np.arange(len(codes))[::-1]  # of several, the last that is written: the first row
     levels = np.asarray(rows[firsts], dtype=np.float64)

@@ -23,44 +23,45 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.chains.kernels.filter import filter_states
-from unveil.chains.kernels.long_chain import SPLIT, smooth_long
+from unveil.chains.kernels.long_chain import CUTS, Cuts, smooth_long
 from unveil.chains.kernels.paths import best_paths, count_paths, draw_paths
 from unveil.chains.kernels.smooth import smooth, smooth_coded
+from unveil.chains.model.sizes import Sizes
 from unveil.core.arrays import Floats
 from unveil.core.idle_threads import share
 from unveil.core.protocols import Block, Expectation
 from unveil.core.statistics import Statistics
 
 if TYPE_CHECKING:
-    from unveil.chains.model.emissions import Chunk
+    from unveil.chains.model.emissions import RowChunk
     from unveil.chains.model.model import HiddenMarkov, MarkovPlan
 
 Random = Callable[[], np.random.Generator]
-SHAKE = 0.3  # standard deviation of what is added to the scores of an infinitely warm q: equal states part again
-MOST_DRAWS = 1 << 10  # of paths
-AT_ONCE = 1 << 20  # steps of drawn paths that are held at a time
-NONE = np.empty(0)
+SCORE_SHAKE = 0.3  # standard deviation of what is added to the scores of an infinitely warm q: equal states part again
+MOST_DRAWS = 1 << 10  # of paths, each of which goes through all steps
+NO_WEIGHTS = np.empty(0)
 
 
 @dataclass(frozen=True)
-class Chains:
+class BlockChains:
     """How the rows of a block fall into sequences, and how often each counts."""
 
     lengths: NDArray[np.intp]
     weights: Floats | None
+    cuts: Cuts = CUTS  # of a single long one
 
     @classmethod
-    def of(cls, block: Block) -> Chains:
+    def of(cls, block: Block, cuts: Cuts = CUTS) -> BlockChains:
         """Those of a block; one without lengths is a single sequence."""
         lengths = np.array([len(block.rows)]) if block.lengths is None else block.lengths
         if len(lengths) and lengths.min() < 1:
             raise ValueError("lengths must be at least 1: a chain without steps says nothing of its states")
-        return cls(np.ascontiguousarray(lengths, dtype=np.intp), block.sequence_weights)
+        return cls(np.ascontiguousarray(lengths, dtype=np.intp), block.sequence_weights, cuts)
 
     @property
     def long(self) -> bool:
         """Whether they are a single one that is worth cutting."""
-        return len(self.lengths) == 1 and bool(self.lengths[0] >= SPLIT)
+        return len(self.lengths) == 1 and bool(self.lengths[0] >= self.cuts.split)
 
     @property
     def firsts(self) -> NDArray[np.intp]:
@@ -70,7 +71,7 @@ class Chains:
     @property
     def plain(self) -> Floats:
         """The weights as kernels take them."""
-        return NONE if self.weights is None else np.ascontiguousarray(self.weights, dtype=np.float64)
+        return NO_WEIGHTS if self.weights is None else np.ascontiguousarray(self.weights, dtype=np.float64)
 
     @property
     def each(self) -> Floats:
@@ -95,7 +96,7 @@ class Chains:
         return float(self.weights[used] @ values[used])
 
 
-class Expected(NamedTuple):
+class PathSums(NamedTuple):
     """What q says of a block: sums with the weights of the sequences."""
 
     log_likelihood: float
@@ -105,26 +106,26 @@ class Expected(NamedTuple):
     posteriors: Floats  # (rows, states), times the weight of the sequence
 
 
-PathExpectation = Callable[["MarkovPlan", Floats, Chains, Random], Expected]
+PathExpectation = Callable[["MarkovPlan", Floats, BlockChains, Random], PathSums]
 
 
-def path_expectation(expectation: Expectation) -> PathExpectation:
+def path_expectation(expectation: Expectation, sizes: Sizes) -> PathExpectation:
     """The function for an expectation, by what it says of itself."""
     if expectation.best:
         return hard
     if expectation.draws > 0:
-        return partial(sampled, draws=min(expectation.draws, MOST_DRAWS))
+        return partial(sampled, draws=min(expectation.draws, MOST_DRAWS), held_steps=sizes.drawn_steps)
     return exact if expectation.power == 1.0 else partial(tempered, power=expectation.power)
 
 
-def exact(plan: MarkovPlan, scores: Floats, chains: Chains, random: Random) -> Expected:
+def exact(plan: MarkovPlan, scores: Floats, chains: BlockChains, random: Random) -> PathSums:
     """The posterior; `scores` are overwritten."""
     log_likelihoods, starts, transitions = forward_backward(plan.start, plan.transition, scores, chains, scores)
     log_likelihood = chains.total(log_likelihoods)
-    return Expected(log_likelihood, log_likelihood, starts, transitions, scores)
+    return PathSums(log_likelihood, log_likelihood, starts, transitions, scores)
 
 
-def hard(plan: MarkovPlan, scores: Floats, chains: Chains, random: Random) -> Expected:
+def hard(plan: MarkovPlan, scores: Floats, chains: BlockChains, random: Random) -> PathSums:
     """One for the states of the likeliest path, zero for the others."""
     paths = np.empty(len(scores), dtype=np.int64)
     heights = best_paths(scores, chains.lengths, plan.log_start, plan.log_transition, paths)
@@ -133,25 +134,27 @@ def hard(plan: MarkovPlan, scores: Floats, chains: Chains, random: Random) -> Ex
     posteriors = np.zeros(scores.shape)
     posteriors[np.arange(len(paths)), paths] = np.repeat(possible, chains.lengths)
     log_likelihoods = filter_states(scores, chains.lengths, plan.start, plan.transition, scores)
-    return Expected(chains.total(log_likelihoods), chains.total(heights), starts, transitions, posteriors)
+    return PathSums(chains.total(log_likelihoods), chains.total(heights), starts, transitions, posteriors)
 
 
-def tempered(plan: MarkovPlan, scores: Floats, chains: Chains, random: Random, power: float) -> Expected:
+def tempered(plan: MarkovPlan, scores: Floats, chains: BlockChains, random: Random, power: float) -> PathSums:
     """The posterior of a warmer world, and shaken. With q = exp(score) / Z: F = E_q[log p - score] + log Z."""
-    noise = SHAKE * (1.0 - power) * random().standard_normal(scores.shape)
+    noise = SCORE_SHAKE * (1.0 - power) * random().standard_normal(scores.shape)
     posteriors = power * scores + noise
     start, transition = plan.start**power, plan.transition**power
     normalisers, starts, transitions = forward_backward(start, transition, posteriors, chains, posteriors)
     energy = _energy(plan, scores, starts, transitions, posteriors)
     free_energy = (1.0 - power) * energy - float(np.sum(posteriors * noise)) + chains.total(normalisers)
     log_likelihoods = filter_states(scores, chains.lengths, plan.start, plan.transition, scores)
-    return Expected(chains.total(log_likelihoods), free_energy, starts, transitions, posteriors)
+    return PathSums(chains.total(log_likelihoods), free_energy, starts, transitions, posteriors)
 
 
-def sampled(plan: MarkovPlan, scores: Floats, chains: Chains, random: Random, draws: int) -> Expected:
+def sampled(
+    plan: MarkovPlan, scores: Floats, chains: BlockChains, random: Random, draws: int, held_steps: int
+) -> PathSums:
     """Shares of paths that are drawn, some at a time; the entropy of q is that of how often each path was."""
     n_rows, k = scores.shape
-    generator, at_once = random(), max(AT_ONCE // max(n_rows, 1), 1)
+    generator, at_once = random(), max(held_steps // max(n_rows, 1), 1)
     starts, transitions, posteriors = np.zeros(k), np.zeros((k, k)), np.zeros((n_rows, k))
     keys: list[NDArray[np.uint64]] = []
     log_likelihoods, rows = np.zeros(len(chains.lengths)), np.arange(n_rows)
@@ -170,22 +173,24 @@ def sampled(plan: MarkovPlan, scores: Floats, chains: Chains, random: Random, dr
     entropies = _entropies(np.concatenate(keys, axis=1))
     free_energy = _energy(plan, scores, starts, transitions, posteriors)
     free_energy += chains.total(np.where(log_likelihoods > -np.inf, entropies, -np.inf))
-    return Expected(chains.total(log_likelihoods), free_energy, starts, transitions, posteriors)
+    return PathSums(chains.total(log_likelihoods), free_energy, starts, transitions, posteriors)
 
 
 def forward_backward(
-    start: Floats, transition: Floats, scores: Floats, chains: Chains, out: Floats
+    start: Floats, transition: Floats, scores: Floats, chains: BlockChains, out: Floats
 ) -> tuple[Floats, Floats, Floats]:
     """Log-likelihoods, starts and transitions of all sequences; a single long one may be shared by threads."""
     if chains.long:
         weight = float(chains.each[0])
-        log_likelihood, starts, transitions = smooth_long(scores, start, transition, weight, out, share)
+        log_likelihood, starts, transitions = smooth_long(
+            scores, start, transition, weight, out, share, cuts=chains.cuts
+        )
         return np.array([log_likelihood]), starts, transitions
     return smooth(scores, chains.lengths, start, transition, chains.plain, out)
 
 
 def expect_coded(
-    model: HiddenMarkov, plan: MarkovPlan, block: Block, chains: Chains, chunk: Chunk
+    model: HiddenMarkov, plan: MarkovPlan, block: Block, chains: BlockChains, chunk: RowChunk
 ) -> Statistics | None:
     """The exact E step of steps that are codes of a few distinct rows; None where something stands in the way."""
     if block.weights is not None:
@@ -194,7 +199,7 @@ def expect_coded(
     posteriors = np.empty((len(block.rows), model.n_components))
     if chains.long:
         found = smooth_long(
-            coded.table, plan.start, plan.transition, float(chains.each[0]), posteriors, share, coded.codes
+            coded.table, plan.start, plan.transition, float(chains.each[0]), posteriors, share, coded.codes, chains.cuts
         )
         log_likelihoods, starts, transitions = np.array([found[0]]), found[1], found[2]
     else:

@@ -20,9 +20,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.chains.model.emissions import Chunk, Emissions
-from unveil.chains.model.expectations import Chains, expect_coded, path_expectation
+from unveil.chains.model.emissions import Emissions, RowChunk
+from unveil.chains.model.expectations import BlockChains, expect_coded, path_expectation
 from unveil.chains.model.probability_table import Stochastic
+from unveil.chains.model.sizes import SIZES, Sizes
 from unveil.chains.model.sparse_em import ActivePaths, expect_listed
 from unveil.core.arrays import Floats
 from unveil.core.protocols import Block, Expectation, Memo, Model
@@ -31,8 +32,8 @@ from unveil.families.base import Family
 from unveil.numerics.missing_patterns import find_patterns
 
 WORTH_COMPILING = 1 << 23  # rows times statistics times states: a pass of some milliseconds
-DEAD = 1e-9  # share of all the weight below which a state stands for nothing
-ROUNDING = 1e-12  # share of all counts by which an extrapolated one may miss zero
+DEAD_STATE = 1e-9  # share of all the weight below which a state stands for nothing
+COUNT_ROUNDING = 1e-12  # share of all counts by which an extrapolated one may miss zero
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class MarkovPlan(NamedTuple):
 class MarkovMemo:
     """What a block remembers between passes: nothing of it depends on the parameters but the active lists."""
 
-    chunks: tuple[Chunk, ...]
+    chunks: tuple[RowChunk, ...]
     log_base: float = 0.0  # weighted sum of log h(x)
     active: ActivePaths | None = None
 
@@ -89,6 +90,7 @@ class HiddenMarkov(Model):
     start_rule: Stochastic = field(default_factory=Stochastic)
     transition_rule: Stochastic = field(default_factory=Stochastic)
     compiled: bool = True  # whether scores and sums may be compiled pieces
+    sizes: Sizes = SIZES
 
     def suited_to(self, n_rows: int) -> HiddenMarkov:
         """This model for so many rows: compiling takes seconds that a small table never gives back."""
@@ -112,7 +114,7 @@ class HiddenMarkov(Model):
     ) -> tuple[Statistics, Memo]:
         """Expected counts and moments of the sequences of a block."""
         memo = self._remember(block) if memo is None else memo
-        chains = Chains.of(block)
+        chains = BlockChains.of(block, self.sizes.cuts)
         if expectation.active is not None:
             statistics, active = expect_listed(self, plan, block, chains, expectation, memo)
             return _based(statistics, memo.log_base), replace(memo, active=active)
@@ -121,7 +123,7 @@ class HiddenMarkov(Model):
             if coded is not None:
                 return _based(coded, memo.log_base), memo
         scores, scored = self.emissions.score(plan.family, block, memo.chunks)
-        found = path_expectation(expectation)(plan, scores, chains, random)
+        found = path_expectation(expectation, self.sizes)(plan, scores, chains, random)
         counts = {"starts": found.starts, "transitions": found.transitions}
         bounds = {"log_likelihood": found.log_likelihood, "free_energy": found.free_energy}
         moments = scored.gather(found.posteriors)
@@ -132,7 +134,7 @@ class HiddenMarkov(Model):
 
         Neighbouring steps are taken to be independent, as their posteriors say nothing else.
         """
-        chains = Chains.of(block)
+        chains = BlockChains.of(block, self.sizes.cuts)
         shares = posteriors if chains.weights is None else posteriors * chains.row_weights()[:, None]
         weighted = shares if block.weights is None else shares * block.weights[:, None]
         moments = np.zeros((self.n_components, self.family.n_statistics(block.rows.shape[1])))
@@ -166,14 +168,14 @@ class HiddenMarkov(Model):
     @cached_property
     def emissions(self) -> Emissions:
         """How rows are scored against the states."""
-        return Emissions(self.family.within, self.n_components, self.shift, self.compiled)
+        return Emissions(self.family.within, self.n_components, self.shift, self.compiled, self.sizes)
 
     def _remember(self, block: Block) -> MarkovMemo:
         """What of a block stays the same from pass to pass."""
         base = self.emissions.log_base(block.rows)
         if base is None:
             return MarkovMemo(self.emissions.remember(block))
-        chains = Chains.of(block)
+        chains = BlockChains.of(block, self.sizes.cuts)
         base = base if block.weights is None else base * block.weights
         base = base if chains.weights is None else base * chains.row_weights()
         return MarkovMemo(self.emissions.remember(block), float(base.sum()))
@@ -209,7 +211,7 @@ class HiddenMarkov(Model):
         """Whether the counts and moments could be those of real sequences."""
         for name in ("starts", "transitions"):
             counts = statistics[name]
-            if not np.all(np.isfinite(counts)) or counts.min() < -ROUNDING * max(float(counts.sum()), 1.0):
+            if not np.all(np.isfinite(counts)) or counts.min() < -COUNT_ROUNDING * max(float(counts.sum()), 1.0):
                 return False
         return self.family.admissible(statistics["moments"])
 
@@ -230,7 +232,7 @@ class HiddenMarkov(Model):
     def dead(self, statistics: Statistics) -> NDArray[np.intp]:
         """States that no step belongs to."""
         counts = statistics["moments"][:, 0]
-        return np.flatnonzero(counts <= DEAD * counts.sum())
+        return np.flatnonzero(counts <= DEAD_STATE * counts.sum())
 
     def events(self, statistics: Statistics, params: MarkovParams) -> Mapping[str, int]:
         """States that no step belongs to, and states kept from degenerating."""

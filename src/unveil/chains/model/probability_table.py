@@ -26,11 +26,11 @@ import numpy as np
 
 from unveil.core.arrays import Floats, Indices, Mask
 
-ROUNDING = 1e-9  # by which a table that is handed in may miss what is asked of it
-PSEUDO = 1.0  # counts that a start adds to each row, shared out evenly: what is 0 once stays 0
-STEPS = 200  # of Newton's method, which takes ten to thirty
-REACH = 0.99  # share of the way to the edge that a step may take
-VANISHED = 1e-13  # a probability that no count asks for is none
+TABLE_ROUNDING = 1e-9  # by which a table that is handed in may miss what is asked of it
+START_COUNTS = 1.0  # counts that a start adds to each row, shared out evenly: what is 0 once stays 0
+NEWTON_STEPS = 200  # of Newton's method, which takes ten to thirty
+STEP_REACH = 0.99  # share of the way to the edge that a step may take
+VANISHED_PROBABILITY = 1e-13  # a probability that no count asks for is none
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ class Stochastic:
         shape = np.atleast_2d(counts).shape
         rule = Stochastic(self.allowed, self.free if current is not None else None, self.tied, self.concentration)
         moving = rule.moving(shape)
-        extra = PSEUDO * moving / np.maximum(moving.sum(axis=1, keepdims=True), 1)
+        extra = START_COUNTS * moving / np.maximum(moving.sum(axis=1, keepdims=True), 1)
         even = rule._may(shape) / np.maximum(rule._may(shape).sum(axis=1, keepdims=True), 1)
         now = even if current is None else np.atleast_2d(current)
         return rule.maximise(np.atleast_2d(counts) + extra, now).reshape(counts.shape)
@@ -117,14 +117,14 @@ class Stochastic:
     def check(self, table: Floats, name: str) -> None:
         """Raise a ValueError that names what of a table of this `name` is against the constraints."""
         rows = np.atleast_2d(table)
-        if not np.all(np.isfinite(rows)) or np.any(rows < 0) or np.any(np.abs(rows.sum(axis=1) - 1.0) > ROUNDING):
+        if not np.all(np.isfinite(rows)) or np.any(rows < 0) or np.any(np.abs(rows.sum(axis=1) - 1.0) > TABLE_ROUNDING):
             raise ValueError(f"{name} must hold probabilities that sum to 1, got {table!r}")
         if np.any(rows[~self._may(rows.shape)] > 0):
             raise ValueError(f"{name} must be 0 where it is not allowed to be above, got {table!r}")
         if self.tied is not None:
             labels = np.atleast_2d(self.tied)
             for label in np.unique(labels[labels >= 0]):
-                if np.ptp(rows[labels == label]) > ROUNDING:
+                if np.ptp(rows[labels == label]) > TABLE_ROUNDING:
                     raise ValueError(f"{name} must have equal entries where tied is {label}, got {table!r}")
 
     def log_prior(self, table: Floats) -> float:
@@ -155,7 +155,7 @@ class Stochastic:
         """Entries of a (k, m) table that are re-estimated."""
         return self._may(shape) & (True if self.free is None else np.broadcast_to(np.atleast_2d(self.free), shape))
 
-    def layout(self, current: Floats, masses: bool = True) -> Layout:
+    def layout(self, current: Floats, masses: bool = True) -> TableGroups:
         """Groups of tied entries of a (k, m) table, and what its rows leave for them."""
         moving = self.moving(current.shape)
         group = np.full(current.shape, -1, dtype=np.intp)
@@ -168,7 +168,7 @@ class Stochastic:
         members = np.zeros((len(current), int(group.max(initial=-1)) + 1))
         np.add.at(members, (rows[moving], group[moving]), 1.0)
         left = self._left(np.where(moving, 0.0, self._kept(current)), moving) if masses else np.ones(len(current))
-        return Layout(group, members, left)
+        return TableGroups(group, members, left)
 
     def _may(self, shape: tuple[int, ...]) -> Mask:
         return np.ones(shape, np.bool_) if self.allowed is None else np.broadcast_to(np.atleast_2d(self.allowed), shape)
@@ -182,7 +182,7 @@ class Stochastic:
         """What the fixed entries leave of each row."""
         left = 1.0 - base.sum(axis=1)
         some = moving.any(axis=1)
-        if np.any(left < -ROUNDING) or np.any(np.abs(left[~some]) > ROUNDING):
+        if np.any(left < -TABLE_ROUNDING) or np.any(np.abs(left[~some]) > TABLE_ROUNDING):
             row = int(np.argmax(np.where(some, -left, np.abs(left))))
             raise ValueError(
                 f"free must leave rows that can sum to 1; the fixed entries of row {row} sum to {1.0 - left[row]:.6g}"
@@ -204,7 +204,7 @@ class Stochastic:
             )
 
 
-class Layout(NamedTuple):
+class TableGroups(NamedTuple):
     """The groups of tied entries of a table."""
 
     group: Indices  # (k, m): number of the group of an entry, -1 if it does not move
@@ -236,7 +236,7 @@ class Layout(NamedTuple):
                 yield np.flatnonzero(of_row == island), groups
 
 
-def solve(layout: Layout, counts: Floats, current: Floats) -> Floats:
+def solve(layout: TableGroups, counts: Floats, current: Floats) -> Floats:
     """Values of the groups (groups,) of greatest likelihood, given their counts; islands without counts stay."""
     values = current.copy()
     for rows, groups in layout.islands():
@@ -244,7 +244,7 @@ def solve(layout: Layout, counts: Floats, current: Floats) -> Floats:
         if not counts[groups].sum() > 0:
             continue
         if np.all(members == members[0]):
-            if np.ptp(masses) > ROUNDING:
+            if np.ptp(masses) > TABLE_ROUNDING:
                 raise ValueError(
                     "tied and free contradict each other: rows "
                     f"{rows.tolist()} share all that moves, and their fixed entries leave {masses.tolist()}"
@@ -267,7 +267,7 @@ def _crossing(members: Floats, masses: Floats, counts: Floats, current: Floats, 
     slack = (counts + pull) / values
     multipliers = np.linalg.lstsq(members.T, slack, rcond=None)[0]
     shrink = 1.0
-    for _ in range(STEPS):
+    for _ in range(NEWTON_STEPS):
         shrink = max(0.1 * shrink, 1e-30)
         missing = masses - members @ values
         products = counts + shrink * pull - values * slack
@@ -278,14 +278,14 @@ def _crossing(members: Floats, masses: Floats, counts: Floats, current: Floats, 
         step = np.linalg.lstsq(system, members @ ((products - values * off) / slack) - missing, rcond=1e-15)[0]
         of_slack = members.T @ step + off
         of_values = (products - values * of_slack) / slack
-        length = min(1.0, REACH * _room(values, of_values), REACH * _room(slack, of_slack))
+        length = min(1.0, STEP_REACH * _room(values, of_values), STEP_REACH * _room(slack, of_slack))
         values, slack = values + length * of_values, slack + length * of_slack
         multipliers = multipliers + length * step
-    values = np.where((counts > 0) | (values > VANISHED), values, 0.0)
+    values = np.where((counts > 0) | (values > VANISHED_PROBABILITY), values, 0.0)
     for _ in range(3):  # to the last digit: the nearest table, in units of its entries
         system = (members * values) @ members.T
         values = values * (1.0 + members.T @ np.linalg.lstsq(system, masses - members @ values, rcond=None)[0])
-    if np.abs(members @ values - masses).max() > ROUNDING or values.min() < 0:
+    if np.abs(members @ values - masses).max() > TABLE_ROUNDING or values.min() < 0:
         raise ValueError(f"tied, free and allowed contradict each other: no values of rows {rows.tolist()} sum to 1")
     found: Floats = values
     return found

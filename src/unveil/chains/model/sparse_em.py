@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.chains.kernels.listed import smooth_listed
-from unveil.chains.model.expectations import NONE, Chains, forward_backward
+from unveil.chains.model.expectations import NO_WEIGHTS, BlockChains, forward_backward
 from unveil.core.arrays import Floats
 from unveil.core.protocols import Block, Expectation
 from unveil.core.statistics import Statistics
@@ -43,7 +43,7 @@ class ActivePaths:
 
 
 def expect_listed(
-    model: HiddenMarkov, plan: MarkovPlan, block: Block, chains: Chains, expectation: Expectation, memo: MarkovMemo
+    model: HiddenMarkov, plan: MarkovPlan, block: Block, chains: BlockChains, expectation: Expectation, memo: MarkovMemo
 ) -> tuple[Statistics, ActivePaths]:
     """Statistics of a block, and its lists."""
     old = memo.active
@@ -53,14 +53,14 @@ def expect_listed(
 
 
 def _refresh(
-    model: HiddenMarkov, plan: MarkovPlan, block: Block, chains: Chains, length: int, memo: MarkovMemo
+    model: HiddenMarkov, plan: MarkovPlan, block: Block, chains: BlockChains, length: int, memo: MarkovMemo
 ) -> tuple[Statistics, ActivePaths]:
     """The full posterior; the likeliest states of each step go on its list, paths that leave the lists are frozen."""
     scores, scored = model.emissions.score(plan.family, block, memo.chunks)
     posteriors, inside = np.empty(scores.shape), np.empty(scores.shape)
     whole, starts, transitions = forward_backward(plan.start, plan.transition, scores, chains, posteriors)
     lists = _likeliest(posteriors if chains.weights is None else _unweighted(plan, scores, chains), length)
-    listed, _, _ = smooth_listed(scores, lists, chains.lengths, plan.start, plan.transition, NONE, inside)
+    listed, _, _ = smooth_listed(scores, lists, chains.lengths, plan.start, plan.transition, NO_WEIGHTS, inside)
     off = np.where(whole > -np.inf, np.clip(-np.expm1(_less(listed, whole)), 0.0, 1.0), 0.0)
     kept = chains.each * (1.0 - off)
     _, own_starts, own_transitions = smooth_listed(
@@ -79,7 +79,7 @@ def _refresh(
 
 
 def _within_lists(
-    model: HiddenMarkov, plan: MarkovPlan, block: Block, chains: Chains, memo: MarkovMemo, old: ActivePaths
+    model: HiddenMarkov, plan: MarkovPlan, block: Block, chains: BlockChains, memo: MarkovMemo, old: ActivePaths
 ) -> Statistics:
     """Share out anew what is on the lists."""
     scores, scored = model.emissions.score(plan.family, block, memo.chunks)
@@ -105,10 +105,10 @@ def _likeliest(posteriors: Floats, length: int) -> NDArray[np.int64]:
     return np.ascontiguousarray(np.sort(chosen, axis=1), dtype=np.int64)
 
 
-def _unweighted(plan: MarkovPlan, scores: Floats, chains: Chains) -> Floats:
+def _unweighted(plan: MarkovPlan, scores: Floats, chains: BlockChains) -> Floats:
     """Posteriors without the weights of the sequences, which may be 0."""
     out = np.empty(scores.shape)
-    forward_backward(plan.start, plan.transition, scores, Chains(chains.lengths, None), out)
+    forward_backward(plan.start, plan.transition, scores, BlockChains(chains.lengths, None, chains.cuts), out)
     return out
 
 
@@ -119,7 +119,7 @@ def _less(one: Floats, other: Floats) -> Floats:
 
 
 def _statistics(
-    chains: Chains, block: Block, bound: float, starts: Floats, transitions: Floats, moments: Floats
+    chains: BlockChains, block: Block, bound: float, starts: Floats, transitions: Floats, moments: Floats
 ) -> Statistics:
     counts = {"starts": starts, "transitions": transitions, "moments": moments}
     return Statistics(weight=chains.weight(block), log_likelihood=bound, free_energy=bound, **counts)
