@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tests.chains.kernels.test_smooth import NONE, WIDTHS, branches, chain
 from tests.oracles.chain_recursions import all_paths, exact
-from unveil.chains.kernels.paths import EVERY, best_paths, count_paths, draw_paths, k_best_paths
+from unveil.chains.kernels.paths import SHIFTED_STEPS, best_paths, count_paths, draw_paths, k_best_paths
 
 Floats = NDArray[np.float64]
 
@@ -71,7 +71,7 @@ def test_lowest_state_of_equals() -> None:
 @pytest.mark.parametrize("k", WIDTHS)
 def test_every_width(k: int) -> None:
     """Against the plain recursion, over steps at which maxima are taken off."""
-    lengths = np.array([2 * EVERY + 7, 1, 30])
+    lengths = np.array([2 * SHIFTED_STEPS + 7, 1, 30])
     scores, start, transition = chain(k, k, int(lengths.sum()))
     first, steps = logs(start, transition)
     found, at = np.empty(len(scores), dtype=np.int64), 0

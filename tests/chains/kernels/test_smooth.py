@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tests.oracles.chain_recursions import Known, enumerated, exact
 from unveil.chains.kernels import smooth as chains
-from unveil.chains.kernels.forward_backward import Chain
+from unveil.chains.kernels.forward_backward import SweepChain
 from unveil.chains.kernels.smooth import add_by_code, smooth, smooth_coded, smooth_in_logs
 
 Floats = NDArray[np.float64]
@@ -72,7 +72,7 @@ def test_sixty_digits(seed: int, k: int, n: int, scale: float, zeros: float, pow
     known = exact(*parts)
     check(known, *run(*parts))
     out, starts, transitions = np.empty(scores.shape), np.zeros(k), np.zeros((k, k))
-    found = smooth_in_logs(Chain(start, transition**power), scores, 1.0, out, starts, transitions)
+    found = smooth_in_logs(SweepChain(start, transition**power), scores, 1.0, out, starts, transitions)
     check(known, found, starts, transitions, out)
 
 
@@ -123,7 +123,7 @@ def test_every_width_agrees_with_log_space(k: int) -> None:
     scores, start, transition = chain(k, k, int(lengths.sum()))
     out, expected, starts, transitions = np.empty(scores.shape), np.empty(scores.shape), np.zeros(k), np.zeros((k, k))
     found = smooth(scores, lengths, start, transition, weights, out)
-    parts, ends = Chain(start, transition), np.cumsum(lengths)
+    parts, ends = SweepChain(start, transition), np.cumsum(lengths)
     for number, (first, last) in enumerate(zip(ends - lengths, ends, strict=True)):
         here = slice(first, last)
         value = smooth_in_logs(parts, scores[here], weights[number], expected[here], starts, transitions)

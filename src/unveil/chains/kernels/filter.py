@@ -15,14 +15,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.chains.kernels.forward_backward import Chain, Matrices, Rows, flat
+from unveil.chains.kernels.forward_backward import SweepChain, SweepMatrices, SweepRows, flat
 from unveil.chains.kernels.in_logs import log_filter, log_lagged, steps_of
 from unveil.chains.kernels.smooth import NO_CODES, filter_one, room
 from unveil.chains.kernels.vector_steps import push
 from unveil.core.arrays import Floats
 from unveil.numerics.jit import kernel
 
-SMALL = 1e-12  # against HARMLESS
+SMALL_SUM = 1e-12  # of scaled products: what was lost, at most HARMLESS_LOSS, does not show against more than this
 
 
 def filter_states(scores: Floats, lengths: Any, start: Floats, transition: Floats, out: Floats) -> Floats:
@@ -30,14 +30,14 @@ def filter_states(scores: Floats, lengths: Any, start: Floats, transition: Float
 
     From the first step on that no path can reach, rows are 0 and the log-likelihood is minus infinity.
     """
-    return _filter(Chain(start, transition), scores, _bounds(lengths), out)
+    return _filter(SweepChain(start, transition), scores, _bounds(lengths), out)
 
 
 def _bounds(lengths: Any) -> NDArray[np.intp]:
     return np.concatenate([[0], np.cumsum(np.asarray(lengths, dtype=np.intp))])
 
 
-def _filter(chain: Chain, scores: Floats, bounds: Any, out: Floats) -> Floats:
+def _filter(chain: SweepChain, scores: Floats, bounds: Any, out: Floats) -> Floats:
     log_likelihoods, again = np.empty(len(bounds) - 1), np.zeros(len(bounds) - 1, dtype=np.bool_)
     rows = room(chain, scores, NO_CODES, int(np.diff(bounds).max(initial=0)))
     _filter_all(rows, bounds, chain.matrices, True, flat("out", out), log_likelihoods, again)
@@ -53,7 +53,13 @@ def _filter(chain: Chain, scores: Floats, bounds: Any, out: Floats) -> Floats:
 
 @kernel
 def _filter_all(
-    rows: Rows, bounds: Any, matrices: Matrices, filtering: bool, out: Floats, log_likelihoods: Floats, again: Any
+    rows: SweepRows,
+    bounds: Any,
+    matrices: SweepMatrices,
+    filtering: bool,
+    out: Floats,
+    log_likelihoods: Floats,
+    again: Any,
 ) -> None:
     """All chains of a block; `again` says which are left to log space."""
     k, width = rows.k, rows.width
@@ -78,7 +84,7 @@ def lagged(scores: Floats, lengths: Any, start: Floats, transition: Floats, lag:
 
     Near the end of a sequence, all that is left of it counts. Rows that are impossible are 0.
     """
-    chain, bounds = Chain(start, transition), _bounds(lengths)
+    chain, bounds = SweepChain(start, transition), _bounds(lengths)
     log_likelihoods, unsure = np.empty(len(bounds) - 1), np.zeros(len(scores), dtype=np.bool_)
     rows = room(chain, scores, NO_CODES, int(np.diff(bounds).max(initial=0)))
     found = np.empty(scores.shape) if np.shares_memory(scores, out) else out
@@ -96,9 +102,9 @@ def lagged(scores: Floats, lengths: Any, start: Floats, transition: Floats, lag:
 
 @kernel
 def _lag_all(
-    rows: Rows,
+    rows: SweepRows,
     bounds: Any,
-    matrices: Matrices,
+    matrices: SweepMatrices,
     filtering: bool,
     lag: int,
     out: Floats,
@@ -120,7 +126,7 @@ def _lag_all(
                 log_likelihoods[number] = found + np.log(total)
             # sums are between 1 and 2 at every step: what filtering lost may show against a small one
             unsure[first + row - 1] = not total > 0.0 or (
-                not matrices.sure and (lost or matrices.tiny or total < SMALL)
+                not matrices.sure and (lost or matrices.tiny or total < SMALL_SUM)
             )
             for j in range(k):
                 joint = room[at + j] if end > row else shares[row * width + j]
@@ -128,7 +134,7 @@ def _lag_all(
 
 
 @kernel
-def _look_ahead(rows: Rows, row: int, end: int, matrix: Floats, room: Floats) -> tuple[int, float, bool]:
+def _look_ahead(rows: SweepRows, row: int, end: int, matrix: Floats, room: Floats) -> tuple[int, float, bool]:
     """What is joint of `row`, given all up to `end`, at a place in `room`; its sum, and whether shares were lost."""
     width, total, lost, at = rows.width, 0.0, False, 0
     for j in range(width):

@@ -11,12 +11,12 @@ the power of two that brings the sum of a_t between 1 and 2,
 chain of operations that wait for each other; the outer products of a tile of steps are one small matrix product. The
 log-likelihood is a sum of maxima and an integer number of powers.)
 
-What is lost? Shares below 1e-200 become 0. Where all transitions are above `SURE`, each step gives every state so much
-that nothing of it can ever matter. Elsewhere a lost share might grow, in a part of the chain that the rest cannot
-enter. `loss` follows an upper bound on the paths that were lost, by the same recursion; at the end of the chain it
-bounds their posterior probability, and with it the error of every posterior (of filtered ones, the largest on the
-way). On the way back nothing more is lost: a product too small to be kept is the posterior of its paths, since a_t r_t
-sums to less than 2.
+What is lost? Shares below 1e-200 become 0. Where all transitions are above `SURE_TRANSITION`, each step gives every
+state so much that nothing of it can ever matter. Elsewhere a lost share might grow, in a part of the chain that the
+rest cannot enter. `loss` follows an upper bound on the paths that were lost, by the same recursion; at the end of the
+chain it bounds their posterior probability, and with it the error of every posterior (of filtered ones, the largest on
+the way). On the way back nothing more is lost: a product too small to be kept is the posterior of its paths, since a_t
+r_t sums to less than 2.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ from unveil.core.arrays import Floats
 from unveil.numerics.exp_log import bits_of, from_bits
 from unveil.numerics.jit import inlined, kernel
 
-SURE = 1e-50  # with transitions above this, nothing that is lost can matter
-TINY = 1e-90  # transitions below this count as lost, if they are above 0
-HARMLESS = 1e-25  # posterior probability of lost paths that no result shows
-UNIT = 1e150  # lost shares are counted in 1 / UNIT, so that they do not get lost themselves
-TRACE = 1e-105  # so little that no bound shows it; times TINY, it is still kept
-TILE = 64  # steps
-LEDGER = 256  # steps whose maxima are added up before they join the sum
+SURE_TRANSITION = 1e-50  # with transitions above this, nothing that is lost can matter
+TINY_TRANSITION = 1e-90  # transitions below this count as lost, if they are above 0
+HARMLESS_LOSS = 1e-25  # posterior probability of lost paths that no result shows
+LOSS_UNIT = 1e150  # lost shares are counted in 1 / LOSS_UNIT, so that they do not get lost themselves
+LOSS_TRACE = 1e-105  # so little that no bound shows it; times TINY_TRANSITION, it is still kept
+TILE_STEPS = 64  # whose outer products are one matrix product
+LEDGER_STEPS = 256  # whose maxima are added up before they join the sum
 LN2 = 0.6931471805599453
 TOP_POWER, POWER_BITS = np.int64(2046 << 52), np.int64(2047 << 52)
 
 
-class Rows(NamedTuple):
+class SweepRows(NamedTuple):
     """The steps of a chain and the room its sweeps take; flat tables, row r for the r-th step."""
 
     scores: Floats  # lines of `k`, without padding
@@ -63,19 +63,19 @@ def flat(name: str, table: Floats) -> Floats:
     return table.reshape(-1)
 
 
-class Matrices(NamedTuple):
+class SweepMatrices(NamedTuple):
     """The parameters of a chain, laid out for the sweeps: flat squares of `width`."""
 
     forward: Floats
     backward: Floats  # turned
-    least: Floats  # transitions, those above 0 no smaller than TINY
+    least: Floats  # transitions, those above 0 no smaller than TINY_TRANSITION
     transition: Floats  # (k, k)
     log_start: Floats  # (k,)
     sure: bool  # nothing that is lost can matter
-    tiny: bool  # some transitions are above 0 and below TINY
+    tiny: bool  # some transitions are above 0 and below TINY_TRANSITION
 
 
-class Chain:
+class SweepChain:
     """The parameters of a chain. Rows of probabilities need not sum to 1."""
 
     def __init__(self, start: Floats, transition: Floats) -> None:
@@ -85,15 +85,15 @@ class Chain:
         square[: self.n_states, : self.n_states] = self.transition
         with np.errstate(divide="ignore"):
             self.log_start = np.log(np.asarray(start, dtype=np.float64))
-        self.sure = float(self.transition.min()) >= SURE
-        least = square if self.sure else np.where(square > 0.0, np.maximum(square, TINY), 0.0)
+        self.sure = float(self.transition.min()) >= SURE_TRANSITION
+        least = square if self.sure else np.where(square > 0.0, np.maximum(square, TINY_TRANSITION), 0.0)
         tiny = not self.sure and bool(np.any(least > square))
         flattened = (square.ravel(), square.T.ravel(), least.ravel())
-        self.matrices = Matrices(*flattened, self.transition, self.log_start, self.sure, tiny)
+        self.matrices = SweepMatrices(*flattened, self.transition, self.log_start, self.sure, tiny)
 
 
 @kernel
-def emit(rows: Rows, line: int, row: int) -> float:
+def emit(rows: SweepRows, line: int, row: int) -> float:
     """Emissions of a line of scores; returns its maximum, minus infinity if nothing is possible."""
     return expose(rows.scores, line * rows.k, rows.k, rows.width, rows.emissions, row * rows.width)
 
@@ -111,7 +111,7 @@ def _power(inverse: float) -> int:
 
 
 @kernel
-def first_row(rows: Rows, line: int, log_start: Floats) -> tuple[float, bool]:
+def first_row(rows: SweepRows, line: int, log_start: Floats) -> tuple[float, bool]:
     """The first step, in logs, since a start may be impossible; the maximum taken off, and whether shares were lost."""
     k, width, shares, lost, total = rows.k, rows.width, rows.shares, False, 0.0
     joint = np.empty(width)
@@ -130,7 +130,7 @@ def first_row(rows: Rows, line: int, log_start: Floats) -> tuple[float, bool]:
 
 
 @kernel
-def forward(rows: Rows, first: int, begin: int, end: int, matrix: Floats) -> tuple[float, int, bool]:
+def forward(rows: SweepRows, first: int, begin: int, end: int, matrix: Floats) -> tuple[float, int, bool]:
     """Rows begin + 1 .. end of `shares`, from row `begin`.
 
     Returns the sum of the maxima of scores, the sum of the powers of two that were taken off, and whether shares were
@@ -155,7 +155,7 @@ def forward(rows: Rows, first: int, begin: int, end: int, matrix: Floats) -> tup
         powers += _power(inverse)
         inverse = _inverse(total)
         rows.inverses[row] = inverse
-        if row % LEDGER == 0:
+        if row % LEDGER_STEPS == 0:
             peaks += part
             part = 0.0
     return peaks + part, powers, lost
@@ -174,7 +174,7 @@ def log_scales(inverses: Floats) -> float:
 
 
 @kernel
-def last_row(rows: Rows, first: int, row: int, weight: float, ahead: Floats, out: Floats) -> float:
+def last_row(rows: SweepRows, first: int, row: int, weight: float, ahead: Floats, out: Floats) -> float:
     """The last step, with nothing beyond: its posteriors times `weight`, and w in `ahead`; the log of its sum."""
     k, width, total = rows.k, rows.width, 0.0
     place = rows.codes[first + row - 1] if len(rows.codes) else row
@@ -191,7 +191,7 @@ def last_row(rows: Rows, first: int, row: int, weight: float, ahead: Floats, out
 
 @kernel
 def backward(
-    rows: Rows,
+    rows: SweepRows,
     first: int,
     begin: int,
     end: int,
@@ -207,10 +207,10 @@ def backward(
     turned.
     """
     k, width, coded = rows.k, rows.width, len(rows.codes) > 0
-    room = np.empty((TILE + 1) * width)
+    room = np.empty((TILE_STEPS + 1) * width)
     high = end
     while high > begin:
-        low = high - TILE if high - TILE > begin else begin
+        low = high - TILE_STEPS if high - TILE_STEPS > begin else begin
         for j in range(width):
             room[(high - low) * width + j] = ahead[j]
         for row in range(high - 1, low - 1, -1):
@@ -243,22 +243,22 @@ def backward(
 
 
 @kernel
-def loss(rows: Rows, first: int, n_rows: int, matrices: Matrices, filtering: bool) -> float:
+def loss(rows: SweepRows, first: int, n_rows: int, matrices: SweepMatrices, filtering: bool) -> float:
     """A bound on the share of paths that were lost, at the end; if `filtering`, the largest on the way.
 
-    States that have a share are given a `TRACE` of loss too, so that wherever paths can lead there is some.
+    States that have a share are given a `LOSS_TRACE` of loss too, so that wherever paths can lead there is some.
     """
     k, width, worst = rows.k, rows.width, 0.0
     lost, new, ones = np.zeros(width), np.zeros(width), np.ones(width)
     for j in range(k):
-        new[j] = TRACE if matrices.log_start[j] > -np.inf else 0.0
+        new[j] = LOSS_TRACE if matrices.log_start[j] > -np.inf else 0.0
     for row in range(1, n_rows + 1):
         place = rows.codes[first + row - 1] if len(rows.codes) else row
         share, emissions = rows.shares[row * width :], rows.emissions[place * width :]
         inverse, total = rows.inverses[row], 0.0
         for j in range(k):  # what is possible and has no share may have lost it here
             possible = (new[j] > 0.0) & (emissions[j] > 0.0)
-            left = TRACE if share[j] > 0.0 else LOST * UNIT * inverse
+            left = LOSS_TRACE if share[j] > 0.0 else LOST * LOSS_UNIT * inverse
             lost[j] = new[j] * emissions[j] * inverse + (left if possible else 0.0)
         if filtering or row == n_rows:
             for j in range(k):
@@ -270,5 +270,9 @@ def loss(rows: Rows, first: int, n_rows: int, matrices: Matrices, filtering: boo
         if matrices.tiny:
             for i in range(k):
                 for j in range(k):
-                    new[j] += share[i] * inverse * UNIT * TINY if 0.0 < matrices.transition[i, j] < TINY else 0.0
-    return worst / UNIT
+                    new[j] += (
+                        share[i] * inverse * LOSS_UNIT * TINY_TRANSITION
+                        if 0.0 < matrices.transition[i, j] < TINY_TRANSITION
+                        else 0.0
+                    )
+    return worst / LOSS_UNIT

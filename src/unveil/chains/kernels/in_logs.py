@@ -20,12 +20,12 @@ from unveil.core.arrays import Floats
 from unveil.numerics.exp_log import exp_nonpositive, log_positive
 from unveil.numerics.jit import inlined, kernel
 
-CUTOFF = -707.0
-TRUSTED = 1e-250  # a larger sum has lost nothing: what became 0 is below 1e-307
-FAINT = 1e-30  # states with a smaller posterior have no transitions that a count would show
+EXP_CUTOFF = -707.0  # of what is less the exponential is 0: `exp_nonpositive` goes about as far
+TRUSTED_SUM = 1e-250  # a larger sum has lost nothing: what became 0 is below 1e-307
+FAINT_POSTERIOR = 1e-30  # states with a smaller posterior have no transitions that a count would show
 
 
-class Steps(NamedTuple):
+class LogSteps(NamedTuple):
     """Transition probabilities from line to column, and their logs from column to line."""
 
     forward: Floats
@@ -34,12 +34,12 @@ class Steps(NamedTuple):
     logs_turned: Floats
 
 
-def steps_of(transition: Floats) -> Steps:
+def steps_of(transition: Floats) -> LogSteps:
     """Transitions, as this file wants them."""
     with np.errstate(divide="ignore"):
         logs = np.log(transition)
     turned = np.ascontiguousarray(transition.T)
-    return Steps(np.array(transition), turned, logs, np.ascontiguousarray(logs.T))
+    return LogSteps(np.array(transition), turned, logs, np.ascontiguousarray(logs.T))
 
 
 @inlined
@@ -59,7 +59,7 @@ def _normalise(line: Any) -> float:
         return -np.inf
     total = 0.0
     for j in range(len(line)):
-        total += exp_nonpositive(line[j] - peak, CUTOFF)
+        total += exp_nonpositive(line[j] - peak, EXP_CUTOFF)
     total = peak + np.log(total)
     for j in range(len(line)):
         line[j] -= total
@@ -72,7 +72,7 @@ def _spread(line: Floats, products: Floats, logs: Floats, scaled: Floats, out: F
     k, peak = len(line), _largest(line)
     base = peak if peak > -np.inf else 0.0
     for i in range(k):
-        scaled[i] = exp_nonpositive(line[i] - base, CUTOFF)
+        scaled[i] = exp_nonpositive(line[i] - base, EXP_CUTOFF)
         out[i] = 0.0
     for i in range(k):
         if scaled[i] > 0.0:
@@ -81,9 +81,9 @@ def _spread(line: Floats, products: Floats, logs: Floats, scaled: Floats, out: F
                 out[j] += share * row[j]
     for j in range(k):
         scaled[j] = out[j]
-        out[j] = base + log_positive(max(out[j], TRUSTED))
+        out[j] = base + log_positive(max(out[j], TRUSTED_SUM))
     for j in range(k):
-        if not scaled[j] > TRUSTED:
+        if not scaled[j] > TRUSTED_SUM:
             out[j] = _logsum(line, logs[j])
 
 
@@ -98,13 +98,13 @@ def _logsum(line: Any, logs: Any) -> float:
         return -np.inf
     for i in range(len(line)):
         gap = line[i] + logs[i] - peak
-        if gap > CUTOFF:
-            total += exp_nonpositive(gap, CUTOFF)
+        if gap > EXP_CUTOFF:
+            total += exp_nonpositive(gap, EXP_CUTOFF)
     return peak + np.log(total)
 
 
 @kernel
-def log_filter(scores: Floats, log_start: Floats, steps: Steps, filtered: Floats, scales: Floats) -> float:
+def log_filter(scores: Floats, log_start: Floats, steps: LogSteps, filtered: Floats, scales: Floats) -> float:
     """Write f_t of one chain, and c_t less the maximum of the scores; returns the log-likelihood.
 
     Minus infinity if no path is possible; then `filtered` holds minus infinity from the first such step on.
@@ -130,7 +130,7 @@ def log_filter(scores: Floats, log_start: Floats, steps: Steps, filtered: Floats
 
 @kernel
 def log_smooth(
-    scores: Floats, steps: Steps, filtered: Floats, scales: Floats, weight: float, out: Floats, counts: Floats
+    scores: Floats, steps: LogSteps, filtered: Floats, scales: Floats, weight: float, out: Floats, counts: Floats
 ) -> None:
     """From `log_filter` back: posteriors times `weight` into `out` (may be `scores`), transitions added to `counts`."""
     n, k = scores.shape
@@ -138,14 +138,14 @@ def log_smooth(
     for t in range(n - 1, -1, -1):
         total = 0.0
         for j in range(k):
-            scaled[j] = exp_nonpositive(min(filtered[t, j] + future[j], 1.0), CUTOFF)
+            scaled[j] = exp_nonpositive(min(filtered[t, j] + future[j], 1.0), EXP_CUTOFF)
             total += scaled[j]
         if t < n - 1:  # `ahead` is that of t + 1
             for i in range(k):
                 share = weight * (scaled[i] / total)
-                if share > FAINT * weight:
+                if share > FAINT_POSTERIOR * weight:
                     for j in range(k):
-                        counts[i, j] += share * exp_nonpositive(min(logs[i, j] + ahead[j] - future[i], 0.0), CUTOFF)
+                        counts[i, j] += share * exp_nonpositive(min(logs[i, j] + ahead[j] - future[i], 0.0), EXP_CUTOFF)
         peak, drift = _largest(scores[t]), np.log(total)
         for j in range(k):
             ahead[j] = (scores[t, j] - peak) + (future[j] - drift) - scales[t]
@@ -155,7 +155,7 @@ def log_smooth(
 
 
 @kernel
-def log_lagged(scores: Floats, steps: Steps, filtered: Floats, lag: int, rows: Any, out: Floats) -> None:
+def log_lagged(scores: Floats, steps: LogSteps, filtered: Floats, lag: int, rows: Any, out: Floats) -> None:
     """From `log_filter`, p(s_t | x_1 .. x_{t + lag}) for the steps t in `rows`; zeros where that is impossible."""
     n, k = scores.shape
     future, ahead, scaled = np.empty(k), np.empty(k), np.empty(k)
@@ -171,4 +171,4 @@ def log_lagged(scores: Floats, steps: Steps, filtered: Floats, lag: int, rows: A
             future[j] += filtered[t, j]
         _normalise(future)
         for j in range(k):
-            out[t, j] = exp_nonpositive(min(future[j], 0.0), CUTOFF)
+            out[t, j] = exp_nonpositive(min(future[j], 0.0), EXP_CUTOFF)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from unveil.chains.kernels.forward_backward import Chain, Matrices
+from unveil.chains.kernels.forward_backward import SweepChain, SweepMatrices
 from unveil.chains.kernels.smooth import Counts, smooth_in_logs
 from unveil.chains.kernels.vector_states import FLOOR
 from unveil.chains.kernels.vector_steps import CEILING, LOST
@@ -37,7 +37,7 @@ def smooth_listed(
     scores off the lists are not read, and posteriors there are 0. The log-likelihood is that of the listed paths: minus
     infinity if none of them is possible.
     """
-    chain = Chain(start, transition)
+    chain = SweepChain(start, transition)
     bounds = np.concatenate([[0], np.cumsum(np.asarray(lengths, dtype=np.intp))])
     weights = np.array(weights, dtype=np.float64) if len(weights) else np.ones(len(lengths))
     lists = np.ascontiguousarray(lists, dtype=np.int64)
@@ -61,7 +61,7 @@ def _smooth_listed(
     lists: Any,
     bounds: Any,
     weights: Floats,
-    matrices: Matrices,
+    matrices: SweepMatrices,
     out: Floats,
     log_likelihoods: Floats,
     again: Any,
@@ -85,7 +85,9 @@ def _smooth_listed(
 
 
 @kernel
-def _there(scores: Floats, lists: Any, matrices: Matrices, emissions: Floats, shares: Floats, scales: Floats) -> float:
+def _there(
+    scores: Floats, lists: Any, matrices: SweepMatrices, emissions: Floats, shares: Floats, scales: Floats
+) -> float:
     """Filtered shares, each line summing to 1; the log-likelihood, minus infinity if it takes log space."""
     transition, (length, size) = matrices.transition, scores.shape
     log_likelihood = 0.0

@@ -20,9 +20,9 @@ import numpy as np
 
 from unveil.chains.kernels.filter import filter_states
 from unveil.chains.kernels.forward_backward import (
-    HARMLESS,
-    Chain,
-    Rows,
+    HARMLESS_LOSS,
+    SweepChain,
+    SweepRows,
     backward,
     emit,
     first_row,
@@ -64,7 +64,7 @@ def smooth_long(
     As `unveil.chains.kernels.smooth.smooth` for one sequence of any length; `share(function, items)` maps a function
     over chunks, side by side or not. With `codes` (steps,), `scores` are those of levels, as for `smooth_coded`.
     """
-    chain, weight = Chain(start, transition), float(weight)
+    chain, weight = SweepChain(start, transition), float(weight)
     scores, codes = (scores, NO_CODES) if codes is None else with_missing(scores, codes)
     sweep = _Sweep(chain, room(chain, scores, codes, len(out)), len(out), cuts)
     log_likelihood = sweep.there(share)
@@ -82,7 +82,7 @@ def filter_long(scores: Floats, start: Floats, transition: Floats, out: Floats, 
 
     As `unveil.chains.kernels.filter.filter_states` for one sequence of any length; `share` as in `smooth_long`.
     """
-    chain = Chain(start, transition)
+    chain = SweepChain(start, transition)
     sweep = _Sweep(chain, room(chain, scores, NO_CODES, len(scores)), len(scores), cuts)
     log_likelihood = sweep.there(share, filtering=True)
     if log_likelihood == -np.inf:
@@ -103,8 +103,8 @@ class _Half(NamedTuple):
 class _Sweep:
     """A chain of `length` steps and its room."""
 
-    chain: Chain
-    rows: Rows
+    chain: SweepChain
+    rows: SweepRows
     length: int
     cuts: Cuts
 
@@ -172,7 +172,7 @@ class _Sweep:
         matrices = self.chain.matrices
         if matrices.sure or not (lost or matrices.tiny):
             return True
-        return bool(loss(self.rows, 0, self.length, matrices, filtering) <= HARMLESS)
+        return bool(loss(self.rows, 0, self.length, matrices, filtering) <= HARMLESS_LOSS)
 
     def normalise(self, chunk: tuple[int, int], out: Floats) -> None:
         """Shares of a chunk's states that sum to 1, into `out`."""

@@ -15,15 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from unveil.chains.kernels.forward_backward import Chain, Matrices, Rows, flat
-from unveil.chains.kernels.in_logs import Steps, log_filter, steps_of
+from unveil.chains.kernels.forward_backward import SweepChain, SweepMatrices, SweepRows, flat
+from unveil.chains.kernels.in_logs import LogSteps, log_filter, steps_of
 from unveil.chains.kernels.smooth import NO_CODES, filter_one, room
 from unveil.chains.kernels.vector_states import padded
 from unveil.chains.kernels.vector_steps import locate, relax
 from unveil.core.arrays import Floats, Integers
 from unveil.numerics.jit import kernel
 
-EVERY = 256  # steps after which the maximum is taken off, so that long chains lose no digits
+SHIFTED_STEPS = 256  # steps after which the maximum is taken off, so that long chains lose no digits
 
 
 def best_paths(scores: Floats, lengths: Any, log_start: Floats, log_transition: Floats, out: Integers) -> Floats:
@@ -61,7 +61,7 @@ def _best_paths(
                 relax(reach, (t - 1) * width, forward, width, scores, (first + t) * k, k, t * width)
             if t < m:
                 relax(reach, half + (t - 1) * width, forward, width, scores, (middle + t) * k, k, half + t * width)
-            if t % EVERY == 0:
+            if t % SHIFTED_STEPS == 0:
                 offset += _lower(reach, t * width, k) if t < n else 0.0
                 other += _lower(reach, half + t * width, k) if t < m else 0.0
         state = locate(reach, (n - 1) * width, none, 0, width)
@@ -124,7 +124,7 @@ def _k_best(scores: Floats, log_start: Floats, turned: Floats, came: Any, values
             for rank in range(k):
                 new[j, rank] += scores[t, j]
         reach, new = new, reach
-        if t % EVERY == 0:
+        if t % SHIFTED_STEPS == 0:
             offset += _lower(reach.reshape(-1), 0, n_states * k)
     last = np.empty(k, dtype=np.int32)
     _choose(reach, nothing, following, last, values)
@@ -173,7 +173,7 @@ def draw_paths(
 
     A sequence that no path can give gets states 0 and minus infinity.
     """
-    chain = Chain(start, transition)
+    chain = SweepChain(start, transition)
     bounds = np.concatenate([[0], np.cumsum(np.asarray(lengths, dtype=np.intp))])
     found, again = np.empty(len(bounds) - 1), np.zeros(len(bounds) - 1, dtype=np.bool_)
     rows = room(chain, scores, NO_CODES, int(np.diff(bounds).max(initial=0)))
@@ -191,9 +191,9 @@ def draw_paths(
 
 @kernel
 def _draw_all(
-    rows: Rows,
+    rows: SweepRows,
     bounds: Any,
-    matrices: Matrices,
+    matrices: SweepMatrices,
     filtering: bool,
     uniforms: Floats,
     out: Integers,
@@ -232,7 +232,7 @@ def _pick(sums: Floats, uniform: float) -> int:
 
 
 @kernel
-def _draw_in_logs(filtered: Floats, steps: Steps, uniforms: Floats, out: Integers) -> None:
+def _draw_in_logs(filtered: Floats, steps: LogSteps, uniforms: Floats, out: Integers) -> None:
     """Paths of one chain from its filtered log-probabilities."""
     n, k = filtered.shape
     sums = np.empty(k)

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from unveil.chains.kernels.forward_backward import (
-    HARMLESS,
+    HARMLESS_LOSS,
     LN2,
-    Chain,
-    Matrices,
-    Rows,
+    SweepChain,
+    SweepMatrices,
+    SweepRows,
     backward,
     emit,
     first_row,
@@ -47,7 +47,7 @@ def smooth(scores: Floats, lengths: Any, start: Floats, transition: Floats, weig
     A sequence that no path can give has log-likelihood minus infinity, and zeros for all else. Log-likelihoods are
     not weighted; the rest is.
     """
-    return _smooth(Chain(start, transition), scores, NO_CODES, lengths, weights, out)
+    return _smooth(SweepChain(start, transition), scores, NO_CODES, lengths, weights, out)
 
 
 def smooth_coded(
@@ -57,7 +57,7 @@ def smooth_coded(
 
     `codes` (rows,) are integers from 0 to levels - 1; a negative one is a missing step.
     """
-    return _smooth(Chain(start, transition), *with_missing(levels, codes), lengths, weights, out)
+    return _smooth(SweepChain(start, transition), *with_missing(levels, codes), lengths, weights, out)
 
 
 def with_missing(levels: Floats, codes: Any) -> tuple[Floats, Any]:
@@ -66,7 +66,7 @@ def with_missing(levels: Floats, codes: Any) -> tuple[Floats, Any]:
     return scores, np.where(codes < 0, len(levels), codes).astype(np.int64, copy=False)
 
 
-def _smooth(chain: Chain, scores: Floats, codes: Any, lengths: Any, weights: Floats, out: Floats) -> Counts:
+def _smooth(chain: SweepChain, scores: Floats, codes: Any, lengths: Any, weights: Floats, out: Floats) -> Counts:
     lengths = np.array(lengths, dtype=np.intp)
     weights = np.array(weights, dtype=np.float64) if len(weights) else np.ones(len(lengths))
     log_likelihoods, again = np.empty(len(lengths)), np.zeros(len(lengths), dtype=np.bool_)
@@ -94,13 +94,13 @@ def _smooth(chain: Chain, scores: Floats, codes: Any, lengths: Any, weights: Flo
     return log_likelihoods, starts, transitions
 
 
-def room(chain: Chain, scores: Floats, codes: Any, length: int) -> Rows:
+def room(chain: SweepChain, scores: Floats, codes: Any, length: int) -> SweepRows:
     """Room for a chain of `length` steps; where there are codes, the emissions of all levels are worked out."""
     size, width = length + 1, chain.width
     coded = len(codes) > 0
     emissions = np.empty((len(scores) if coded else size) * width)
     shares, inverses = np.empty(size * width), np.empty(size)
-    rows = Rows(
+    rows = SweepRows(
         flat("scores", scores),
         codes,
         np.empty(len(scores) if coded else 0),
@@ -116,7 +116,7 @@ def room(chain: Chain, scores: Floats, codes: Any, length: int) -> Rows:
 
 
 def smooth_in_logs(
-    chain: Chain, scores: Floats, weight: float, out: Floats, starts: Floats, transitions: Floats
+    chain: SweepChain, scores: Floats, weight: float, out: Floats, starts: Floats, transitions: Floats
 ) -> float:
     """One chain in log space: posteriors into `out`, counts added; its log-likelihood."""
     filtered, scales = np.empty(scores.shape), np.empty(len(scores))
@@ -131,14 +131,14 @@ def smooth_in_logs(
 
 
 @kernel
-def _emit_levels(rows: Rows) -> None:
+def _emit_levels(rows: SweepRows) -> None:
     """Emissions of all levels."""
     for level in range(len(rows.peaks)):
         rows.peaks[level] = emit(rows, level, level)
 
 
 @inlined
-def filter_one(rows: Rows, first: int, length: int, matrices: Matrices, filtering: bool) -> float:
+def filter_one(rows: SweepRows, first: int, length: int, matrices: SweepMatrices, filtering: bool) -> float:
     """Shares of one chain and its log-likelihood, less that of `last_row`; NaN if it must be done in log space.
 
     Pasted in, since a kernel of its own would take a second more to compile at the first fit.
@@ -154,17 +154,17 @@ def filter_one(rows: Rows, first: int, length: int, matrices: Matrices, filterin
         return np.nan
     if not matrices.sure and (lost or lost_later or matrices.tiny):
         bound = loss(rows, first, length, matrices, filtering)
-        if not bound <= HARMLESS:
+        if not bound <= HARMLESS_LOSS:
             return np.nan
     return opening + (peaks + powers * LN2)
 
 
 @kernel
 def _sweep(
-    rows: Rows,
+    rows: SweepRows,
     bounds: Any,
     weights: Floats,
-    matrices: Matrices,
+    matrices: SweepMatrices,
     filtering: bool,
     out: Floats,
     log_likelihoods: Floats,
