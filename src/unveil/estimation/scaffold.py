@@ -26,6 +26,7 @@ from unveil.estimation.registry import EXPECTATIONS, SCHEDULES, resolve
 from unveil.estimation.stationarity import stationarity
 from unveil.expectations import Exact
 from unveil.schedules import Batch
+from unveil.schedules.reseeding import Reseeding
 
 
 @dataclass(frozen=True)
@@ -148,7 +149,7 @@ def end_of(parts: Parts, outcome: Fit) -> tuple[Params, Statistics]:
 
     Those of the last pass, where that was it; else a pass is run.
     """
-    schedule = getattr(parts.schedule, "schedule", parts.schedule)  # within a schedule that revives what is dead
+    schedule = parts.schedule.schedule if isinstance(parts.schedule, Reseeding) else parts.schedule
     if isinstance(schedule, Batch) and parts.expectation.posterior:
         return outcome.entered, outcome.statistics
     step = ExpectationStep(parts.model, parts.model.prepare(outcome.params), Exact(), parts.seed, 0)
