@@ -168,19 +168,24 @@ def bracketed_probability(
     return total
 
 
-def likeliest(grammar: Grammar, words: Sequence[str], k: int = 1) -> list[tuple[float, Tree]]:
+def likeliest(
+    grammar: Grammar, words: Sequence[str], k: int = 1, brackets: Iterable[tuple[int, int, str | None]] = ()
+) -> list[tuple[float, Tree]]:
     """The k likeliest trees of a sentence with their probabilities, best first: lists of k, repeated until stable.
 
-    With k large enough these are all trees of a grammar without cycles.
+    With k large enough these are all trees of a grammar without cycles. No constituent of theirs crosses a bracket;
+    labels of brackets are not looked at.
     """
-    size = len(words) + 1
+    size, spans = len(words) + 1, [(first, last) for first, last, _ in brackets]
     table: dict[tuple[Nonterminal, int, int], list[tuple[float, Tree]]] = {}
     for _ in range(1000):
         new = {}
         for symbol in grammar.nonterminals:
             for first in range(size):
                 for last in range(first, size):
-                    new[symbol, first, last] = _k_best(grammar, words, table, symbol, first, last, k)
+                    crosses = any(first < i < last < j or i < first < j < last for i, j in spans)
+                    found = [] if crosses else _k_best(grammar, words, table, symbol, first, last, k)
+                    new[symbol, first, last] = found
         if new == table:
             return table[grammar.start, 0, size - 1]
         table = new

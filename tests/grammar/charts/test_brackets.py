@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import assume, given, settings
 
+from tests.grammar.charts.cases import Case
+from tests.oracles import derivations as oracle
+from tests.oracles.grammars import Marked, marked
 from unveil import PCFG
 from unveil.grammar import Bracketed, Span, Tree, read_grammar
+from unveil.grammar.charts.spans import constituents
 
 CHAINS = """
     S -> A B [0.3] | B [0.3] | A [0.2] | 'b' [0.2]
@@ -57,3 +62,20 @@ def test_a_sentence_that_cannot_be_has_no_constituents() -> None:
     (found,) = PCFG.from_grammar(CHAINS).predict_proba([Bracketed(("a", "a"), (Span(0, 2, "B"),))])
     assert found.shape == (3, 3, 3)
     assert not found.any()
+
+
+@settings(max_examples=30, deadline=None)
+@given(marked())
+def test_posteriors_within_brackets_of_random_grammars(drawn: Marked) -> None:
+    grammar, words, brackets = drawn
+    case = Case(grammar)
+    whole = oracle.bracketed_probability(grammar, words, brackets)
+    assume(whole > 1e-6 * oracle.probability(grammar, words))
+    codes = np.array(case.codes(words)[0], dtype=np.int64)
+    found = constituents(case.sums, codes, case.spans(brackets))
+    expected = np.zeros_like(found)
+    for first, last, symbol in np.ndindex(expected.shape):
+        if first < last:
+            asked = (first, last, grammar.nonterminals[symbol].name)
+            expected[first, last, symbol] = oracle.bracketed_probability(grammar, words, [*brackets, asked]) / whole
+    np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-8)

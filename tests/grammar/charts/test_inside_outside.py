@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from benchmarks.contenders.plain_chart import inside_outside
 from tests.grammar.charts.cases import Case, closed_at_random
 from tests.oracles import derivations as oracle
-from tests.oracles.grammars import SENTENCES, grammars
+from tests.oracles.grammars import SENTENCES, Marked, grammars, marked
 from unveil.grammar import Grammar, Nonterminal, read_grammar
 from unveil.grammar.charts import inside_outside as module
 from unveil.grammar.charts.inside_outside import expect_sentences, score_sentences
 from unveil.grammar.charts.layouts import SumLayout
 from unveil.grammar.charts.limits import limits_of, span_number
+from unveil.grammar.language.rules import normalised
 
 
 def test_astronomers() -> None:
@@ -185,16 +186,26 @@ def _bracketed_counts(grammar: Grammar, words, brackets) -> np.ndarray:
     return counts
 
 
-@settings(max_examples=40, deadline=None)
-@given(grammars(), SENTENCES.filter(len), st.data())
-def test_brackets(grammar: Grammar, words: tuple, data: st.DataObject) -> None:
-    names = [symbol.name for symbol in grammar.nonterminals]
-    brackets = {}
-    for _ in range(data.draw(st.integers(1, 2))):
-        first = data.draw(st.integers(0, len(words) - 1))
-        last = data.draw(st.integers(first + 1, len(words)))
-        brackets[first, last] = data.draw(st.sampled_from([None, *names]))
-    brackets = [(*span, label) for span, label in brackets.items()]
+GAPPED = read_grammar("S -> [0.25] | S S S [0.25] | 'a' [0.5]")
+
+
+def test_nothing_crosses_a_bracket_within_a_chain() -> None:
+    # S S of S -> S S S is a made-up symbol over the last two words: it may not lead to an S over the same, and back
+    case, words, brackets = Case(GAPPED), ("a", "a", "a"), [(0, 2, None)]
+    found = case.expect(words, spans=[case.spans(brackets)])
+    assert np.exp(found.log_likelihoods[0]) == pytest.approx(
+        oracle.bracketed_probability(GAPPED, words, brackets), rel=1e-12
+    )
+    np.testing.assert_allclose(case.counts(found), _bracketed_counts(GAPPED, words, brackets), rtol=1e-9)
+    shares = normalised(GAPPED.start, GAPPED.rules, [10.0, 10.0, 19.0])
+    assert np.exp(Case(shares).score(words, spans=[case.spans(brackets)])[0]) == pytest.approx(0.0428669794, rel=1e-8)
+
+
+@settings(max_examples=60, deadline=None)
+@example(Marked(GAPPED, ("a", "a", "a"), [(0, 2, None)]))
+@given(marked())
+def test_brackets(drawn: Marked) -> None:
+    grammar, words, brackets = drawn
     exact = oracle.bracketed_probability(grammar, words, brackets)
     whole = oracle.probability(grammar, words)
     assume(whole > 0)

@@ -117,13 +117,13 @@ class BestCharts:
 
 
 def _within(best: BestClosure, own: int) -> BestClosure | None:
-    """Best chains that keep to made-up symbols, which never go in circles; None where these have no steps."""
+    """Best chains that keep to made-up symbols; None where no chain, within them or not, leads from one to another."""
     n = len(best.chain)
+    if not np.any((best.chain[own:, own:] > -np.inf) & ~np.eye(n - own, dtype=bool)):
+        return None
     steps = best.step.copy()
     steps[:own] = -1
     steps[:, :own] = -1
-    if not (steps >= 0).any():
-        return None
     chain = _single(best, steps)
     after = np.where(steps >= 0, np.arange(n), -1).astype(np.int32)
     np.fill_diagonal(chain, 0.0)

@@ -192,18 +192,19 @@ def _passed_slopes(closure: Floats, passed: Passed, rise: Floats, fall: Floats) 
 
 
 def _inner(closed: Closed, own: int) -> Floats:
-    """Sum over the chains within made-up symbols; empty where they have none but those of no step.
+    """Sum over the chains within made-up symbols; empty where no chain, within them or not, leads from one to one.
 
-    A made-up symbol has binary rules alone, so that its steps are those whose other side makes nothing.
+    A made-up symbol has binary rules alone, so that its steps are those whose other side makes nothing. Where all of
+    these lead to constituents, a chain within is one of no step, but the closure knows longer ones, through those.
     """
     n = len(closed.null)
+    leads = (closed.closure > 0) & ~np.eye(n, dtype=bool)
+    if not (leads[own:, own:].any() or (leads[own:] & leads[:, own:].T).any()):
+        return np.zeros((0, 0))
     steps = np.zeros((n, n))
     np.add.at(steps, (closed.parents, closed.lefts), closed.weights * closed.null[closed.rights])
     np.add.at(steps, (closed.parents, closed.rights), closed.weights * closed.null[closed.lefts])
-    made = steps[own:, own:]
-    if not made.any():
-        return np.zeros((0, 0))
-    inner = np.zeros((n, n))
+    made, inner = steps[own:, own:], np.zeros((n, n))
     inner[own:, own:] = np.where(closed.closure[own:, own:] > 0, np.linalg.inv(np.eye(n - own) - made), 0.0)
     return inner
 

@@ -2,7 +2,8 @@
 
 With lower[B] the outside value of a base, closure R and inside values, the expected number of A in the chain of a span
 is lower[A] * inside[A] over the probability of the sentence. A chain passes A at least once with that number over
-R[A, A], the expected number of times that it comes by A once it has.
+R[A, A], the expected number of times that it comes by A once it has. Where a bracket keeps chains to made-up symbols, R
+is the closure of those.
 
 Where a bracket has a label A, the chain over its words is one that passes A. That it passes C too is what is left when
 the chains that avoid C are taken away: with R the closure, those have the closure of a grammar without C,
@@ -23,6 +24,8 @@ from numpy.typing import ArrayLike
 from unveil.core.arrays import Floats, Integers, Mask
 from unveil.grammar.charts.layouts import SumLayout
 from unveil.grammar.charts.limits import ChartLimits, Passed, ends_of_spans
+from unveil.grammar.kernels.layout import INNER
+from unveil.grammar.language.closure import Closed
 
 if TYPE_CHECKING:
     from unveil.grammar.kernels.in_logs import LogCharts
@@ -50,7 +53,20 @@ def span_posteriors(layout: SumLayout, codes: ArrayLike, brackets: ArrayLike | N
     words = np.ascontiguousarray(codes, dtype=np.int64)
     limits = layout.limits([len(words)], None if brackets is None else [brackets])
     inside, _, lower = span_charts(layout, words, limits)
-    return np.minimum(inside * lower / np.diag(layout.closed.closure), 1.0)
+    return np.minimum(inside * lower / _visits(layout.closed, limits, len(words)), 1.0)
+
+
+def _visits(closed: Closed, limits: ChartLimits, n_words: int) -> Floats:
+    """R[A, A], of the closure that a span has: (n,), or (n_words + 1, n_words + 1, n) where some have their own."""
+    visits, part = np.diag(closed.closure), limits.limits
+    if part is None or not np.any(part.kinds == INNER):
+        return visits
+    own = np.diag(part.chains[-len(visits) :])
+    found = np.tile(visits, (n_words + 1, n_words + 1, 1))
+    firsts, lasts = ends_of_spans(n_words)
+    inner = part.kinds == INNER
+    found[firsts[inner], lasts[inner]] = np.where(own > 0, own, 1.0)
+    return found
 
 
 def constituents(layout: SumLayout, codes: Integers, brackets: Integers | None = None) -> Floats:
