@@ -10,7 +10,7 @@ import ast
 import re
 import tomllib
 from collections.abc import Iterator
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -18,10 +18,11 @@ SOURCE = ROOT / "src" / "unveil"
 PATH = re.compile(r"unveil(\.\w+)+(:\w+)?")
 
 
-def modules() -> Iterator[tuple[str, ast.Module]]:
+@cache
+def modules() -> list[tuple[str, ast.Module]]:
     """Every file of the package, by its path below it."""
-    for path in sorted(SOURCE.rglob("*.py")):
-        yield path.relative_to(SOURCE).as_posix(), ast.parse(path.read_text(encoding="utf-8"))
+    paths = sorted(SOURCE.rglob("*.py"))
+    return [(path.relative_to(SOURCE).as_posix(), ast.parse(path.read_text(encoding="utf-8"))) for path in paths]
 
 
 def family_classes() -> frozenset[str]:

@@ -195,10 +195,6 @@ class Family(ABC):
         """Covariance of a row of each component, (components, columns, columns)."""
         raise TypeError(f"{type(self).__name__} has no covariances")
 
-    def matrices(self, params: Any) -> Floats | None:
-        """The matrices (components, columns, columns) among the parameters, which must be symmetric; None without."""
-        return None
-
     def distribution(self, params: Any, column: int, x: Floats) -> Floats:
         """P(X <= x) of one column under each component, (components, len(x)), in the frame."""
         raise TypeError(f"{type(self).__name__} has no quantiles")

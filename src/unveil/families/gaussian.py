@@ -273,10 +273,6 @@ class Gaussian(ExponentialFamily):
         """The covariances, as matrices."""
         return self._dense(params)
 
-    def matrices(self, params: GaussianParams) -> Floats:
-        """The covariances."""
-        return self._dense(params)
-
     def distribution(self, params: GaussianParams, column: int, x: Floats) -> Floats:
         """Normal."""
         deviations = np.sqrt(self._dense(params)[:, column, column])

@@ -250,10 +250,6 @@ class Student(Family):
         with np.errstate(invalid="ignore"):
             return self._dense(params.scales, params.means) * stretch[:, None, None]
 
-    def matrices(self, params: StudentParams) -> Floats:
-        """The scales."""
-        return self._dense(params.scales, params.means)
-
     def distribution(self, params: StudentParams, column: int, x: Floats) -> Floats:
         """Student's t."""
         scales = self._dense(params.scales, params.means)[:, column, column]
