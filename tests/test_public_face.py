@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 import importlib
 import os
 import re
 import subprocess
 import sys
 import tarfile
-import tomllib
 import zipfile
 from pathlib import Path
 
@@ -101,28 +99,6 @@ def test_a_type_checker_knows_what_users_write(tmp_path: Path) -> None:
 def test_public_classes_are_estimators_and_can_be_saved() -> None:
     assert len(estimator_names()) == 21
     assert all(issubclass(getattr(unveil, name), Estimator) for name in estimator_names())
-
-
-def layers() -> dict[str, int]:
-    """By folder, how far up it is: the order of the import contract."""
-    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
-    rows = next(contract["layers"] for contract in contracts if contract["type"] == "layers")
-    return {name.strip(): -height for height, row in enumerate(rows) for name in row.split("|")}
-
-
-def modules_named_in(path: Path) -> set[str]:
-    """Modules of unveil that the strings of a file name, its docstrings aside."""
-    strings = (node.value for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Constant))
-    names = (re.fullmatch(r"(unveil\.\w+)[\w.]*(:\w+)?", value) for value in strings if isinstance(value, str))
-    return {name[1] for name in names if name}
-
-
-def test_no_string_names_a_module_of_a_higher_layer() -> None:
-    heights = layers()
-    for path in SOURCE.rglob("*.py"):
-        own = heights.get(f"unveil.{path.relative_to(SOURCE).parts[0]}")
-        higher = {name for name in modules_named_in(path) if own is not None and heights.get(name, own) > own}
-        assert not higher, f"{path.relative_to(SOURCE)} names {higher}"
 
 
 def test_what_is_installed_brings_its_types_along(tmp_path: Path) -> None:
