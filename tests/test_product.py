@@ -25,9 +25,9 @@ from sklearn.metrics import adjusted_rand_score
 import unveil
 from tests import laws
 from unveil import KMeans
-from unveil.clusters.assignment.kd_tree import Filtered
+from unveil.clusters.assignment.kd_tree import KDTree
 from unveil.clusters.assignment.rules import Elkan, Hamerly, Plain, Pruned
-from unveil.clusters.kmeans.model import KMeans as KMeansModel
+from unveil.clusters.kmeans.model import CentreModel as KMeansModel
 from unveil.core import partition
 from unveil.engines import Dask, Threads
 from unveil.estimation.registry import EXPECTATIONS as EXPECTATION_WORDS
@@ -239,7 +239,7 @@ ASSIGNMENTS = {
     "hamerly": Hamerly(),
     "yinyang": Pruned(),
     "elkan": Elkan(),
-    "kd-tree": Filtered().ready(NUMBERS * np.array([0.3, 0.2]), (NUMBERS * np.array([0.3, 0.2])).mean(axis=0)),
+    "kd-tree": KDTree().ready(NUMBERS * np.array([0.3, 0.2]), (NUMBERS * np.array([0.3, 0.2])).mean(axis=0)),
 }
 by_assignment = pytest.mark.parametrize("assignment", ASSIGNMENTS.values(), ids=ASSIGNMENTS.keys())
 

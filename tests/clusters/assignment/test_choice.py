@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unveil.clusters.assignment.choice import BUDGET, FEW, FLAT, WORK, choose
+from unveil.clusters.assignment.choice import HAMERLY_WORK, MEMORY_BYTES, TREE_COLUMNS, YINYANG_CLUSTERS, choose
 from unveil.clusters.assignment.in_numpy import SMALL_WORK, Direct, distances
-from unveil.clusters.assignment.kd_tree import Filtered
-from unveil.clusters.assignment.plan import NARROW
+from unveil.clusters.assignment.kd_tree import KDTree
+from unveil.clusters.assignment.plan import NARROW_COLUMNS
 from unveil.clusters.assignment.rules import Elkan, Hamerly, Plain, Pruned
-from unveil.clusters.kmeans.model import KMeans
+from unveil.clusters.kmeans.model import CentreModel
 from unveil.core.protocols import Block
 from unveil.numerics.readable import readable
 
@@ -25,34 +25,34 @@ def test_the_choice_follows_from_the_shape_alone(shape):
     one = choose(n, d, k)
     assert type(choose(n, d, k)) is type(one)
     assert isinstance(one, Direct) == (n * d * k <= SMALL_WORK)
-    if isinstance(one, Filtered):
-        assert d <= FLAT
+    if isinstance(one, KDTree):
+        assert d <= TREE_COLUMNS
     if isinstance(one, Hamerly):
-        assert d <= NARROW
-        assert d * k <= WORK
+        assert d <= NARROW_COLUMNS
+        assert d * k <= HAMERLY_WORK
 
 
 @given(shapes)
 def test_what_is_remembered_fits(shape):
     n, d, k = shape
     policy = choose(n, d, k)
-    cells = {Filtered: 8 * n * d, Hamerly: 4 * n * d, Pruned: 32 * n, Plain: 4 * n * d}.get(type(policy), 0)
-    assert policy == Plain(thrifty=True) or cells <= BUDGET or isinstance(policy, Direct)
+    cells = {KDTree: 8 * n * d, Hamerly: 4 * n * d, Pruned: 32 * n, Plain: 4 * n * d}.get(type(policy), 0)
+    assert policy == Plain(thrifty=True) or cells <= MEMORY_BYTES or isinstance(policy, Direct)
 
 
 @pytest.mark.parametrize(
     ("shape", "kind"),
     [
-        ((100_000, FLAT, 9), Filtered),
-        ((100_000, FLAT + 1, 9), Hamerly),
-        ((100_000, NARROW, WORK // NARROW), Hamerly),
-        ((100_000, NARROW, WORK // NARROW + 1), Pruned),
-        ((100_000, NARROW + 1, FEW), Pruned),
-        ((100_000, NARROW + 1, FEW - 1), Plain),
-        ((200_000, FLAT, 1), Filtered),
+        ((100_000, TREE_COLUMNS, 9), KDTree),
+        ((100_000, TREE_COLUMNS + 1, 9), Hamerly),
+        ((100_000, NARROW_COLUMNS, HAMERLY_WORK // NARROW_COLUMNS), Hamerly),
+        ((100_000, NARROW_COLUMNS, HAMERLY_WORK // NARROW_COLUMNS + 1), Pruned),
+        ((100_000, NARROW_COLUMNS + 1, YINYANG_CLUSTERS), Pruned),
+        ((100_000, NARROW_COLUMNS + 1, YINYANG_CLUSTERS - 1), Plain),
+        ((200_000, TREE_COLUMNS, 1), KDTree),
         ((SMALL_WORK, 1, 1), Direct),
-        ((SMALL_WORK + 1, 1, 1), Filtered),
-        ((10**8, FLAT, 9), Plain),
+        ((SMALL_WORK + 1, 1, 1), KDTree),
+        ((10**8, TREE_COLUMNS, 9), Plain),
     ],
 )
 def test_borders_of_the_table(shape, kind):
@@ -76,8 +76,8 @@ def test_every_way_gives_the_same_statistics(weighted):
     random = np.random.default_rng(0)
     rows, weights = random.normal(size=(1500, 3)), random.random(1500) if weighted else None
     block, shift, seen = Block(0, 0, rows, weights), rows.mean(axis=0), set()
-    for way in (Plain(), Plain(thrifty=True), Hamerly(), Pruned(2), Elkan(), Filtered().ready(rows[:700], shift)):
-        model, memo = KMeans(20, shift, way), None
+    for way in (Plain(), Plain(thrifty=True), Hamerly(), Pruned(2), Elkan(), KDTree().ready(rows[:700], shift)):
+        model, memo = CentreModel(20, shift, way), None
         params, trail = model.start(rows[:20]), b""
         for number in range(6):
             memo = None if number == 3 and isinstance(way, Pruned) else memo

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unveil.clusters.assignment.in_numpy import distances
-from unveil.clusters.assignment.kd_tree import MOST, Filtered
+from unveil.clusters.assignment.kd_tree import TREE_ROWS, KDTree
 from unveil.clusters.assignment.rules import Elkan, Hamerly, Plain, Pruned
 from unveil.numerics.readable import readable
 
@@ -42,7 +42,7 @@ def runs(draw):
 def test_labels_are_those_of_the_exact_rule(run):
     rows, some, path, shift = run
     known = None
-    policy = Filtered().ready(rows[:some], shift)
+    policy = KDTree().ready(rows[:some], shift)
     for place in path:
         centres = np.ascontiguousarray(place - shift)
         known = policy.assign(rows, policy.plan(centres, shift), known)
@@ -53,7 +53,7 @@ def test_centres_far_outside_and_rows_that_the_tree_has_never_seen():
     random, shift = np.random.default_rng(0), np.zeros(2)
     rows = readable(np.concatenate([random.normal(size=(500, 2)), random.normal(size=(500, 2)) * 50 + 1e3]))
     centres = np.concatenate([random.normal(size=(20, 2)), random.normal(size=(20, 2)) * 50 + 1e3, [[1e9, -1e9]]])
-    policy = Filtered().ready(rows[:500], shift)
+    policy = KDTree().ready(rows[:500], shift)
     labels = policy.assign(rows, policy.plan(centres, shift), None).bounds.labels
     np.testing.assert_array_equal(labels, distances(rows, shift, centres).argmin(axis=1))
 
@@ -61,25 +61,25 @@ def test_centres_far_outside_and_rows_that_the_tree_has_never_seen():
 def test_a_tree_is_grown_from_finite_rows_and_not_too_many():
     rows = np.random.default_rng(0).normal(size=(100, 2))
     rows[0], rows[5, 1] = np.nan, np.inf
-    policy = Filtered().ready(rows, np.zeros(2))
+    policy = KDTree().ready(rows, np.zeros(2))
     assert np.isfinite(policy.cells.lows).all()
     assert np.isfinite(policy.cells.highs).all()
-    assert Filtered().ready(np.full((3, 2), np.nan), np.zeros(2)).cells is None
-    many = Filtered().ready(np.random.default_rng(0).normal(size=(MOST + 5000, 1)), np.zeros(1))
-    assert many.cells.n_cells == MOST // 16
+    assert KDTree().ready(np.full((3, 2), np.nan), np.zeros(2)).cells is None
+    many = KDTree().ready(np.random.default_rng(0).normal(size=(TREE_ROWS + 5000, 1)), np.zeros(1))
+    assert many.cells.n_cells == TREE_ROWS // 16
     assert policy.ready(rows, np.zeros(2)) is not policy
 
 
 def test_without_a_tree_all_is_compared_with_all():
     rows = readable(np.random.default_rng(0).normal(size=(90, 3)))
-    policy, known, shift = Filtered(), None, np.zeros(3)
+    policy, known, shift = KDTree(), None, np.zeros(3)
     for scale in (1.0, 0.9):
         known = policy.assign(rows, policy.plan(rows[:9] * scale, shift), known)
         expected = distances(rows, shift, rows[:9] * scale).argmin(axis=1)
         np.testing.assert_array_equal(known.bounds.labels, expected)
 
 
-POLICIES = [Plain(), Hamerly(), Pruned(3), Elkan(), Filtered()]
+POLICIES = [Plain(), Hamerly(), Pruned(3), Elkan(), KDTree()]
 
 
 @pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: type(policy).__name__)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from unveil.clusters.assignment.assign import Bounds
+from unveil.clusters.assignment.assign import DistanceBounds
 from unveil.clusters.assignment.in_numpy import distances
-from unveil.clusters.assignment.narrow import TILE, make_tile, make_turned, nearest_of_all, sweep_narrow, turn
+from unveil.clusters.assignment.narrow import TILE_ROWS, make_tile, make_turned, nearest_of_all, sweep_narrow, turn
 from unveil.clusters.assignment.plan import make_filter
 from unveil.clusters.assignment.rules import all_of
 from unveil.numerics.readable import readable
@@ -20,11 +20,13 @@ def _rows(m, d, spread):
 
 def _room(m, plan):
     dtype = plan.norms.dtype
-    return Bounds(np.full(m, -7, np.int32), np.full(m, -7, dtype), np.full((1, m), -7, dtype))
+    return DistanceBounds(np.full(m, -7, np.int32), np.full(m, -7, dtype), np.full((1, m), -7, dtype))
 
 
 @pytest.mark.parametrize("spread", [0.0, 1e7])  # the second needs the float64 filter
-@pytest.mark.parametrize(("m", "d", "k"), [(1, 1, 1), (15, 1, 2), (17, 2, 9), (TILE, 5, 8), (TILE + 9, 32, 25)])
+@pytest.mark.parametrize(
+    ("m", "d", "k"), [(1, 1, 1), (15, 1, 2), (17, 2, 9), (TILE_ROWS, 5, 8), (TILE_ROWS + 9, 32, 25)]
+)
 def test_labels_and_bounds_with_rows_turned_before_or_meanwhile(m, d, k, spread):
     rows, shift = _rows(m, d, spread), np.zeros(d)
     plan = make_filter(np.ascontiguousarray(rows[np.arange(k) % m]), shift)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from unveil.clusters.assignment.in_numpy import Direct, distances
-from unveil.clusters.assignment.plan import NARROW, comparable, drift_of, group_size, make_filter
+from unveil.clusters.assignment.plan import NARROW_COLUMNS, comparable, drift_of, group_size, make_filter
 from unveil.clusters.assignment.rules import Elkan, Hamerly, Plain, Pruned
 from unveil.numerics.readable import readable
 from unveil.numerics.vectors import BLOCK
@@ -42,7 +42,7 @@ def test_blocks_are_filled_with_centres_that_nothing_is_near(k):
     assert not plan.doubled[k:].any()
     blocks = plan.blocks.reshape(whole // BLOCK, 3, BLOCK).transpose(0, 2, 1).reshape(whole, 3)
     np.testing.assert_array_equal(blocks, plan.doubled)
-    assert len(make_filter(np.zeros((k, NARROW + 1)), np.zeros(NARROW + 1)).blocks) == 0
+    assert len(make_filter(np.zeros((k, NARROW_COLUMNS + 1)), np.zeros(NARROW_COLUMNS + 1)).blocks) == 0
 
 
 def test_precision_is_doubled_where_centres_are_close():

@@ -9,18 +9,22 @@ from hypothesis import strategies as st
 
 from unveil.clusters.assignment.choice import choose
 from unveil.clusters.assignment.in_numpy import Direct, distances
-from unveil.clusters.assignment.kd_tree import Filtered
-from unveil.clusters.assignment.plan import NARROW
+from unveil.clusters.assignment.kd_tree import KDTree
+from unveil.clusters.assignment.plan import NARROW_COLUMNS
 from unveil.clusters.assignment.rules import Elkan, Hamerly, Plain, Pruned
 from unveil.numerics.readable import readable
 
-POLICIES = [Plain(), Plain(thrifty=True), Hamerly(), Pruned(), Pruned(3), Elkan(), Filtered(), Direct()]
+POLICIES = [Plain(), Plain(thrifty=True), Hamerly(), Pruned(), Pruned(3), Elkan(), KDTree(), Direct()]
 
 
 @st.composite
 def tables(draw):
     """Rows of all kinds, and where centres go from pass to pass."""
-    n, d, k = draw(st.integers(1, 300)), draw(st.sampled_from([1, 2, 3, 5, 9, NARROW + 3])), draw(st.integers(1, 40))
+    n, d, k = (
+        draw(st.integers(1, 300)),
+        draw(st.sampled_from([1, 2, 3, 5, 9, NARROW_COLUMNS + 3])),
+        draw(st.integers(1, 40)),
+    )
     random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     rows = {
         "random": lambda: random.normal(size=(n, d)),
@@ -88,8 +92,8 @@ def test_what_is_known_is_left_as_it_was():
     ("shape", "policy"),
     [
         ((150, 4, 3), Direct()),
-        ((200_000, 2, 8), Filtered(most=2048)),
-        ((200_000, 3, 1000), Filtered()),
+        ((200_000, 2, 8), KDTree(most=2048)),
+        ((200_000, 3, 1000), KDTree()),
         ((200_000, 8, 50), Hamerly()),
         ((200_000, 16, 16), Hamerly()),
         ((200_000, 64, 500), Pruned()),

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from sklearn.metrics.pairwise import pairwise_kernels
 
 from unveil.clusters.kernel_kmeans.gram import (
-    Computed,
-    Function,
-    Gaussian,
+    ComputedGram,
+    FunctionKernel,
+    GaussianKernel,
     Kernel,
-    Linear,
-    Pairwise,
-    Segments,
+    LinearKernel,
+    NamedKernel,
+    SumSegments,
     add_rows,
     better_move,
     decay,
@@ -39,10 +39,10 @@ def dot(x: Floats, y: Floats, power: int = 1) -> float:
 
 
 KERNELS = [
-    (Gaussian(0.7), {"metric": "rbf", "gamma": 0.7}),
-    (Linear(), {"metric": "linear"}),
-    (Pairwise("laplacian", {"gamma": 0.2}), {"metric": "laplacian", "gamma": 0.2}),
-    (Function(dot, {"power": 2}), {"metric": "poly", "degree": 2, "gamma": 1, "coef0": 0}),
+    (GaussianKernel(0.7), {"metric": "rbf", "gamma": 0.7}),
+    (LinearKernel(), {"metric": "linear"}),
+    (NamedKernel("laplacian", {"gamma": 0.2}), {"metric": "laplacian", "gamma": 0.2}),
+    (FunctionKernel(dot, {"power": 2}), {"metric": "poly", "degree": 2, "gamma": 1, "coef0": 0}),
 ]
 
 
@@ -56,7 +56,7 @@ def test_kernels_agree_with_scikit_learn(kernel: Kernel, settings: dict[str, obj
 @pytest.mark.parametrize(("kernel", "settings"), KERNELS)
 def test_the_matrix_is_symmetric_and_the_same_by_every_route(kernel: Kernel, settings: dict[str, object]) -> None:
     X = rows(1100 if kernel in (KERNELS[0][0], KERNELS[1][0]) else 60)
-    held, computed = hold(kernel, X, DOUBLE, Threads(2)), Computed(kernel, X, X, DOUBLE)
+    held, computed = hold(kernel, X, DOUBLE, Threads(2)), ComputedGram(kernel, X, X, DOUBLE)
     np.testing.assert_array_equal(held.matrix, held.matrix.T)
     np.testing.assert_array_equal(np.diagonal(held.matrix), held.diagonal)
     np.testing.assert_allclose(held.matrix, pairwise_kernels(X, **settings), rtol=1e-11, atol=1e-12)
@@ -72,10 +72,10 @@ def test_sums_are_those_of_a_product() -> None:
     labels, amounts, member = random.integers(4, size=1300), random.normal(size=1300), np.zeros((4, 1300))
     member[labels, np.arange(1300)] = amounts
     sums = np.zeros((4, 40))
-    gram = Computed(Gaussian(0.5), X, Y, DOUBLE)
+    gram = ComputedGram(GaussianKernel(0.5), X, Y, DOUBLE)
     gram.add(np.arange(1300), labels, amounts, sums, 0, 25)
     gram.add(np.arange(1300), labels, amounts, sums, 25, 40)
-    np.testing.assert_allclose(sums, member @ Gaussian(0.5)(X, Y), atol=1e-11)
+    np.testing.assert_allclose(sums, member @ GaussianKernel(0.5)(X, Y), atol=1e-11)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -92,7 +92,7 @@ def test_decay_is_exp_and_never_above_one() -> None:
 
 
 def test_segments_cut_all_columns_and_may_be_asked_for_some() -> None:
-    segments = Segments(1000, 5000)
+    segments = SumSegments(1000, 5000)
     assert [(block.start, len(block.rows)) for block in segments.read()] == [
         (0, 256),
         (256, 256),
@@ -135,10 +135,10 @@ def test_the_move_that_is_found_is_the_first_and_the_best(seed: int) -> None:
 
 def test_kernels_by_name_take_what_they_know() -> None:
     settings = {"gamma": 2.0, "degree": 3, "coef0": 1}
-    assert named("rbf", settings, {}) == Gaussian(2.0)
-    assert named("rbf", settings, {"gamma": 5.0}) == Gaussian(5.0)
-    assert named("linear", settings, {}) == Linear()
-    assert named("sigmoid", settings, {}) == Pairwise("sigmoid", {"gamma": 2.0, "coef0": 1})
+    assert named("rbf", settings, {}) == GaussianKernel(2.0)
+    assert named("rbf", settings, {"gamma": 5.0}) == GaussianKernel(5.0)
+    assert named("linear", settings, {}) == LinearKernel()
+    assert named("sigmoid", settings, {}) == NamedKernel("sigmoid", {"gamma": 2.0, "coef0": 1})
     with pytest.raises(
         ValueError, match="kernel_params has 'width', which kernel='cosine' does not know; it takes none"
     ):

@@ -130,7 +130,7 @@ def test_without_the_matrix_in_memory_the_labels_are_the_same(monkeypatch: pytes
     X = blobs(1500, dtype)
     weights = np.random.default_rng(0).integers(0, 3, len(X)).astype(float)
     held = KernelKMeans(6, gamma=0.02, n_init=2, random_state=0).fit(X, sample_weight=weights)
-    monkeypatch.setattr(home, "HELD_BYTES", 0)
+    monkeypatch.setattr(KernelKMeans, "_sizes", home.KernelSizes(held_bytes=0))
     computed = clone(held).fit(X, sample_weight=weights)
     np.testing.assert_array_equal(computed.labels_, held.labels_)
     assert computed.inertia_ == pytest.approx(held.inertia_, rel=1e-12)
@@ -158,7 +158,7 @@ def test_as_many_landmarks_as_rows_are_exact() -> None:
 
 
 def test_many_rows_go_by_landmarks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(home, "EXACT_ROWS", 599)
+    monkeypatch.setattr(KernelKMeans, "_sizes", home.KernelSizes(exact_rows=599))
     assert hasattr(KernelKMeans(5, random_state=0).fit(blobs(600)), "landmarks_")
     again = KernelKMeans(5, random_state=0, method="exact").fit(blobs(600))
     assert not hasattr(again, "landmarks_")

@@ -11,11 +11,19 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from unveil.clusters.kernel_kmeans.gram import Computed, Gaussian, Held, Linear, Pairwise, given, hold
+from unveil.clusters.kernel_kmeans.gram import (
+    ComputedGram,
+    GaussianKernel,
+    HeldGram,
+    LinearKernel,
+    NamedKernel,
+    given,
+    hold,
+)
 from unveil.clusters.kernel_kmeans.model import (
-    Clusters,
-    Means,
-    Problem,
+    FeatureClusters,
+    FeatureMeans,
+    FeatureProblem,
     around,
     climb,
     labelled,
@@ -59,15 +67,19 @@ def table(seed: int, n: int, d: int, kind: str) -> Floats:
     return X
 
 
-def problem_of(K: Floats, weights: Floats, k: int) -> Problem:
-    return Problem(given(K), weights, k, Threads(1))
+def problem_of(K: Floats, weights: Floats, k: int) -> FeatureProblem:
+    return FeatureProblem(given(K), weights, k, Threads(1))
 
 
 @st.composite
 def problems(draw: st.DrawFn) -> tuple[Floats, Floats, NDArray[np.intp], int]:
     seed, n = draw(st.integers(0, 10**6)), draw(st.integers(3, 25))
     X = table(seed, n, draw(st.integers(1, 4)), draw(st.sampled_from(["cloud", "copies", "line"])))
-    kernel = draw(st.sampled_from([Gaussian(0.8), Linear(), Pairwise("poly", {"degree": 2, "gamma": 0.5, "coef0": 1})]))
+    kernel = draw(
+        st.sampled_from(
+            [GaussianKernel(0.8), LinearKernel(), NamedKernel("poly", {"degree": 2, "gamma": 0.5, "coef0": 1})]
+        )
+    )
     random, k = np.random.default_rng(seed + 1), draw(st.integers(1, min(n, 5)))
     weights = draw(st.sampled_from([np.ones(n), random.random(n) + 0.01, random.integers(1, 4, n).astype(float)]))
     return hold(kernel, X, DOUBLE, Threads(1)).matrix, weights, random.integers(k, size=n), k
@@ -96,7 +108,7 @@ def test_a_run_ends_where_no_pass_and_no_single_move_lowers_the_cost(problem: An
 def test_one_pass_is_the_plain_pass(problem: Any) -> None:
     K, weights, labels, k = problem
     plain = pass_of(K, weights, labels, k)
-    clusters = Clusters(problem_of(K, weights, k), labels)
+    clusters = FeatureClusters(problem_of(K, weights, k), labels)
     means = clusters.means
     squares = means.squares(clusters.sums, clusters.diagonal)
     np.testing.assert_array_equal(means.nearest(squares, clusters.diagonal), plain)
@@ -108,8 +120,8 @@ def test_distances_are_those_of_explicit_features() -> None:
     a, b = X.T  # (1 + x·y)² is the product of these six features
     features = np.stack([np.ones(40), 2**0.5 * a, 2**0.5 * b, a * a, b * b, 2**0.5 * a * b], axis=1)
     weights, labels = random.random(40), random.integers(3, size=40)
-    gram = hold(Pairwise("poly", {"degree": 2, "gamma": 1, "coef0": 1}), X, DOUBLE, Threads(1))
-    clusters = Clusters(Problem(gram, weights, 3, Threads(1)), labels)
+    gram = hold(NamedKernel("poly", {"degree": 2, "gamma": 1, "coef0": 1}), X, DOUBLE, Threads(1))
+    clusters = FeatureClusters(FeatureProblem(gram, weights, 3, Threads(1)), labels)
     means = np.array([np.average(features[labels == c], axis=0, weights=weights[labels == c]) for c in range(3)])
     expected = ((features - means[:, None]) ** 2).sum(axis=2)
     np.testing.assert_allclose(clusters.means.squares(clusters.sums, gram.diagonal), expected, atol=1e-11)
@@ -118,12 +130,12 @@ def test_distances_are_those_of_explicit_features() -> None:
 def test_sums_that_follow_changes_equal_sums_from_scratch() -> None:
     X = table(3, 1200, 3, "cloud")
     random = np.random.default_rng(0)
-    problem = Problem(hold(Gaussian(0.5), X, DOUBLE, Threads(2)), random.random(1200), 6, Threads(2))
-    clusters = Clusters(problem, random.integers(6, size=1200))
+    problem = FeatureProblem(hold(GaussianKernel(0.5), X, DOUBLE, Threads(2)), random.random(1200), 6, Threads(2))
+    clusters = FeatureClusters(problem, random.integers(6, size=1200))
     for _ in range(12):
         clusters.step()
         np.testing.assert_allclose(clusters.sums, problem.sums(clusters.labels), atol=1e-10)
-        fresh = Clusters(problem, clusters.labels)
+        fresh = FeatureClusters(problem, clusters.labels)
         assert clusters.cost == pytest.approx(fresh.cost, rel=1e-11)
         np.testing.assert_allclose(clusters.means.norms, fresh.means.norms, rtol=1e-9)
 
@@ -131,12 +143,12 @@ def test_sums_that_follow_changes_equal_sums_from_scratch() -> None:
 def run(gram: Any, workers: int) -> Fit:
     weights = np.random.default_rng(0).random(gram.shape[0])
     labels = np.arange(gram.shape[0]) % 7
-    return climb(Problem(gram, weights, 7, Threads(workers)), labels, 100, 0.0)
+    return climb(FeatureProblem(gram, weights, 7, Threads(workers)), labels, 100, 0.0)
 
 
 def test_threads_change_no_bit_and_routes_no_label() -> None:
     X = table(4, 1400, 3, "cloud")
-    held, computed = hold(Gaussian(0.5), X, DOUBLE, Threads(2)), Computed(Gaussian(0.5), X, X, DOUBLE)
+    held, computed = hold(GaussianKernel(0.5), X, DOUBLE, Threads(2)), ComputedGram(GaussianKernel(0.5), X, X, DOUBLE)
     for gram in (held, computed):
         one, three = run(gram, 1), run(gram, 3)
         assert one.history.free_energy.tobytes() == three.history.free_energy.tobytes()
@@ -181,7 +193,7 @@ def test_an_interrupt_keeps_the_labels_so_far() -> None:
             raise KeyboardInterrupt
 
     X = table(5, 200, 2, "cloud")
-    problem = Problem(hold(Gaussian(1.0), X, DOUBLE, Threads(1)), np.ones(200), 6, Threads(1))
+    problem = FeatureProblem(hold(GaussianKernel(1.0), X, DOUBLE, Threads(1)), np.ones(200), 6, Threads(1))
     outcome = climb(problem, np.arange(200) % 6, 50, 0.0, (interrupt,))
     assert outcome.status is Status.INTERRUPTED
     assert len(outcome.history) == 2
@@ -190,7 +202,7 @@ def test_an_interrupt_keeps_the_labels_so_far() -> None:
 
 def test_a_tolerance_ends_a_run_early() -> None:
     X = table(5, 300, 2, "cloud")
-    problem = Problem(hold(Gaussian(1.0), X, DOUBLE, Threads(1)), np.ones(300), 6, Threads(1))
+    problem = FeatureProblem(hold(GaussianKernel(1.0), X, DOUBLE, Threads(1)), np.ones(300), 6, Threads(1))
     early, late = (climb(problem, np.arange(300) % 6, 100, tol) for tol in (0.05, 0.0))
     assert early.status is late.status is Status.CONVERGED
     assert len(early.history) < len(late.history)
@@ -199,7 +211,7 @@ def test_a_tolerance_ends_a_run_early() -> None:
 
 def test_seeds_are_different_rows_with_weight() -> None:
     X = np.repeat(table(6, 5, 2, "cloud"), 4, axis=0)
-    gram = Held(X @ X.T, np.einsum("ij,ij->i", X, X))
+    gram = HeldGram(X @ X.T, np.einsum("ij,ij->i", X, X))
     weights = np.tile([0.0, 1.0, 1.0, 0.0], 5)
     for seed in range(5):
         seeds = plus_plus(gram, weights, 5, np.random.default_rng(seed))
@@ -213,15 +225,17 @@ def test_seeds_are_different_rows_with_weight() -> None:
 
 def test_pivots_span_what_they_can() -> None:
     X = table(7, 50, 3, "cloud")
-    gram = hold(Linear(), X, DOUBLE, Threads(1))
+    gram = hold(LinearKernel(), X, DOUBLE, Threads(1))
     chosen = pivots(gram, np.ones(50), 10, np.random.default_rng(0))
     assert len(set(chosen)) == len(chosen) == 3  # as many as there are dimensions
     assert np.linalg.matrix_rank(X[chosen]) == 3
-    assert len(pivots(hold(Gaussian(1.0), X, DOUBLE, Threads(1)), np.ones(50), 10, np.random.default_rng(0))) == 10
+    assert (
+        len(pivots(hold(GaussianKernel(1.0), X, DOUBLE, Threads(1)), np.ones(50), 10, np.random.default_rng(0))) == 10
+    )
 
 
 def test_of_equal_distances_the_first_is_taken_and_an_empty_cluster_never() -> None:
-    means = Means(np.array([0.0, 1.0, 1.0]), np.array([0.0, 4.0, 4.0]))
+    means = FeatureMeans(np.array([0.0, 1.0, 1.0]), np.array([0.0, 4.0, 4.0]))
     squares = means.squares(np.array([[0.0], [1.0], [1.0 + 1e-15]]), np.array([1.0]))
     assert squares[0, 0] == np.inf
     assert means.nearest(squares, np.array([1.0])).tolist() == [1]
@@ -236,6 +250,6 @@ def test_labels_are_checked() -> None:
 
 
 def test_kernels_that_overflow_are_refused() -> None:
-    gram = Held(np.full((2, 2), np.inf), np.full(2, np.inf))
+    gram = HeldGram(np.full((2, 2), np.inf), np.full(2, np.inf))
     with pytest.raises(ValueError, match="kernel must give finite numbers"), np.errstate(all="ignore"):
-        climb(Problem(gram, np.ones(2), 1, Threads(1)), np.zeros(2, np.intp), 5, 0.0)
+        climb(FeatureProblem(gram, np.ones(2), 1, Threads(1)), np.zeros(2, np.intp), 5, 0.0)

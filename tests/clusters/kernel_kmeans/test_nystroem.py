@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from unveil.clusters.kernel_kmeans import nystroem as landmarks
-from unveil.clusters.kernel_kmeans.gram import Gaussian, Linear, Pairwise
+from unveil.clusters.kernel_kmeans.gram import GaussianKernel, LinearKernel, NamedKernel
 from unveil.core.protocols import Block
 from unveil.core.result import History, Record, Status
 from unveil.engines import Threads
@@ -22,7 +22,7 @@ def rows(n: int = 80, d: int = 3) -> Floats:
 
 def test_where_landmarks_span_all_no_inner_product_is_lost() -> None:
     X = rows()
-    embedding = landmarks.choose(Linear(), np.zeros(3), X, None, 20, 0)
+    embedding = landmarks.choose(LinearKernel(), np.zeros(3), X, None, 20, 0)
     points, left = embedding(Block(0, 0, X))
     assert embedding.whitening.shape == (3, 3)
     np.testing.assert_allclose(points @ points.T, X @ X.T, atol=1e-9)
@@ -30,7 +30,7 @@ def test_where_landmarks_span_all_no_inner_product_is_lost() -> None:
 
 
 def test_what_is_off_the_span_makes_up_the_squared_norm() -> None:
-    X, kernel = rows(), Gaussian(0.5)
+    X, kernel = rows(), GaussianKernel(0.5)
     embedding = landmarks.choose(kernel, X.mean(axis=0), X, np.arange(80.0), 12, 0)
     points, left = embedding(Block(0, 0, X))
     np.testing.assert_allclose((points**2).sum(axis=1) + left, 1.0, rtol=1e-12)
@@ -43,17 +43,17 @@ def test_what_is_off_the_span_makes_up_the_squared_norm() -> None:
     np.testing.assert_allclose(norms, 1.0, rtol=1e-12)
 
 
-def test_many_rows_are_embedded_in_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_rows_are_embedded_in_a_file() -> None:
     X, weights = rows(), np.random.default_rng(1).random(80)
-    embedding = landmarks.choose(Gaussian(0.5), X.mean(axis=0), X, None, 12, 0)
+    embedding = landmarks.choose(GaussianKernel(0.5), X.mean(axis=0), X, None, 12, 0)
     source = ArraySource(X, weights)
-    with landmarks.embedded(embedding, source, Threads(1)) as (inside, left):
-        monkeypatch.setattr(landmarks, "IN_MEMORY", 0)
-        with landmarks.embedded(embedding, source, Threads(1)) as (mapped, same):
-            assert isinstance(mapped.rows, np.memmap)
-            assert mapped.rows.tobytes() == inside.rows.tobytes()
-            assert same == left == pytest.approx(float(weights @ embedding(Block(0, 0, X))[1]))
-            np.testing.assert_array_equal(mapped.weights, weights)
+    inner = landmarks.embedded(embedding, source, Threads(1))
+    outer = landmarks.embedded(embedding, source, Threads(1), memory_bytes=0)
+    with inner as (inside, left), outer as (mapped, same):
+        assert isinstance(mapped.rows, np.memmap)
+        assert mapped.rows.tobytes() == inside.rows.tobytes()
+        assert same == left == pytest.approx(float(weights @ embedding(Block(0, 0, X))[1]))
+        np.testing.assert_array_equal(mapped.weights, weights)
 
 
 def test_an_inverse_root_leaves_out_what_rounding_has_made() -> None:
@@ -72,4 +72,4 @@ def test_a_history_is_lowered_but_for_its_weights() -> None:
 
 def test_rows_of_no_length_have_no_landmarks() -> None:
     with pytest.raises(ValueError, match=r"needs rows with a positive k\(x, x\)"):
-        landmarks.choose(Pairwise("additive_chi2"), np.zeros(3), np.abs(rows()), None, 5, 0)
+        landmarks.choose(NamedKernel("additive_chi2"), np.zeros(3), np.abs(rows()), None, 5, 0)

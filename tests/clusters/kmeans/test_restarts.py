@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from unveil import KMeans, scan
 from unveil.certificate import FitWarning
-from unveil.clusters.kmeans import restarts as polishing
+from unveil.clusters.kmeans import restarts
 from unveil.clusters.kmeans.hartigan import cost
-from unveil.clusters.kmeans.restarts import Table
+from unveil.clusters.kmeans.restarts import FramedTable
 from unveil.core.result import Status
 from unveil.engines import Threads
 from unveil.sources import ArraySource
@@ -29,9 +29,9 @@ def table(n_rows: int = 400, seed: int = 0) -> Floats:
 
 
 def lloyd(X: Floats, monkeypatch: pytest.MonkeyPatch, **given: Any) -> KMeans:
-    """The same starts without polishing."""
+    """The same starts without moves of single rows."""
     with monkeypatch.context() as patch:
-        patch.setattr(polishing, "LIMIT", 0)
+        patch.setattr(KMeans, "_hartigan_work", 0)
         return KMeans(**given).fit(X)
 
 
@@ -64,11 +64,11 @@ def test_restarts_come_lower_than_lloyds_and_say_so(seed: int, weighted: bool, m
 def test_shaking_never_raises_the_cost(seed: int, k: int, grid: bool) -> None:
     random = np.random.default_rng(seed)
     rows = np.round(2 * random.normal(size=(60, 2))) if grid else random.normal(size=(60, 2))
-    held = Table(rows, random.integers(0, 3, 60).astype(float))
-    first = held.polished(rows[:k])
+    held = FramedTable(rows, random.integers(0, 3, 60).astype(float))
+    first = held.improved(rows[:k])
     after = held.shaken(rows[:k], 5, random)
     assert cost(*held, after) <= cost(*held, first)
-    again = held.polished(after.centres)
+    again = held.improved(after.centres)
     assert cost(*held, again) == pytest.approx(cost(*held, after), rel=1e-9, abs=1e-12)
 
 
@@ -87,7 +87,7 @@ def test_where_it_is_not_promised_nothing_is_polished(given: dict[str, Any], mon
     def refuse(*given: Any) -> Any:
         raise AssertionError
 
-    monkeypatch.setattr(polishing, "polish", refuse)
+    monkeypatch.setattr(restarts, "hartigan", refuse)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         assert "polished" not in KMeans(6, random_state=0, **given).fit(table()).history_.events
@@ -104,14 +104,14 @@ def test_every_route_is_polished_alike(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_while_shaking_keeps_the_best_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
-    original = Table.shaken
+    original = FramedTable.shaken
 
-    def press(self: Table, centres: Floats, times: int, random: np.random.Generator) -> Any:
+    def press(self: FramedTable, centres: Floats, times: int, random: np.random.Generator) -> Any:
         if times:
             raise KeyboardInterrupt
         return original(self, centres, times, random)
 
-    monkeypatch.setattr(Table, "shaken", press)
+    monkeypatch.setattr(FramedTable, "shaken", press)
     with pytest.warns(UserWarning, match="interrupted"):
         model = KMeans(6, n_init=3, random_state=0).fit(table())
     assert model.history_.status is Status.INTERRUPTED
@@ -129,7 +129,7 @@ def test_fewer_different_rows_than_clusters(policy: str) -> None:
 
 def test_a_table_at_hand_is_in_the_frame_with_its_weights() -> None:
     X = table(40_000)
-    held = Table.of(ArraySource(X.astype(np.float32)), np.ones(2))
+    held = FramedTable.of(ArraySource(X.astype(np.float32)), np.ones(2))
     np.testing.assert_allclose(held.rows, X - 1, atol=1e-6)
     assert held.rows.dtype == np.float64
     assert held.weights.sum() == 40_000

@@ -12,8 +12,8 @@ from sklearn.datasets import load_iris
 
 from tests.places import DATA
 from unveil import KMeans
-from unveil.clusters.kmeans.geometry import Dense
-from unveil.clusters.kmeans.starts import SEEDINGS, STARTS, Ground, plain_plus_plus, starts
+from unveil.clusters.kmeans.geometry_base import Dense
+from unveil.clusters.kmeans.starts import SEEDINGS, STARTS, StartGround, plain_plus_plus, starts
 from unveil.engines import Threads
 from unveil.sources import ArraySource
 
@@ -25,8 +25,8 @@ def table(n_rows: int = 600) -> Floats:
     return random.normal(0, 8, (6, 3))[random.integers(6, size=n_rows)] + random.normal(size=(n_rows, 3))
 
 
-def ground(X: Floats, n_clusters: int = 6, seed: int = 0) -> Ground:
-    return Ground(Dense(), ArraySource(X), Threads(1), seed, n_clusters)
+def ground(X: Floats, n_clusters: int = 6, seed: int = 0) -> StartGround:
+    return StartGround(Dense(), ArraySource(X), Threads(1), seed, n_clusters)
 
 
 def test_every_seeding_is_a_start_and_the_other_way_round() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from unveil.clusters.kmeans.geometry_base import Dense
-from unveil.clusters.kmeans.variance import Spread, variance_of
+from unveil.clusters.kmeans.variance import ColumnSpread, variance_of
 from unveil.engines import Threads
 from unveil.sources import ArraySource
 
@@ -20,6 +20,6 @@ def test_the_mean_variance_of_the_columns(offset: float) -> None:
 
 
 def test_rows_that_are_all_alike_have_none_and_columns_may_have_counts_of_their_own() -> None:
-    assert Spread(3, np.array([0.3, 0.6]), 0.15 * (1 - 1e-16)).variance == 0.0
-    cells = Spread(np.array([2.0, 1.0]), np.array([2.0, 5.0]), np.array([4.0, 25.0]))
+    assert ColumnSpread(3, np.array([0.3, 0.6]), 0.15 * (1 - 1e-16)).variance == 0.0
+    cells = ColumnSpread(np.array([2.0, 1.0]), np.array([2.0, 5.0]), np.array([4.0, 25.0]))
     assert cells.variance == 0.5

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import pairwise_distances
 
-from unveil.clusters.medoids.dissimilarity import BLOCK, checked, learned, matrix_tasks, metric_of
+from unveil.clusters.medoids.dissimilarity import BLOCK_ROWS, checked, learned, matrix_tasks, metric_of
 
 
 def rows(n: int = 30, d: int = 4, seed: int = 0) -> Any:
@@ -41,7 +41,7 @@ def test_what_a_metric_learns_is_learned_once(name: str) -> None:
 @pytest.mark.parametrize("metric", ["euclidean", "manhattan", "cosine", lambda a, b: float(np.abs(a - b).max())])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_the_matrix_is_symmetric_to_the_bit_in_any_order_of_the_work(metric: Any, dtype: Any) -> None:
-    x = rows(BLOCK + 40, 3).astype(dtype)
+    x = rows(BLOCK_ROWS + 40, 3).astype(dtype)
     x = x if isinstance(metric, str) else x[:40]
     out = np.full((len(x), len(x)), np.nan, dtype)
     for task in reversed(list(matrix_tasks(metric_of(metric, {}), x, out))):

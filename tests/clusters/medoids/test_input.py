@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from unveil.clusters.medoids.dissimilarity import Manhattan
-from unveil.clusters.medoids.input import Given, Measured, concurrently, is_symmetric, rows_of
+from unveil.clusters.medoids.input import GivenMatrix, Measured, concurrently, is_symmetric, rows_of
 from unveil.engines.threads import Threads
 from unveil.sources import ArraySource, with_weights
 
@@ -14,7 +14,7 @@ from unveil.sources import ArraySource, with_weights
 def test_a_matrix_and_rows_say_the_same() -> None:
     x = np.random.default_rng(0).normal(size=(40, 3))
     measured = Measured(with_weights(ArraySource(x), np.arange(40.0)), Manhattan(), Threads(2))
-    given = Given(with_weights(ArraySource(measured.all()), np.arange(40.0)))
+    given = GivenMatrix(with_weights(ArraySource(measured.all()), np.arange(40.0)))
     some, labels = np.array([5, 2, 30]), measured.nearest(np.array([1, 9]))[0]
     np.testing.assert_array_equal(measured.among(some), given.among(some))
     np.testing.assert_array_equal(measured.weights, given.weights)
@@ -30,10 +30,10 @@ def test_a_matrix_and_rows_say_the_same() -> None:
 def test_a_symmetric_matrix_is_not_copied_and_another_is_turned() -> None:
     matrix = np.random.default_rng(0).random((1100, 1100))
     assert not is_symmetric(matrix)
-    np.testing.assert_array_equal(Given(ArraySource(matrix)).all(), matrix.T)
+    np.testing.assert_array_equal(GivenMatrix(ArraySource(matrix)).all(), matrix.T)
     matrix = matrix + matrix.T
     assert is_symmetric(matrix)
-    assert Given(ArraySource(matrix)).all() is matrix
+    assert GivenMatrix(ArraySource(matrix)).all() is matrix
     assert rows_of(with_weights(ArraySource(matrix), np.ones(1100))) is matrix
 
 

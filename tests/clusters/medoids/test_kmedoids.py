@@ -20,7 +20,6 @@ from tests.places import DATA
 from unveil import KMedoids
 from unveil.certificate import FitWarning
 from unveil.clusters.medoids import clara
-from unveil.clusters.medoids import kmedoids as module
 from unveil.clusters.medoids import search as medoids
 from unveil.engines import Threads
 
@@ -120,7 +119,7 @@ def test_as_many_clusters_as_rows_cost_nothing() -> None:
 
 @pytest.mark.parametrize("method", ["fasterpam", "clara"])
 def test_threads_change_no_bit(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(clara, "ROWS", 100)
+    monkeypatch.setattr(KMedoids, "_sizes", clara.SampleSizes(rows=100))
     X = table(800)
     one, two = (KMedoids(7, n_init=5, method=method, random_state=3, engine=Threads(count)).fit(X) for count in (1, 3))
     assert one.medoid_indices_.tobytes() == two.medoid_indices_.tobytes()
@@ -198,7 +197,7 @@ def test_a_matrix_need_not_be_symmetric() -> None:
 
 
 def test_samples_find_what_the_whole_finds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(clara, "ROWS", 200)
+    monkeypatch.setattr(KMedoids, "_sizes", clara.SampleSizes(rows=200))
     X = table(3000)
     D = pairwise_distances(X, metric="manhattan")
     whole = KMedoids(6, metric="manhattan", n_init=3, random_state=0).fit(X)
@@ -214,7 +213,7 @@ def test_samples_find_what_the_whole_finds(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_auto_takes_samples_where_the_matrix_is_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
     X = table(400)
-    monkeypatch.setattr(module, "LIMIT", 400**2 * 8 - 1)
+    monkeypatch.setattr(KMedoids, "_sizes", clara.SampleSizes(matrix_bytes=400**2 * 8 - 1))
     asked: list[int] = []
     monkeypatch.setattr(clara.Clara, "refined", lambda self, best, seed: iter(asked.append(seed) or ()))  # type: ignore[func-returns-value]
     KMedoids(4, random_state=0).fit(X.astype(np.float32))
@@ -273,7 +272,7 @@ def test_rounds_run_out() -> None:
 
 
 def test_an_interrupt_keeps_the_best_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole, calls = medoids.Search.restart, []
+    whole, calls = medoids.MedoidSearch.restart, []
 
     def interrupted(self: Any, *arguments: Any) -> Any:
         calls.append(1)
@@ -281,7 +280,7 @@ def test_an_interrupt_keeps_the_best_start(monkeypatch: pytest.MonkeyPatch) -> N
             raise KeyboardInterrupt
         return whole(self, *arguments)
 
-    monkeypatch.setattr(medoids.Search, "restart", interrupted)
+    monkeypatch.setattr(medoids.MedoidSearch, "restart", interrupted)
     with pytest.warns(ConvergenceWarning, match="interrupted"):
         model = KMedoids(4, n_init=8, random_state=0, engine=Threads(1)).fit(table())
     assert len(model.history_.restarts) == 3

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from sklearn.metrics import pairwise_distances
 
 from unveil.clusters.medoids import kernels
-from unveil.clusters.medoids.search import Search, kicks_for
-from unveil.clusters.medoids.starts import Build, Greedy, PlusPlus, RandomRows
+from unveil.clusters.medoids.search import MedoidSearch, kicks_for
+from unveil.clusters.medoids.starts import Build, Greedy, PlusPlusMedoids, RandomMedoids
 from unveil.core.result import Status
 
-STARTS = [Build(), Greedy(), PlusPlus(), RandomRows()]
+STARTS = [Build(), Greedy(), PlusPlusMedoids(), RandomMedoids()]
 
 
 def matrix(n: int = 14, seed: int = 0) -> NDArray[np.float64]:
@@ -32,7 +32,7 @@ def optimum(toward: NDArray[Any], weights: NDArray[np.float64], k: int) -> float
 @pytest.mark.parametrize("seed", range(4))
 def test_restarts_find_the_optimum_of_brute_force(k: int, seed: int) -> None:
     toward, weights = matrix(seed=seed), np.random.default_rng(seed).integers(1, 5, 14).astype(np.float64)
-    search = Search(toward, weights)
+    search = MedoidSearch(toward, weights)
     found = max((search.restart(Greedy(), k, seed, kicks=50) for seed in range(5)), key=lambda fit: fit.objective)
     assert -found.objective == pytest.approx(optimum(toward, weights, k), abs=1e-9)
     assert found.status is Status.CONVERGED
@@ -74,19 +74,21 @@ def test_build_takes_the_best_row_at_every_step() -> None:
 def test_k_medoids_plus_plus_starts_far_apart() -> None:
     x = np.append(np.linspace(0, 1, 30), np.linspace(1000, 1001, 30))
     toward = np.abs(x[:, None] - x)
-    apart = [PlusPlus()(toward, np.ones(60), 2, np.random.default_rng(seed)) // 30 for seed in range(20)]
+    apart = [PlusPlusMedoids()(toward, np.ones(60), 2, np.random.default_rng(seed)) // 30 for seed in range(20)]
     assert np.mean([len(set(sides.tolist())) == 2 for sides in apart]) >= 0.95
 
 
 def test_float32_is_searched_as_it_is() -> None:
     toward = matrix(60).astype(np.float32)
-    light, wide = (Search(kind, np.ones(60)).descend(np.arange(5)) for kind in (toward, toward.astype(np.float64)))
+    light, wide = (
+        MedoidSearch(kind, np.ones(60)).descend(np.arange(5)) for kind in (toward, toward.astype(np.float64))
+    )
     np.testing.assert_array_equal(light.params, wide.params)
     assert light.objective == wide.objective
 
 
 def test_a_limit_of_rounds_is_told() -> None:
-    found = Search(matrix(200), np.ones(200), max_iter=1).descend(np.arange(20))
+    found = MedoidSearch(matrix(200), np.ones(200), max_iter=1).descend(np.arange(20))
     assert found.status is Status.MAX_ITER
     assert len(found.history) == 1
 
@@ -102,7 +104,7 @@ def test_an_interrupt_keeps_the_best_so_far(monkeypatch: pytest.MonkeyPatch) -> 
 
     toward, weights = matrix(200), np.ones(200)
     monkeypatch.setattr(kernels, "sweep", interrupted)
-    found = Search(toward, weights).restart(RandomRows(), 20, 0, kicks=3)
+    found = MedoidSearch(toward, weights).restart(RandomMedoids(), 20, 0, kicks=3)
     assert found.status is Status.INTERRUPTED
     assert -found.objective == pytest.approx(float(toward[found.params].min(axis=0).sum()))
 
@@ -116,5 +118,5 @@ def test_it_ends_where_nothing_is_left_of_the_loss() -> None:
     """Sums of thirds that cancel but for rounding feigned gains below zero, swap after swap."""
     rows = np.random.default_rng(0).random((60, 5)) < 0.5
     toward = pairwise_distances(rows, metric="yule")
-    found = Search(toward, np.ones(60)).restart(Build(), 8, seed=0, kicks=20)
+    found = MedoidSearch(toward, np.ones(60)).restart(Build(), 8, seed=0, kicks=20)
     assert found.objective == 0.0

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unveil.clusters.seeding.furthest import Furthest
-from unveil.clusters.seeding.ground import Layout
-from unveil.clusters.seeding.kernels import TILE
+from unveil.clusters.seeding.ground import SeedingLayout
+from unveil.clusters.seeding.kernels import TILE_ROWS
 
 both_ways = pytest.mark.parametrize("small", [0, 1 << 40])  # what is small enough for NumPy: nothing, or all
 
@@ -95,10 +95,10 @@ def test_the_smallest_of_differences_is_seen(small):
 
 
 def test_large_tables_in_numpy_and_by_the_kernels_on_threads():
-    rows = np.random.default_rng(3).integers(0, 50, size=(3 * TILE + 7, 5)) * 0.5
+    rows = np.random.default_rng(3).integers(0, 50, size=(3 * TILE_ROWS + 7, 5)) * 0.5
     alone = seeds_of(1 << 40, Furthest(first=8), rows, None, 60, np.random.default_rng(0))
     with ThreadPoolExecutor(3) as pool:
-        spanned = Furthest(first=8, layout=Layout(span_cells=1 << 8))
+        spanned = Furthest(first=8, layout=SeedingLayout(span_cells=1 << 8))
         shared = seeds_of(0, spanned, rows, None, 60, np.random.default_rng(0), share=pool.map)
     np.testing.assert_array_equal(alone, shared)
 

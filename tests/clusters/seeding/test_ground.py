@@ -7,7 +7,7 @@ import pytest
 
 from unveil.clusters.seeding.ground import (
     LargeTable,
-    Layout,
+    SeedingLayout,
     SmallTable,
     completed,
     repeated,
@@ -15,19 +15,19 @@ from unveil.clusters.seeding.ground import (
     scale_of,
     survey,
 )
-from unveil.clusters.seeding.kernels import TILE
+from unveil.clusters.seeding.kernels import TILE_ROWS
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_small_and_large_tables_are_swept_alike(dtype):
     generator = np.random.default_rng(0)
     rows, weights = generator.normal(size=(700, 3)) * 1e5, generator.integers(0, 3, size=700) * 1.0
-    small, large = (survey(rows, weights, 2, dtype, map, Layout(small_cells=cells)) for cells in (1 << 40, 0))
+    small, large = (survey(rows, weights, 2, dtype, map, SeedingLayout(small_cells=cells)) for cells in (1 << 40, 0))
     assert isinstance(small, SmallTable)
     assert isinstance(large, LargeTable)
     results = []
     for one in (small, large):
-        nearest, costs = np.full((3, 2, TILE), np.inf), np.empty((3, 2))
+        nearest, costs = np.full((3, 2, TILE_ROWS), np.inf), np.empty((3, 2))
         one.sweep(np.array([1, 600]), 0, nearest, costs)
         results.append((nearest.transpose(1, 0, 2).reshape(2, -1)[:, :700], costs))
     np.testing.assert_array_equal(small.weights, large.weights)
@@ -37,7 +37,7 @@ def test_small_and_large_tables_are_swept_alike(dtype):
 
 def test_draws_are_in_proportion_to_the_odds():
     generator = np.random.default_rng(1)
-    odds = generator.integers(0, 4, size=(3, TILE)) * 1.0
+    odds = generator.integers(0, 4, size=(3, TILE_ROWS)) * 1.0
     odds[1] = 0.0
     draws = sample(odds.sum(axis=1), odds.__getitem__, 60_000, generator)
     counts, expected = np.bincount(draws, minlength=odds.size), 60_000 * odds.reshape(-1) / odds.sum()
@@ -55,9 +55,9 @@ class Ends:
 
 
 def test_rows_without_odds_are_never_drawn():
-    odds = np.zeros((3, TILE))
+    odds = np.zeros((3, TILE_ROWS))
     odds[1, 5], odds[1, 9] = 1e-300, 0.1
-    assert sample(odds.sum(axis=1), odds.__getitem__, 2, Ends()).tolist() == [TILE + 5, TILE + 9]
+    assert sample(odds.sum(axis=1), odds.__getitem__, 2, Ends()).tolist() == [TILE_ROWS + 5, TILE_ROWS + 9]
     assert len(sample(np.zeros(3), odds.__getitem__, 4, Ends())) == 0
 
 

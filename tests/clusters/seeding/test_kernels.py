@@ -5,24 +5,24 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from unveil.clusters.seeding.kernels import TILE, Laid, approach, lay_out
+from unveil.clusters.seeding.kernels import TILE_ROWS, Laid, approach, lay_out
 
 
 def laid_out(rows, weights, dtype, origin, doubt, scale=0.25):
-    count = -(-len(rows) // TILE)
-    padded = np.zeros((count, TILE))
+    count = -(-len(rows) // TILE_ROWS)
+    padded = np.zeros((count, TILE_ROWS))
     padded.reshape(-1)[: len(rows)] = weights
     rows.flags.writeable = False
-    tiles = np.zeros((count, rows.shape[1], TILE), dtype)
-    laid = Laid(rows, scale, tiles, np.empty((count, TILE), dtype), padded)
+    tiles = np.zeros((count, rows.shape[1], TILE_ROWS), dtype)
+    laid = Laid(rows, scale, tiles, np.empty((count, TILE_ROWS), dtype), padded)
     lay_out(laid, origin, doubt, 0, count)
     return laid
 
 
 def swept(laid, chosen, before, first=0, last=None):
     count = len(laid.tiles)
-    nearest, costs = np.empty((count, len(chosen) + 1, TILE)), np.empty((count, len(chosen) + 1))
-    nearest[:, -1] = np.concatenate([before, np.ones(count * TILE - len(before))]).reshape(count, TILE)
+    nearest, costs = np.empty((count, len(chosen) + 1, TILE_ROWS)), np.empty((count, len(chosen) + 1))
+    nearest[:, -1] = np.concatenate([before, np.ones(count * TILE_ROWS - len(before))]).reshape(count, TILE_ROWS)
     approach(laid, np.array(chosen), len(chosen), nearest, costs, first, count if last is None else last)
     return nearest[:, :-1].transpose(1, 0, 2).reshape(len(chosen), -1)[:, : len(before)], costs[:, :-1]
 
@@ -59,5 +59,7 @@ def test_tiles_one_by_one_give_the_bits_of_all_at_once():
     whole, costs = swept(laid, [5, 6, 700], np.full(900, np.inf))
     for tile in range(4):
         part, cost = swept(laid, [5, 6, 700], np.full(900, np.inf), tile, tile + 1)
-        np.testing.assert_array_equal(part[:, tile * TILE : (tile + 1) * TILE], whole[:, tile * TILE :][:, :TILE])
+        np.testing.assert_array_equal(
+            part[:, tile * TILE_ROWS : (tile + 1) * TILE_ROWS], whole[:, tile * TILE_ROWS :][:, :TILE_ROWS]
+        )
         np.testing.assert_array_equal(cost[tile], costs[tile])

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.cluster import kmeans_plusplus
 
-from unveil.clusters.seeding.ground import Layout
-from unveil.clusters.seeding.kernels import TILE
+from unveil.clusters.seeding.ground import SeedingLayout
+from unveil.clusters.seeding.kernels import TILE_ROWS
 from unveil.clusters.seeding.plusplus import PlusPlus
 from unveil.clusters.seeding.random import RandomRows
 
@@ -47,11 +47,11 @@ def test_seeds_are_distinct_rows_and_distinct_values_come_first(small, n, d, k, 
 @both_ways
 def test_second_seed_is_in_proportion_to_weight_times_squared_distance(small):
     generator, policy = np.random.default_rng(1), PlusPlus(trials=1)
-    rows, weights = np.zeros((TILE + 3, 1)), np.zeros(TILE + 3)
-    rows[[5, 9, TILE + 1], 0], weights[[5, 9, TILE + 1]] = [0.0, 1.0, 3.0], [1e12, 2.0, 1.0]
+    rows, weights = np.zeros((TILE_ROWS + 3, 1)), np.zeros(TILE_ROWS + 3)
+    rows[[5, 9, TILE_ROWS + 1], 0], weights[[5, 9, TILE_ROWS + 1]] = [0.0, 1.0, 3.0], [1e12, 2.0, 1.0]
     seconds = [seeds_of(small, policy, rows, weights, 2, generator)[1] for _ in range(2000)]
-    assert abs(seconds.count(TILE + 1) / 2000 - 9 / 11) < 0.035
-    assert seconds.count(9) + seconds.count(TILE + 1) == 2000
+    assert abs(seconds.count(TILE_ROWS + 1) / 2000 - 9 / 11) < 0.035
+    assert seconds.count(9) + seconds.count(TILE_ROWS + 1) == 2000
 
 
 @both_ways
@@ -120,7 +120,7 @@ def test_threads_and_spans_change_nothing(cells):
     rows = np.random.default_rng(5).normal(size=(5000, 5))
     alone = seeds_of(0, PlusPlus(), rows, None, 9, np.random.default_rng(6))
     with ThreadPoolExecutor(3) as pool:
-        spanned = PlusPlus(layout=Layout(span_cells=cells))
+        spanned = PlusPlus(layout=SeedingLayout(span_cells=cells))
         shared = seeds_of(0, spanned, rows, None, 9, np.random.default_rng(6), share=pool.map)
     np.testing.assert_array_equal(alone, shared)
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import unveil
 from unveil.clusters.seeding.plusplus import PlusPlus
-from unveil.clusters.seeding.scalable import Drawn, Round, Scalable
+from unveil.clusters.seeding.scalable import DrawnRows, Round, Scalable
 from unveil.core.partition import partition_rows
 from unveil.core.protocols import Block
 from unveil.core.statistics import tree_sum
@@ -120,7 +120,7 @@ def test_parts_added_in_any_order_draw_what_the_whole_draws(parts, seed):
     with np.errstate(divide="ignore", invalid="ignore"):
         keys = uniform / odds
     rows = np.arange(parts * 30.0).reshape(parts, 30, 1)
-    pieces = [Drawn.of(o.sum(), 4.0, k, x) for o, k, x in zip(odds, keys, rows, strict=True)]
+    pieces = [DrawnRows.of(o.sum(), 4.0, k, x) for o, k, x in zip(odds, keys, rows, strict=True)]
     whole = rows.reshape(-1)[keys.reshape(-1) < 4.0 / max(odds.sum(), 1e-300)]
     for order in (pieces, pieces[::-1], [pickle.loads(pickle.dumps(piece)) for piece in pieces]):
         np.testing.assert_array_equal(np.sort(tree_sum(order)["rows"].ravel()), whole)

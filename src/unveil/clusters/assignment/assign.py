@@ -26,7 +26,7 @@ from unveil.clusters.assignment.squares import squared_norm
 from unveil.core.arrays import Array, Floats
 from unveil.numerics.jit import inlined, kernel, strict
 
-TILE = 1 << 15  # scores held at once
+TILE_SCORES = 1 << 15  # scores held at once
 
 
 class Filter(NamedTuple):
@@ -45,7 +45,7 @@ class Filter(NamedTuple):
     size: int  # centres in a group
 
 
-class Bounds(NamedTuple):
+class DistanceBounds(NamedTuple):
     """What is known of the rows of a partition; distances are scaled."""
 
     labels: NDArray[np.int32]  # (m,)
@@ -57,7 +57,7 @@ class Known(NamedTuple):
     """Labels of a partition's rows, bounds on their distances, and the plan that both belong to."""
 
     plan: Any
-    bounds: Bounds
+    bounds: DistanceBounds
     kept: Any = None  # whatever else an assignment remembers
 
 
@@ -78,7 +78,7 @@ class Assignment(Protocol):
         """How counts, sums and cost follow from labels: see `unveil.clusters.assignment.cluster_sums.account`."""
 
 
-class Packed(NamedTuple):
+class PackedRows(NamedTuple):
     """Rows as the filter sees them."""
 
     rows: NDArray[Any]  # (m, d), shifted, scaled, rounded
@@ -157,7 +157,7 @@ def settle(row: Any, shift: Any, centres: Any, scores: Any, p: int, norms: Any, 
     return nearest
 
 
-class Tiles(NamedTuple):
+class ScoreTiles(NamedTuple):
     """Room for the scores of a tile of rows."""
 
     scores: NDArray[Any]  # (k * rows,)
@@ -166,11 +166,11 @@ class Tiles(NamedTuple):
     where: NDArray[np.int32]  # (groups, rows)
 
 
-def make_tiles(n_centres: int, groups: int, dtype: Any) -> Tiles:
+def make_tiles(n_centres: int, groups: int, dtype: Any) -> ScoreTiles:
     """Room for as many rows as stay in the cache."""
-    rows = min(max(TILE // n_centres, 64), 1024) // 16 * 16
+    rows = min(max(TILE_SCORES // n_centres, 64), 1024) // 16 * 16
     first, second = np.empty((groups, rows), dtype), np.empty((groups, rows), dtype)
-    return Tiles(np.empty(n_centres * rows, dtype), first, second, np.empty((groups, rows), np.int32))
+    return ScoreTiles(np.empty(n_centres * rows, dtype), first, second, np.empty((groups, rows), np.int32))
 
 
 @kernel

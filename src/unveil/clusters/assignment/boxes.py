@@ -18,8 +18,10 @@ from unveil.numerics.vectors import LONG, REGISTER, WORD, Vectors, arrays_of
 
 LANES = REGISTER // 8  # centres at a time
 COMPRESSES = binding.get_host_cpu_features().get("avx512f", False)
-UNDERFLOW = 1e-300  # squares below this lose digits
-ROUNDING = 1e-12  # share of the distances within which a difference of squares may be wrong, with room to spare
+SQUARE_UNDERFLOW = 1e-300  # squares below this lose digits
+DISTANCE_ROUNDING = (
+    1e-12  # share of the distances within which a difference of squares may be wrong, with room to spare
+)
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -144,8 +146,8 @@ class _Test:
         size, base = self.variable(ir.Constant(LONG, 0)), vectors.splat(builder.fadd(smallest, radius))
         with self.each(self.count, LANES) as (first, _):
             away = vectors.load(self.room, first)
-            rounding = builder.fmul(builder.fadd(away, base), vectors.constant(ROUNDING))
-            rounding = builder.fadd(rounding, vectors.constant(UNDERFLOW))
+            rounding = builder.fmul(builder.fadd(away, base), vectors.constant(DISTANCE_ROUNDING))
+            rounding = builder.fadd(rounding, vectors.constant(SQUARE_UNDERFLOW))
             doubt = builder.fadd(rounding, vectors.splat(smallest))
             behind = builder.fcmp_ordered(">", self.lead(first, away, own, doubt), vectors.constant(0.0))
             self.pick(first, behind, size)

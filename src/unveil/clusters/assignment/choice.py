@@ -15,15 +15,15 @@ from __future__ import annotations
 
 from unveil.clusters.assignment.assign import Assignment
 from unveil.clusters.assignment.in_numpy import Direct, is_small
-from unveil.clusters.assignment.kd_tree import Filtered
-from unveil.clusters.assignment.plan import NARROW
+from unveil.clusters.assignment.kd_tree import KDTree
+from unveil.clusters.assignment.plan import NARROW_COLUMNS
 from unveil.clusters.assignment.rules import Hamerly, Plain, Pruned
 
-BUDGET = 1 << 29  # bytes that may be remembered
-FLAT = 4  # columns up to which boxes rule out most centres
-WORK = 1 << 12  # columns times clusters up to which sweeping a row is cheaper than finer bounds
-ROWS = 256  # for each cluster that the tree is grown from: sixteen cells
-FEW = 16  # clusters below which every row is looked at anyway
+MEMORY_BYTES = 1 << 29  # bytes that may be remembered
+TREE_COLUMNS = 4  # columns up to which boxes rule out most centres
+HAMERLY_WORK = 1 << 12  # columns times clusters up to which sweeping a row is cheaper than finer bounds
+TREE_ROWS_PER_CLUSTER = 256  # for each cluster that the tree is grown from: sixteen cells
+YINYANG_CLUSTERS = 16  # clusters below which every row is looked at anyway
 
 
 def choose(n_rows: int, n_columns: int, n_clusters: int) -> Assignment:
@@ -31,15 +31,15 @@ def choose(n_rows: int, n_columns: int, n_clusters: int) -> Assignment:
 
     >>> from unveil.clusters.assignment.choice import choose
     >>> choose(200_000, 64, 500), choose(200_000, 2, 100), choose(10**9, 2, 100), choose(150, 4, 3)
-    (Pruned(groups=8), Filtered(cells=None, most=16384), Plain(thrifty=True), Direct())
+    (Pruned(groups=8), KDTree(cells=None, most=16384), Plain(thrifty=True), Direct())
     """
     if is_small(n_rows * n_columns, n_clusters):
         return Direct()
     for policy, suits, cell, row in (
-        (Filtered(most=min(max(ROWS * n_clusters, 1 << 10), 1 << 14)), n_columns <= FLAT, 8, 64),
-        (Hamerly(), n_columns <= NARROW and n_columns * n_clusters <= WORK, 4, 12),
-        (Pruned(), n_clusters >= FEW, 0, 4 * (Pruned().groups + 2)),
+        (KDTree(most=min(max(TREE_ROWS_PER_CLUSTER * n_clusters, 1 << 10), 1 << 14)), n_columns <= TREE_COLUMNS, 8, 64),
+        (Hamerly(), n_columns <= NARROW_COLUMNS and n_columns * n_clusters <= HAMERLY_WORK, 4, 12),
+        (Pruned(), n_clusters >= YINYANG_CLUSTERS, 0, 4 * (Pruned().groups + 2)),
     ):
         if suits:
-            return policy if n_rows * (cell * n_columns + row) <= BUDGET else Plain(thrifty=True)
-    return Plain(thrifty=4 * n_rows * n_columns > BUDGET)
+            return policy if n_rows * (cell * n_columns + row) <= MEMORY_BYTES else Plain(thrifty=True)
+    return Plain(thrifty=4 * n_rows * n_columns > MEMORY_BYTES)

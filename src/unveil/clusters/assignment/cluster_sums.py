@@ -21,7 +21,7 @@ import numpy as np
 from unveil.clusters.assignment.double_double import add, lacking, product
 from unveil.numerics.jit import inlined, strict
 
-LANES = 32  # running sums
+RUNNING_SUMS = 32  # running sums
 
 
 class Tally(NamedTuple):
@@ -64,7 +64,7 @@ def _room(shape: tuple[int, ...], known: Tally | None) -> Tally:
 def _measure(rows: Any, shift: Any, weights: Any, tally: Tally) -> None:
     """Squares of all rows: every so many rows share a running sum, so that one need not wait for the last."""
     d = len(shift)
-    together = max(LANES // d, 1)
+    together = max(RUNNING_SUMS // d, 1)
     heavy = np.repeat(weights, d) if len(weights) else np.empty(0)
     room = np.zeros((2, together * d))
     _add_squares(rows.reshape(-1), np.tile(shift, together), heavy, room[0], room[1], tally.squares, tally.squares_low)

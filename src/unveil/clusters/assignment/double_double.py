@@ -14,7 +14,7 @@ from numba import types
 from numba.extending import intrinsic
 
 
-def _twofold(function: Any) -> Any:
+def _pasted(function: Any) -> Any:
     """Pasted into the kernel that calls it, with no operation fused."""
     return numba.njit(inline="always", nogil=True, error_model="numpy", fastmath=False)(function)
 
@@ -29,14 +29,14 @@ def fused(typingctx: Any, a: Any, b: Any, c: Any) -> Any:
     return types.float64(types.float64, types.float64, types.float64), codegen
 
 
-@_twofold
+@_pasted
 def product(a: float, b: float) -> Any:
     """a * b as a float and what it had to round away."""
     high = a * b
     return high, fused(a, b, -high)
 
 
-@_twofold
+@_pasted
 def add(high: float, low: float, more: float, less: float) -> Any:
     """(high + low) + (more + less), where `less` is small against `more`."""
     total = high + more
@@ -45,7 +45,7 @@ def add(high: float, low: float, more: float, less: float) -> Any:
     return total + rest, rest - ((total + rest) - total)
 
 
-@_twofold
+@_pasted
 def lacking(high: float, low: float, quotient: float, divisor: float, divisor_low: float) -> float:
     """(high + low) - quotient * (divisor + divisor_low): what a rounded quotient lacks, times the divisor."""
     taken, lost = product(quotient, divisor)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.clusters.assignment.assign import Assignment, Bounds, Filter, Known
+from unveil.clusters.assignment.assign import Assignment, DistanceBounds, Filter, Known
 from unveil.core.arrays import Array, Floats
 
 SMALL_WORK = 1 << 19  # cells of the table times centres: about a millisecond
@@ -37,7 +37,7 @@ class Direct:
     def assign(self, rows: Array, plan: Filter, known: Known | None) -> Known:
         """The nearest by distance, the first of equals."""
         labels = np.argmin(distances(rows, plan.shift, plan.centres), axis=1).astype(np.int32)
-        return Known(plan, Bounds(labels, NOTHING, NOTHING.reshape(1, 0)))
+        return Known(plan, DistanceBounds(labels, NOTHING, NOTHING.reshape(1, 0)))
 
     @property
     def account(self) -> Any:

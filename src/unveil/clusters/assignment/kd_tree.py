@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unveil.clusters.assignment import cluster_sums
-from unveil.clusters.assignment.assign import Assignment, Bounds, Known
+from unveil.clusters.assignment.assign import Assignment, DistanceBounds, Known
 from unveil.clusters.assignment.boxes import LANES
-from unveil.clusters.assignment.kd_tree_kernel import Cells, Lists, assign_cells, grow, make_lists, sort_rows
+from unveil.clusters.assignment.kd_tree_kernel import Lists, TreeCells, assign_cells, grow, make_lists, sort_rows
 from unveil.core.arrays import Array, Floats
 
-NONE = np.empty(0)  # no bounds
-MOST = 1 << 14  # rows that a tree is grown from
+NO_BOUNDS = np.empty(0)  # no bounds
+TREE_ROWS = 1 << 14  # rows that a tree is grown from
 
 
 class Listed(NamedTuple):
@@ -30,7 +30,7 @@ class Listed(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Filtered:
+class KDTree:
     """Rows are compared with the centres that a K-D tree leaves over. For few columns.
 
     Parameters
@@ -42,8 +42,8 @@ class Filtered:
         lists, but there are more lists to make in each pass.
     """
 
-    cells: Cells | None = None
-    most: int = MOST
+    cells: TreeCells | None = None
+    most: int = TREE_ROWS
 
     account = staticmethod(cluster_sums.account)
 
@@ -51,7 +51,7 @@ class Filtered:
         """With a tree grown from some rows of the table."""
         finite = rows[np.isfinite(rows).all(axis=1)]  # what is not finite is refused later, by name
         some = finite[:: -(-len(finite) // self.most)] if len(finite) else finite
-        return Filtered(grow(np.asarray(some - shift, dtype=np.float64)), self.most) if len(some) else self
+        return KDTree(grow(np.asarray(some - shift, dtype=np.float64)), self.most) if len(some) else self
 
     def plan(self, centres: Floats, shift: Floats) -> Any:
         """The lists of all cells; without a tree, there is one cell and it lists all."""
@@ -64,4 +64,4 @@ class Filtered:
         held = sort_rows(cells, rows, plan.shift) if known is None or self.cells is None else known.kept
         labels, where = np.empty(len(rows), np.int32), np.empty(LANES, np.int32)
         assign_cells(held, plan.lists, plan.centres.reshape(-1), len(plan.shift), where, labels)
-        return Known(plan, Bounds(labels, NONE, NONE.reshape(1, 0)), held)
+        return Known(plan, DistanceBounds(labels, NO_BOUNDS, NO_BOUNDS.reshape(1, 0)), held)

@@ -24,10 +24,10 @@ from unveil.clusters.assignment.boxes import LANES, reject
 from unveil.numerics.jit import inlined, kernel, strict
 from unveil.numerics.vectors import nearest_listed
 
-LEAF = 16  # rows of a cell, of those that the tree was grown from
+LEAF_ROWS = 16  # rows of a cell, of those that the tree was grown from
 
 
-class Cells(NamedTuple):
+class TreeCells(NamedTuple):
     """A complete binary tree over space, root first; the children of node i are 2 i + 1 and 2 i + 2."""
 
     columns: NDArray[np.int32]  # (inner nodes,), column that a node is cut across
@@ -58,10 +58,10 @@ class Lists(NamedTuple):
     centres: NDArray[np.int32]
 
 
-def grow(rows: NDArray[np.float64]) -> Cells:
+def grow(rows: NDArray[np.float64]) -> TreeCells:
     """Cells with about as many of these rows, which are in the frame, each."""
     m, d = rows.shape
-    leaves = 1 << (-(-m // LEAF) - 1).bit_length()
+    leaves = 1 << (-(-m // LEAF_ROWS) - 1).bit_length()
     columns, cuts = np.zeros(leaves - 1, np.int32), np.zeros(leaves - 1)
     lows, highs = np.empty((2 * leaves - 1, d)), np.empty((2 * leaves - 1, d))
     lows[0], highs[0] = rows.min(axis=0), rows.max(axis=0)
@@ -69,7 +69,7 @@ def grow(rows: NDArray[np.float64]) -> Cells:
     _split(turned, np.arange(m, dtype=np.int32), np.empty(m), leaves, columns, cuts, lows, highs)
     middles = 0.5 * lows + 0.5 * highs
     halves = np.maximum(highs - middles, middles - lows)
-    return Cells(columns, cuts, lows, highs, middles.ravel(), halves.ravel())
+    return TreeCells(columns, cuts, lows, highs, middles.ravel(), halves.ravel())
 
 
 @kernel
@@ -130,7 +130,7 @@ def _divide(keys: Any, order: Any, low: int, high: int, pivot: float, equal: boo
     return i
 
 
-def sort_rows(cells: Cells, rows: NDArray[Any], shift: NDArray[np.float64]) -> Sorted:
+def sort_rows(cells: TreeCells, rows: NDArray[Any], shift: NDArray[np.float64]) -> Sorted:
     """The rows of a partition by cell."""
     m, d = rows.shape
     homes, sizes = np.empty(m, np.int32), np.zeros(cells.n_cells + 1, np.int64)
@@ -175,7 +175,7 @@ def _lay_out(rows: Any, shift: Any, homes: Any, starts: Any, places: Any, order:
             vectors[first + j * LANES] = rows[row, j] - shift[j]
 
 
-def make_lists(cells: Cells, centres: NDArray[np.float64]) -> Lists:
+def make_lists(cells: TreeCells, centres: NDArray[np.float64]) -> Lists:
     """Lists of all cells, and of what lies outside: all centres."""
     count, (k, d) = cells.n_cells, centres.shape
     room, stride, levels = 64 * count + k, -(-k // LANES) * LANES + LANES, count.bit_length() + 1

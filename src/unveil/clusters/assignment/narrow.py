@@ -17,7 +17,7 @@ from unveil.clusters.assignment.prune import loosen
 from unveil.numerics.jit import inlined, kernel, strict
 from unveil.numerics.vectors import REGISTER, two_nearest
 
-TILE = 256  # rows whose scores are judged together
+TILE_ROWS = 256  # rows whose scores are judged together
 
 
 class Turned(NamedTuple):
@@ -27,7 +27,7 @@ class Turned(NamedTuple):
     norms: NDArray[Any]  # (vectors * lanes,), squared norms
 
 
-class Tile(NamedTuple):
+class NarrowTile(NamedTuple):
     """Room for the scores of a tile, and for its rows where they are not at hand."""
 
     turned: Turned
@@ -44,10 +44,16 @@ def make_turned(n_rows: int, n_columns: int, dtype: Any) -> Turned:
     return Turned(np.zeros(room * n_columns, dtype), np.zeros(room, dtype))
 
 
-def make_tile(n_columns: int, dtype: Any) -> Tile:
+def make_tile(n_columns: int, dtype: Any) -> NarrowTile:
     """Room for one tile."""
-    first, second = np.empty(TILE, dtype), np.empty(TILE, dtype)
-    return Tile(make_turned(TILE, n_columns, dtype), first, second, np.empty(TILE, np.int32), np.empty(TILE, np.bool_))
+    first, second = np.empty(TILE_ROWS, dtype), np.empty(TILE_ROWS, dtype)
+    return NarrowTile(
+        make_turned(TILE_ROWS, n_columns, dtype),
+        first,
+        second,
+        np.empty(TILE_ROWS, np.int32),
+        np.empty(TILE_ROWS, np.bool_),
+    )
 
 
 @kernel
@@ -74,8 +80,8 @@ def sweep_narrow(rows: Any, turned: Any, plan: Any, index: Any, tile: Any, bound
     """
     ready, lanes, columns = len(turned.norms) > 0, REGISTER // tile.first.itemsize, len(plan.shift)
     here = turned if ready else tile.turned
-    for start in range(0, len(index), TILE):
-        chosen = index[start : start + TILE]
+    for start in range(0, len(index), TILE_ROWS):
+        chosen = index[start : start + TILE_ROWS]
         if not ready:
             turn(rows, plan, chosen, here)
         first = start if ready else 0

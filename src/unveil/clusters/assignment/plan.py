@@ -10,10 +10,13 @@ from unveil.clusters.assignment.assign import Filter
 from unveil.core.arrays import Array, Floats
 from unveil.numerics.vectors import BLOCK
 
-NARROW = 32  # columns up to which the vector kernel is faster than a BLAS product
-LEAST, MOST = 1e-130, 1e130  # reach within which squares do not underflow or overflow. Beyond, the exact rule sees ties
+NARROW_COLUMNS = 32  # columns up to which the vector kernel is faster than a BLAS product
+LEAST_REACH, MOST_REACH = (
+    1e-130,
+    1e130,
+)  # reach within which squares do not underflow or overflow. Beyond, the exact rule sees ties
 #                              where the scaled filter does not: an infinite reach makes it doubt everything
-COARSE = 16  # the scale is a power of 2**16, so that it rarely changes between passes
+SCALE_STEP = 16  # the scale is a power of 2**16, so that it rarely changes between passes
 
 
 def make_filter(centres: Floats, shift: Floats, groups: int = 1, pairs: bool = False) -> Filter:
@@ -23,7 +26,7 @@ def make_filter(centres: Floats, shift: Floats, groups: int = 1, pairs: bool = F
     """
     k, d = centres.shape
     reach = float(_norms(centres).max())
-    exponent = COARSE * round(float(np.log2(reach)) / COARSE) if 0 < reach < np.inf else 0
+    exponent = SCALE_STEP * round(float(np.log2(reach)) / SCALE_STEP) if 0 < reach < np.inf else 0
     scale = 2.0 ** -min(max(exponent, -1008), 1008)
     scaled, empty = centres * scale, -k % BLOCK  # centres at infinity, which nothing is near, fill the last block
     apart = _nearest_squared(scaled)
@@ -39,11 +42,11 @@ def make_filter(centres: Floats, shift: Floats, groups: int = 1, pairs: bool = F
         shift,
         scale,
         doubled,
-        _blocks(doubled) if d <= NARROW else np.empty(0, dtype),
+        _blocks(doubled) if d <= NARROW_COLUMNS else np.empty(0, dtype),
         norms.astype(dtype),
         halves.astype(dtype),
         _between(scaled, unit, dtype) if pairs else np.empty((0, 0), dtype),
-        reach * scale * (1 + (d + 8) * unit) if LEAST < reach < MOST else np.inf,
+        reach * scale * (1 + (d + 8) * unit) if LEAST_REACH < reach < MOST_REACH else np.inf,
         unit,
         group_size(k, groups),
     )

@@ -32,7 +32,7 @@ class Queue(NamedTuple):
     sizes: NDArray[np.int64]  # (groups,), how many they are
 
 
-class Work(NamedTuple):
+class PruningRoom(NamedTuple):
     """Room for one partition of m rows, used again and again."""
 
     queue: NDArray[np.int32]  # (m + 1,), rows that the bounds do not settle

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.clusters.assignment import cluster_sums
-from unveil.clusters.assignment.assign import Assignment, Bounds, Filter, Known, label_all, pack
+from unveil.clusters.assignment.assign import Assignment, DistanceBounds, Filter, Known, label_all, pack
 from unveil.clusters.assignment.elkan import label_each, revise_each
 from unveil.clusters.assignment.narrow import Turned, make_turned, revise_narrow, sweep_narrow, turn
 from unveil.clusters.assignment.plan import comparable, make_filter
@@ -150,7 +150,8 @@ class Elkan:
         scratch = scratch_for(rows, plan)
         if known is None or not comparable(known.plan, plan):
             after, spare = (
-                Bounds(np.empty(m, np.int32), np.empty(m, dtype), np.empty((k, m + SKEW), dtype)) for _ in range(2)
+                DistanceBounds(np.empty(m, np.int32), np.empty(m, dtype), np.empty((k, m + SKEW), dtype))
+                for _ in range(2)
             )
             pack(rows, plan, all_of(rows), scratch.packed)
             label_each(rows, plan, scratch.packed, scratch.tiles.scores, after)
@@ -161,10 +162,10 @@ class Elkan:
         return Known(plan, after, known.bounds)
 
 
-def labels_only(labels: NDArray[np.int32], plan: Filter) -> Bounds:
+def labels_only(labels: NDArray[np.int32], plan: Filter) -> DistanceBounds:
     """Labels without bounds."""
     nothing = np.empty(0, plan.norms.dtype)
-    return Bounds(labels, nothing, nothing.reshape(1, 0))
+    return DistanceBounds(labels, nothing, nothing.reshape(1, 0))
 
 
 def sweep(rows: Array, plan: Filter, turned: Turned | None = None) -> NDArray[np.int32]:
@@ -177,14 +178,14 @@ def sweep(rows: Array, plan: Filter, turned: Turned | None = None) -> NDArray[np
     return np.asarray(bounds.labels)
 
 
-def label(rows: Array, plan: Filter) -> Bounds:
+def label(rows: Array, plan: Filter) -> DistanceBounds:
     """Labels and bounds of all rows, from nothing, by products with all centres."""
     bounds, scratch = room_for(rows, plan), scratch_for(rows, plan)
     label_all(rows, plan, all_of(rows), scratch.packed, scratch.tiles, bounds)
     return bounds
 
 
-def revised(rows: Array, plan: Filter, before: Bounds, drift: Array) -> Bounds:
+def revised(rows: Array, plan: Filter, before: DistanceBounds, drift: Array) -> DistanceBounds:
     """Labels and bounds at the centres of `plan`, from those before the centres moved by `drift`."""
     after, scratch = room_for(rows, plan), scratch_for(rows, plan)
     revise(rows, plan, before, drift, scratch.packed, work_for(rows, plan), scratch.tiles, after)

@@ -22,12 +22,12 @@ from numpy.typing import NDArray
 from unveil.numerics.jit import inlined, kernel, strict
 from unveil.numerics.sparse_rows import Compressed
 
-UNIT = float(np.finfo(np.float64).eps) / 2
-CANCELS = 1e-3  # below this share of the norms, a distance is measured by differences
-EIGHT = 8  # the turned centres are padded to a multiple, so that no part of the inner loop goes one by one
+UNIT_ROUNDOFF = float(np.finfo(np.float64).eps) / 2
+CANCELLING_SHARE = 1e-3  # below this share of the norms, a distance is measured by differences
+CENTRE_MULTIPLE = 8  # the turned centres are padded to a multiple, so that no part of the inner loop goes one by one
 
 
-class Sheet(NamedTuple):
+class CentreSheet(NamedTuple):
     """The centres of one pass, as the kernels want them."""
 
     centres: NDArray[np.float64]  # (k, d)
@@ -39,17 +39,19 @@ class Sheet(NamedTuple):
     reach: float  # the largest norm
 
 
-def make_sheet(centres: NDArray[np.float64]) -> Sheet:
+def make_sheet(centres: NDArray[np.float64]) -> CentreSheet:
     """What the kernels need of the centres, in the coordinates of the data."""
     centres = np.ascontiguousarray(centres)
     k, d = centres.shape
-    room = -(-k // EIGHT) * EIGHT
+    room = -(-k // CENTRE_MULTIPLE) * CENTRE_MULTIPLE
     norms, turned = np.full(room, np.inf), np.zeros((d, room))
     turned[:, :k] = centres.T
     starts = np.concatenate([[0], np.cumsum(np.count_nonzero(centres, axis=1))]).astype(np.int64)
     columns = np.empty(starts[-1], np.int32)
     _support(centres, columns, norms)
-    return Sheet(centres, turned, norms, columns, starts, _copies(centres, norms), float(np.sqrt(norms[:k].max())))
+    return CentreSheet(
+        centres, turned, norms, columns, starts, _copies(centres, norms), float(np.sqrt(norms[:k].max()))
+    )
 
 
 def _copies(centres: NDArray[np.float64], norms: NDArray[np.float64]) -> NDArray[np.bool_]:
@@ -133,7 +135,7 @@ def _own(data: Any, indices: Any, begin: int, end: int, sheet: Any, c: int) -> A
         product += value * sheet.turned[indices[p], c]
     both = norm + sheet.norms[c]
     square = both - 2.0 * product
-    if not square > CANCELS * both:
+    if not square > CANCELLING_SHARE * both:
         square = measure(data, indices, begin, end, sheet, c)
     return norm, square
 
@@ -165,14 +167,14 @@ def assign(
     `drift` holds, for each centre, how far any other has moved since the bounds were made; it is empty if there are
     none yet. Then `labels` and `lower` are written only.
     """
-    factor = 4.0 * UNIT * (sheet.centres.shape[1] + 8)
+    factor = 4.0 * UNIT_ROUNDOFF * (sheet.centres.shape[1] + 8)
     for i in range(len(labels)):
         begin, end, before, square = indptr[i], indptr[i + 1], np.int32(-1), 0.0
         if len(drift) > 0:
             before = labels[i]
             norm, square = _own(data, indices, begin, end, sheet, before)
             span = np.sqrt(norm) + sheet.reach
-            low = (lower[i] - drift[before]) * (1.0 - 4.0 * UNIT)
+            low = (lower[i] - drift[before]) * (1.0 - 4.0 * UNIT_ROUNDOFF)
             if low > 0.0 and square + factor * span * span < low * low:
                 lower[i], squares[i] = low, square
                 continue
@@ -186,7 +188,7 @@ def assign(
         if nearest != before:
             _, square = _own(data, indices, begin, end, sheet, nearest)
         labels[i], squares[i] = nearest, square
-        lower[i] = np.sqrt(max(second + norm - margin, 0.0)) * (1.0 - 4.0 * UNIT)
+        lower[i] = np.sqrt(max(second + norm - margin, 0.0)) * (1.0 - 4.0 * UNIT_ROUNDOFF)
 
 
 @inlined
@@ -210,11 +212,11 @@ def to_all(data: Any, indices: Any, indptr: Any, sheet: Any, scores: Any, out: A
         norm = _scores(data, indices, begin, end, sheet, scores)
         for c in range(out.shape[1]):
             out[i, c] = norm + scores[c]
-            if not out[i, c] > CANCELS * (norm + sheet.norms[c]):
+            if not out[i, c] > CANCELLING_SHARE * (norm + sheet.norms[c]):
                 out[i, c] = measure(data, indices, begin, end, sheet, c)
 
 
-def squared_distances(rows: Compressed, sheet: Sheet) -> NDArray[np.float64]:
+def squared_distances(rows: Compressed, sheet: CentreSheet) -> NDArray[np.float64]:
     """Squared distance of each row to each centre, (rows, centres)."""
     out = np.empty((len(rows), len(sheet.centres)))
     to_all(rows.data, rows.indices, rows.indptr, sheet, np.empty(len(sheet.norms)), out)
@@ -222,7 +224,7 @@ def squared_distances(rows: Compressed, sheet: Sheet) -> NDArray[np.float64]:
 
 
 @strict
-def gather(data: Any, indices: Any, indptr: Any, weights: Any, labels: Any, counts: Any, sums: Any) -> None:
+def cluster_sums(data: Any, indices: Any, indptr: Any, weights: Any, labels: Any, counts: Any, sums: Any) -> None:
     """Add weight and weighted sum of the rows of each cluster to `counts` and `sums`, in row order."""
     for i in range(len(labels)):
         cluster, weight = np.uint32(labels[i]), weights[i] if len(weights) > 0 else 1.0

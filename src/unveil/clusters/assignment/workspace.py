@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from unveil.clusters.assignment.assign import Bounds, Filter, Packed, Tiles, make_tiles
-from unveil.clusters.assignment.narrow import Tile, make_tile
+from unveil.clusters.assignment.assign import DistanceBounds, Filter, PackedRows, ScoreTiles, make_tiles
+from unveil.clusters.assignment.narrow import NarrowTile, make_tile
 from unveil.clusters.assignment.plan import drift_of
-from unveil.clusters.assignment.prune import Work
+from unveil.clusters.assignment.prune import PruningRoom
 from unveil.core.arrays import Array
 
 _threads = local()
@@ -22,9 +22,9 @@ class Scratch:
     """Room of one thread for rows and centres of one shape."""
 
     key: Any
-    packed: Packed
-    tiles: Tiles
-    work: Work | None = None  # for pruning only
+    packed: PackedRows
+    tiles: ScoreTiles
+    work: PruningRoom | None = None  # for pruning only
 
 
 def scratch_for(rows: Array, plan: Filter) -> Scratch:
@@ -34,7 +34,7 @@ def scratch_for(rows: Array, plan: Filter) -> Scratch:
     kept: Scratch | None = getattr(_threads, "scratch", None)
     if kept is None or kept.key != key:
         groups = -(-len(plan.norms) // plan.size)
-        packed = Packed(np.empty((m, d), dtype), np.empty(m, dtype), np.empty(m, dtype))
+        packed = PackedRows(np.empty((m, d), dtype), np.empty(m, dtype), np.empty(m, dtype))
         kept = _threads.scratch = Scratch(key, packed, make_tiles(len(plan.norms), groups, dtype))
     return kept
 
@@ -47,7 +47,7 @@ def drift_for(before: Filter, after: Filter) -> Array:
     return kept[2]
 
 
-def work_for(rows: Array, plan: Filter) -> Work:
+def work_for(rows: Array, plan: Filter) -> PruningRoom:
     """This thread's room for pruning."""
     scratch = scratch_for(rows, plan)
     if scratch.work is None:
@@ -55,26 +55,26 @@ def work_for(rows: Array, plan: Filter) -> Work:
     return scratch.work
 
 
-def tile_for(plan: Filter) -> Tile:
+def tile_for(plan: Filter) -> NarrowTile:
     """This thread's room for a tile of rows of few columns."""
     key = len(plan.shift), plan.norms.dtype
-    kept: tuple[Any, Tile] | None = getattr(_threads, "tile", None)
+    kept: tuple[Any, NarrowTile] | None = getattr(_threads, "tile", None)
     if kept is None or kept[0] != key:
         kept = _threads.tile = key, make_tile(*key)
     return kept[1]
 
 
-def room_for(rows: Array, plan: Filter) -> Bounds:
+def room_for(rows: Array, plan: Filter) -> DistanceBounds:
     """New arrays for what is to be remembered of each row."""
     m, groups, dtype = len(rows), -(-len(plan.norms) // plan.size), plan.norms.dtype
-    return Bounds(np.empty(m, np.int32), np.empty(m, dtype), np.empty((groups, m), dtype))
+    return DistanceBounds(np.empty(m, np.int32), np.empty(m, dtype), np.empty((groups, m), dtype))
 
 
-def _work(like: Array, groups: int, plan: Filter) -> Work:
+def _work(like: Array, groups: int, plan: Filter) -> PruningRoom:
     dtype, (m, d) = plan.norms.dtype, like.shape
     best, bar, first, second = (np.empty(m, dtype) for _ in range(4))
     wanted, where = np.empty(m, np.int32), np.empty(m, np.int32)
     members, sizes = np.empty((groups, m + 1), np.int32), np.empty(groups, np.int64)
     index, swept = np.empty(m + 1, np.int32), np.empty(m, np.bool_)
     rows, scores = np.empty((m + 1, d), dtype), np.empty(m * plan.size, dtype)
-    return Work(index, best, swept, members, sizes, bar, wanted, rows, scores, first, second, where)
+    return PruningRoom(index, best, swept, members, sizes, bar, wanted, rows, scores, first, second, where)

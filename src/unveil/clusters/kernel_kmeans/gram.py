@@ -22,10 +22,10 @@ from unveil.core.protocols import Block, Engine
 from unveil.numerics.exp_log import exp_nonpositive
 from unveil.numerics.jit import kernel
 
-ROUNDING = 1e-13  # share of the squared norms involved below which squared distances do not differ
-CHUNK = 1024  # rows whose kernels with a segment are computed together: a tile that the cache holds
-SYMMETRY = 1e-6  # share of the largest entry by which a symmetric matrix may differ from its transpose
-NEAR = 64  # rows whose kernels with each other are computed together for the sake of the diagonal
+NORM_ROUNDING = 1e-13  # share of the squared norms involved below which squared distances do not differ
+CHUNK_ROWS = 1024  # rows whose kernels with a segment are computed together: a tile that the cache holds
+SYMMETRY_SHARE = 1e-6  # share of the largest entry by which a symmetric matrix may differ from its transpose
+DIAGONAL_ROWS = 64  # rows whose kernels with each other are computed together for the sake of the diagonal
 
 
 class Kernel(Protocol):
@@ -41,7 +41,7 @@ class Kernel(Protocol):
 
 
 @dataclass(frozen=True)
-class Gaussian:
+class GaussianKernel:
     """exp(-gamma ‖x - y‖²)."""
 
     gamma: float
@@ -63,7 +63,7 @@ class Gaussian:
 
 
 @dataclass(frozen=True)
-class Linear:
+class LinearKernel:
     """x·y: the feature space is that of the rows."""
 
     invariant: ClassVar[bool] = True
@@ -78,7 +78,7 @@ class Linear:
 
 
 @dataclass(frozen=True)
-class Pairwise:
+class NamedKernel:
     """A kernel that scikit-learn knows by name."""
 
     name: str
@@ -93,12 +93,12 @@ class Pairwise:
 
     def diagonal(self, rows: Floats) -> Floats:
         """A few rows at a time, since there is no formula that holds for all kernels."""
-        parts = (rows[start : start + NEAR] for start in range(0, len(rows), NEAR))
+        parts = (rows[start : start + DIAGONAL_ROWS] for start in range(0, len(rows), DIAGONAL_ROWS))
         return np.concatenate([np.diagonal(self(part, part)) for part in parts])
 
 
 @dataclass(frozen=True)
-class Function:
+class FunctionKernel:
     """A function of two rows."""
 
     function: Callable[..., float]
@@ -124,9 +124,9 @@ def named(name: str, settings: Mapping[str, Any], extra: Mapping[str, Any]) -> K
     if unknown:
         words = f"it takes {', '.join(sorted(taken)) or 'none'}"
         raise ValueError(f"kernel_params has {unknown[0]!r}, which kernel={name!r} does not know; {words}")
-    own: dict[str, Callable[..., Kernel]] = {"rbf": Gaussian, "linear": Linear}
+    own: dict[str, Callable[..., Kernel]] = {"rbf": GaussianKernel, "linear": LinearKernel}
     chosen = {word: value for word, value in {**settings, **extra}.items() if word in taken}
-    return own[name](**chosen) if name in own else Pairwise(name, chosen)
+    return own[name](**chosen) if name in own else NamedKernel(name, chosen)
 
 
 def _squares(rows: Floats) -> Floats:
@@ -153,7 +153,7 @@ class Gram(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Held:
+class HeldGram:
     """All inner products, in memory."""
 
     matrix: Array
@@ -174,7 +174,7 @@ class Held:
 
 
 @dataclass(frozen=True, eq=False)
-class Computed:
+class ComputedGram:
     """Inner products that are computed whenever they are asked for, tile by tile."""
 
     kernel: Kernel
@@ -198,49 +198,49 @@ class Computed:
 
     def add(self, chosen: Labels, clusters: Labels, amounts: Floats, sums: Floats, start: int, stop: int) -> None:
         """A tile at a time; a row that comes twice in it is computed once."""
-        for first in range(0, len(chosen), CHUNK):
-            part = slice(first, first + CHUNK)
+        for first in range(0, len(chosen), CHUNK_ROWS):
+            part = slice(first, first + CHUNK_ROWS)
             needed, where = np.unique(chosen[part], return_inverse=True)
             tile = self.kernel(self.points[needed], self.others[start:stop]).astype(self.dtype, copy=False)
             add_rows(tile, where, start, clusters[part], amounts[part], sums, start, stop)
 
 
-def given(matrix: Array) -> Held:
+def given(matrix: Array) -> HeldGram:
     """A matrix that was computed elsewhere, if it can be one of inner products."""
     if matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"X must be square, (n_samples, n_samples), with kernel='precomputed'; got {matrix.shape}")
     if not np.all(np.isfinite(matrix)):
         raise ValueError("X must be finite with kernel='precomputed'; got NaN or infinity")
     gap, largest = float(np.abs(matrix - matrix.T).max()), float(np.abs(matrix).max())
-    if gap > SYMMETRY * largest:
+    if gap > SYMMETRY_SHARE * largest:
         raise ValueError(f"X must be symmetric with kernel='precomputed'; it differs from its transpose by {gap:.3g}")
-    return Held(np.ascontiguousarray(matrix), np.diagonal(matrix).astype(np.float64))
+    return HeldGram(np.ascontiguousarray(matrix), np.diagonal(matrix).astype(np.float64))
 
 
-def hold(inner: Kernel, points: Floats, dtype: np.dtype[Any], engine: Engine) -> Held:
+def hold(inner: Kernel, points: Floats, dtype: np.dtype[Any], engine: Engine) -> HeldGram:
     """All inner products of `points`; those above the diagonal are computed, the others are copies."""
     n = len(points)
     matrix = np.empty((n, n), dtype)
 
     def fill(block: Block) -> None:
         start, stop = block.start, block.start + len(block.rows)
-        for first in range(start, n, CHUNK):
-            last = min(first + CHUNK, n)
+        for first in range(start, n, CHUNK_ROWS):
+            last = min(first + CHUNK_ROWS, n)
             matrix[start:stop, first:last] = inner(points[start:stop], points[first:last])
             below = max(first, stop)
             matrix[below:last, start:stop] = matrix[start:stop, below:last].T
         square = matrix[start:stop, start:stop]
         square[...] = 0.5 * (square + square.T)
 
-    for _ in engine.map(fill, Segments(n, n)):
+    for _ in engine.map(fill, SumSegments(n, n)):
         continue
     diagonal = inner.diagonal(points)
     np.fill_diagonal(matrix, diagonal)
-    return Held(matrix, diagonal)
+    return HeldGram(matrix, diagonal)
 
 
 @dataclass(frozen=True)
-class Segments:
+class SumSegments:
     """The columns of the sums, cut for an engine; a source of row numbers rather than of rows."""
 
     n_rows: int
@@ -296,9 +296,9 @@ def better_move(
     for i in range(first, len(labels)):
         w, own = weights[i], labels[i]
         rest = counts[own] - w
-        if w <= 0.0 or rest <= ROUNDING * counts[own]:
+        if w <= 0.0 or rest <= NORM_ROUNDING * counts[own]:
             continue
-        blur = ROUNDING * (abs(diagonal[i]) + abs(norms[own]))
+        blur = NORM_ROUNDING * (abs(diagonal[i]) + abs(norms[own]))
         here = diagonal[i] - 2.0 * sums[own, i] / counts[own] + norms[own]
         cheapest, target = (here - blur) * counts[own] / rest - blur, -1
         for c in range(len(counts)):

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from unveil.certificate import Certificate, Finding, FitWarning
 from unveil.clusters.kernel_kmeans import model
 from unveil.clusters.kernel_kmeans import nystroem as landmarks
-from unveil.clusters.kernel_kmeans.gram import Computed, Function, Gram, Held, Kernel, given, hold, named
+from unveil.clusters.kernel_kmeans.gram import ComputedGram, FunctionKernel, Gram, HeldGram, Kernel, given, hold, named
 from unveil.clusters.kmeans.kmeans import KMeans
 from unveil.core.arrays import Floats
 from unveil.core.loop import best_of
@@ -32,13 +32,18 @@ from unveil.numerics.blas import single_threaded_blas
 from unveil.sources.array import ArraySource
 from unveil.storage.atomic import PathLike
 
-HELD_BYTES = 1 << 30  # a kernel matrix of up to this size is kept in memory
-EXACT_ROWS = 60_000  # more rows than this are embedded by landmarks, unless method="exact"
-LANDMARKS, PER_CLUSTER = 300, 10  # landmarks that are taken at least, and for each cluster
-LANDMARK_ROWS = 8192  # rows that landmarks are drawn from
+LANDMARKS, LANDMARKS_PER_CLUSTER = 300, 10  # that are taken at least, and for each cluster
 STARTS = {"k-means++": model.plus_plus, "random": model.random_rows}
 EXACT = ("X_fit_", "diagonal_", "fit_weights_", "cluster_weights_", "cluster_norms_")
 EMBEDDED = ("landmarks_", "whitening_", "cluster_centers_")
+
+
+class KernelSizes(NamedTuple):
+    """Up to which sizes work is exact and in memory."""
+
+    held_bytes: int = 1 << 30  # a kernel matrix of up to this size is kept in memory
+    exact_rows: int = 60_000  # more than this are embedded by landmarks, unless method="exact"
+    landmark_rows: int = 8192  # that landmarks are drawn from
 
 
 class KernelKMeans(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
@@ -123,6 +128,8 @@ class KernelKMeans(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         "engine": [StrOptions({"auto", "threads", "dask"}), HasMethods("map_reduce")],
     }
 
+    _sizes: ClassVar[KernelSizes] = KernelSizes()
+
     def __init__(
         self,
         n_clusters: int = 8,
@@ -190,7 +197,7 @@ class KernelKMeans(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             if self.method == "nystroem":
                 raise ValueError("method='nystroem' needs a kernel to compute; kernel='precomputed' goes with 'exact'")
             return False
-        return self.method == "nystroem" or (self.method == "auto" and n_rows > EXACT_ROWS)
+        return self.method == "nystroem" or (self.method == "auto" and n_rows > self._sizes.exact_rows)
 
     @property
     def _is_precomputed(self) -> bool:
@@ -199,7 +206,9 @@ class KernelKMeans(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     def _fit_exact(self, source: Source) -> None:
         rows, weights, engine = _gathered(source), landmarks.weights_of(source), self._threads(source)
         gram = self._gram_of(source, rows, engine)
-        problem = model.Problem(gram, np.ones(len(rows)) if weights is None else weights, self.n_clusters, engine)
+        problem = model.FeatureProblem(
+            gram, np.ones(len(rows)) if weights is None else weights, self.n_clusters, engine
+        )
         run = partial(model.climb, max_iter=self.max_iter, tol=self.tol, callbacks=self._callbacks_for(source))
         outcome = best_of(partial(run, problem, labels) for labels in self._starts(gram, problem.weights))
         self._adopt(outcome.params, problem)
@@ -220,9 +229,9 @@ class KernelKMeans(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         self.X_fit_ = rows
         inner = self._set_kernel(source, rows)
         points = np.ascontiguousarray(rows - self.shift_, dtype=np.float64)
-        if len(rows) ** 2 * rows.dtype.itemsize <= HELD_BYTES:
+        if len(rows) ** 2 * rows.dtype.itemsize <= self._sizes.held_bytes:
             return hold(inner, points, rows.dtype, engine)
-        return Computed(inner, points, points, rows.dtype)
+        return ComputedGram(inner, points, points, rows.dtype)
 
     def _set_kernel(self, source: Source, rows: NDArray[Any]) -> Kernel:
         """Settle what the kernel takes from the data."""
@@ -241,7 +250,7 @@ class KernelKMeans(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         """The kernel that the parameters describe."""
         extra = dict(self.kernel_params or {})
         if callable(self.kernel):
-            return Function(self.kernel, extra)
+            return FunctionKernel(self.kernel, extra)
         return named(self.kernel, {"gamma": self.gamma_, "degree": self.degree, "coef0": self.coef0}, extra)
 
     def _starts(self, gram: Gram, weights: Floats) -> Iterator[NDArray[np.intp]]:
@@ -255,7 +264,7 @@ class KernelKMeans(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             seeds = STARTS[self.init](gram, weights, self.n_clusters, np.random.default_rng(int(seed)))
             yield model.around(gram, seeds)
 
-    def _adopt(self, clusters: model.Clusters, problem: model.Problem) -> None:
+    def _adopt(self, clusters: model.FeatureClusters, problem: model.FeatureProblem) -> None:
         """Set what is known of the clusters."""
         counts, norms = clusters.means
         named = isinstance(self.init, str)
@@ -277,9 +286,9 @@ class KernelKMeans(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         self.certificate_ = Certificate((*self.certificate_.findings, *more))
 
     def _fit_landmarks(self, source: Source) -> None:
-        sample, weights = sample_of(source, self.random_seed_, self.n_clusters, LANDMARK_ROWS)
+        sample, weights = sample_of(source, self.random_seed_, self.n_clusters, self._sizes.landmark_rows)
         inner = self._set_kernel(source, sample)
-        default = max(LANDMARKS, PER_CLUSTER * self.n_clusters)
+        default = max(LANDMARKS, LANDMARKS_PER_CLUSTER * self.n_clusters)
         count = default if self.n_landmarks is None else int(self.n_landmarks)
         embedding = landmarks.choose(inner, self.shift_, sample, weights, count, self.random_seed_)
         self.landmarks_, self.whitening_ = embedding.landmarks, embedding.whitening
@@ -340,38 +349,38 @@ class KernelKMeans(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             raise TypeError(f"kernel={self.kernel!r} is a function, which a model file cannot hold; pickle may do")
         super().save(path)
 
-    def _means(self) -> model.Means:
+    def _means(self) -> model.FeatureMeans:
         """The means of the clusters, in feature space or in the embedding."""
         if hasattr(self, "landmarks_"):
-            return model.Means(np.ones(self.n_clusters), np.einsum("ij,ij->i", *[self.cluster_centers_] * 2))
-        return model.Means(self.cluster_weights_, self.cluster_norms_)
+            return model.FeatureMeans(np.ones(self.n_clusters), np.einsum("ij,ij->i", *[self.cluster_centers_] * 2))
+        return model.FeatureMeans(self.cluster_weights_, self.cluster_norms_)
 
     def _squares(self, source: Source, gram_of: Callable[[NDArray[Any]], Gram]) -> tuple[Floats, Floats]:
         """Squared distances (k, m) of new rows to the means, and the k(x, x) of each."""
         if hasattr(self, "landmarks_"):
-            embedding = landmarks.Embedding(self._kernel(), self.shift_, self.landmarks_, self.whitening_)
+            embedding = landmarks.LandmarkMap(self._kernel(), self.shift_, self.landmarks_, self.whitening_)
             products, diagonal = embedding.products(self.cluster_centers_, source, engine_for(self.engine, source))
         else:
             gram = gram_of(_gathered(source))
-            problem = model.Problem(gram, self.fit_weights_, self.n_clusters, self._threads(source))
+            problem = model.FeatureProblem(gram, self.fit_weights_, self.n_clusters, self._threads(source))
             products, diagonal = problem.sums(self.labels_.astype(np.intp)), gram.diagonal
         return self._means().squares(products, diagonal), diagonal
 
     def _new_gram(self, rows: NDArray[Any]) -> Gram:
         """Inner products of the fitted rows with new ones; those of the new ones with themselves may be missing."""
         if self._is_precomputed:
-            return Held(np.ascontiguousarray(rows.T), np.zeros(len(rows)))
+            return HeldGram(np.ascontiguousarray(rows.T), np.zeros(len(rows)))
         points, others = (np.asarray(part - self.shift_, dtype=np.float64) for part in (self.X_fit_, rows))
-        return Computed(self._kernel(), points, others, rows.dtype)
+        return ComputedGram(self._kernel(), points, others, rows.dtype)
 
     def _new_norms(self, rows: NDArray[Any]) -> Gram:
         """The same, with none missing: of a given matrix, that means that it is the fitted one."""
         gram = self._new_gram(rows)
-        if not isinstance(gram, Held):
+        if not isinstance(gram, HeldGram):
             return gram
         if gram.shape != (len(self.labels_),) * 2 or not np.array_equal(np.diagonal(rows), self.diagonal_):
             raise ValueError("kernel='precomputed' knows k(x, x) of the fitted rows alone, and distances of no others")
-        return Held(gram.matrix, self.diagonal_)
+        return HeldGram(gram.matrix, self.diagonal_)
 
     @property
     def _n_features_out(self) -> int:

@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unveil.clusters.kernel_kmeans.gram import ROUNDING, Gram, Segments, better_move
+from unveil.clusters.kernel_kmeans.gram import NORM_ROUNDING, Gram, SumSegments, better_move
 from unveil.clusters.seeding.ground import compete, sample
 from unveil.clusters.seeding.plusplus import draw_far
 from unveil.core.arrays import Floats, Labels
@@ -33,11 +33,11 @@ from unveil.core.protocols import Block, Engine
 from unveil.core.result import Fit, History, Record, State, Status
 from unveil.core.statistics import Statistics
 
-REFRESH = 32  # passes after which sums are taken from scratch
-SERIAL = 1 << 18  # cells of K that a thread adds sooner than a pool is asked
+REFRESH_PASSES = 32  # passes after which sums are taken from scratch
+SERIAL_CELLS = 1 << 18  # cells of K that a thread adds sooner than a pool is asked
 
 
-class Means(NamedTuple):
+class FeatureMeans(NamedTuple):
     """Clusters as what distances to their means need, besides which row is where."""
 
     counts: Floats  # (k,), weight of each cluster
@@ -54,12 +54,12 @@ class Means(NamedTuple):
 
     def nearest(self, squares: Floats, diagonal: Floats) -> Labels:
         """The nearest mean of each row; of those that rounding cannot tell apart, the first."""
-        bar = squares.min(axis=0) + ROUNDING * np.abs(diagonal)
-        return np.argmax(squares - ROUNDING * np.abs(self.norms)[:, None] <= bar, axis=0)
+        bar = squares.min(axis=0) + NORM_ROUNDING * np.abs(diagonal)
+        return np.argmax(squares - NORM_ROUNDING * np.abs(self.norms)[:, None] <= bar, axis=0)
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class FeatureProblem:
     """Rows in a feature space, their weights, and how many clusters are wanted."""
 
     gram: Gram
@@ -70,14 +70,14 @@ class Problem:
     def add(self, chosen: Labels, clusters: Labels, amounts: Floats, sums: Floats) -> None:
         """Add rows of the Gram matrix to the sums, all segments of them."""
         n, m = self.gram.shape
-        if len(chosen) * m <= SERIAL:
+        if len(chosen) * m <= SERIAL_CELLS:
             self.gram.add(chosen, clusters, amounts, sums, 0, m)
             return
 
         def segment(block: Block) -> None:
             self.gram.add(chosen, clusters, amounts, sums, block.start, block.start + len(block.rows))
 
-        for _ in self.engine.map(segment, Segments(m, n)):
+        for _ in self.engine.map(segment, SumSegments(m, n)):
             continue
 
     def sums(self, labels: Labels) -> Floats:
@@ -88,13 +88,15 @@ class Problem:
         return sums
 
 
-class Clusters:
+class FeatureClusters:
     """A partition of the rows on its way to a better one."""
 
-    def __init__(self, problem: Problem, labels: Labels) -> None:
+    def __init__(self, problem: FeatureProblem, labels: Labels) -> None:
         self.problem, self.labels = problem, labels.astype(np.intp)
         self.diagonal = problem.gram.diagonal
-        self.blur = ROUNDING * float(problem.weights @ np.abs(self.diagonal))  # a smaller change of the cost is none
+        self.blur = NORM_ROUNDING * float(
+            problem.weights @ np.abs(self.diagonal)
+        )  # a smaller change of the cost is none
         self.events: Counter[str] = Counter()
         self.refresh()
 
@@ -112,9 +114,9 @@ class Clusters:
         self.totals: Floats = np.bincount(self.labels, weights * own, k).astype(np.float64, copy=False)
 
     @property
-    def means(self) -> Means:
+    def means(self) -> FeatureMeans:
         """What distances follow from."""
-        return Means(self.counts, self.totals / np.where(self.counts > 0, self.counts, 1.0) ** 2)
+        return FeatureMeans(self.counts, self.totals / np.where(self.counts > 0, self.counts, 1.0) ** 2)
 
     @property
     def cost(self) -> float:
@@ -125,7 +127,7 @@ class Clusters:
 
     def step(self) -> bool:
         """One pass, or single moves where a pass brings nothing. True if nothing brings anything any more."""
-        if self.age >= REFRESH:
+        if self.age >= REFRESH_PASSES:
             self.refresh()
         if self._reassign() or self._sweep():
             return False
@@ -150,14 +152,14 @@ class Clusters:
             return False
         return self.cost < before - self.blur
 
-    def _fill_empty(self, proposal: Labels, squares: Floats, means: Means) -> None:
+    def _fill_empty(self, proposal: Labels, squares: Floats, means: FeatureMeans) -> None:
         """Give each empty cluster the row furthest from its mean, if any is away from it and leaves others behind."""
         counted = self.problem.weights > 0
         members = np.bincount(proposal[counted], minlength=self.problem.n_clusters)
         if np.all(members):
             return
         away = squares[proposal, np.arange(len(proposal))]
-        bar = 2 * ROUNDING * (np.abs(self.diagonal) + np.abs(means.norms[proposal]))
+        bar = 2 * NORM_ROUNDING * (np.abs(self.diagonal) + np.abs(means.norms[proposal]))
         away[~counted | (away <= bar)] = 0.0
         for cluster in np.flatnonzero(members == 0):
             furthest = int(np.argmax(np.where(members[proposal] > 1, away, 0.0)))
@@ -217,7 +219,7 @@ class FeatureSpace:
     def sweep(self, chosen: Labels, best: int, nearest: Floats, costs: Floats) -> None:
         """By the kernels of the candidates with all rows."""
         squares = _between(self.gram, chosen)
-        squares[squares <= 2 * ROUNDING * np.abs(self.gram.diagonal)] = 0.0  # copies are not drawn again
+        squares[squares <= 2 * NORM_ROUNDING * np.abs(self.gram.diagonal)] = 0.0  # copies are not drawn again
         compete(squares, self.weights, best, nearest, costs)
 
 
@@ -262,7 +264,7 @@ def labelled(labels: ArrayLike, n_rows: int, n_clusters: int) -> Labels:
 def around(gram: Gram, seeds: Labels) -> Labels:
     """The nearest seed of each row, the first of equals."""
     diagonal = gram.diagonal
-    return Means(np.ones(len(seeds)), diagonal[seeds]).nearest(_between(gram, seeds), diagonal)
+    return FeatureMeans(np.ones(len(seeds)), diagonal[seeds]).nearest(_between(gram, seeds), diagonal)
 
 
 def pivots(gram: Gram, weights: Floats, count: int, generator: np.random.Generator) -> Labels:
@@ -288,14 +290,18 @@ def pivots(gram: Gram, weights: Floats, count: int, generator: np.random.Generat
 
 
 def climb(
-    problem: Problem, labels: Labels, max_iter: int, tol: float, callbacks: Sequence[Callable[[State], None]] = ()
+    problem: FeatureProblem,
+    labels: Labels,
+    max_iter: int,
+    tol: float,
+    callbacks: Sequence[Callable[[State], None]] = (),
 ) -> Fit:
     """Improve a partition until nothing lowers the cost, or a pass lowers it by a share of no more than `tol`.
 
-    Ctrl-C ends the run early and keeps what was reached. The parameters of the outcome are the `Clusters`.
+    Ctrl-C ends the run early and keeps what was reached. The parameters of the outcome are the `FeatureClusters`.
     """
     began, weight = perf_counter(), float(problem.weights.sum())
-    clusters = Clusters(problem, labels)
+    clusters = FeatureClusters(problem, labels)
     if not np.isfinite(clusters.cost):
         raise ValueError("kernel must give finite numbers for all pairs of rows; scale X or its parameters down")
     records: list[Record] = []

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.clusters.kernel_kmeans.gram import Computed, Kernel
+from unveil.clusters.kernel_kmeans.gram import ComputedGram, Kernel
 from unveil.clusters.kernel_kmeans.model import labelled, pivots
 from unveil.clusters.kmeans.kmeans import KMeans
 from unveil.core.arrays import Floats
@@ -31,11 +31,11 @@ from unveil.estimation.input import finite_rows
 from unveil.sources.array import ArraySource
 
 CLIMBED = ("log_likelihood", "free_energy", "objective")
-IN_MEMORY = 1 << 30  # bytes of embedded rows that are kept in memory; more go to a temporary file
+EMBEDDED_BYTES = 1 << 30  # of embedded rows that are kept in memory; more go to a temporary file
 
 
 @dataclass(frozen=True)
-class Embedding:
+class LandmarkMap:
     """The feature map, as engines take it."""
 
     kernel: Kernel
@@ -62,12 +62,12 @@ class Embedding:
 def choose(kernel: Kernel, shift: Floats, sample: NDArray[Any], weights: Floats | None, count: int, seed: int) -> Any:
     """An embedding by up to `count` of the rows of a sample, drawn far from the span of each other."""
     points = np.ascontiguousarray(sample - shift, dtype=np.float64)
-    gram = Computed(kernel, points, points, np.dtype(np.float64))
+    gram = ComputedGram(kernel, points, points, np.dtype(np.float64))
     odds = np.ones(len(sample)) if weights is None else weights
     chosen = pivots(gram, odds, min(count, len(sample)), np.random.default_rng(seed))
     if len(chosen) == 0:
         raise ValueError("method='nystroem' needs rows with a positive k(x, x); method='exact' takes any kernel")
-    return Embedding(kernel, shift, sample[chosen], inverse_root(kernel(points[chosen], points[chosen])))
+    return LandmarkMap(kernel, shift, sample[chosen], inverse_root(kernel(points[chosen], points[chosen])))
 
 
 def inverse_root(matrix: Floats) -> Floats:
@@ -78,11 +78,13 @@ def inverse_root(matrix: Floats) -> Floats:
 
 
 @contextmanager
-def embedded(embedding: Embedding, source: Source, engine: Engine) -> Iterator[tuple[ArraySource, float]]:
+def embedded(
+    embedding: LandmarkMap, source: Source, engine: Engine, memory_bytes: int = EMBEDDED_BYTES
+) -> Iterator[tuple[ArraySource, float]]:
     """All rows, embedded, while the context lasts; and the weighted sum of their squared distances to the span."""
     shape = source.n_rows, embedding.whitening.shape[1]
     with tempfile.TemporaryDirectory() as folder:
-        if 8 * shape[0] * shape[1] <= IN_MEMORY:
+        if 8 * shape[0] * shape[1] <= memory_bytes:
             points: Any = np.empty(shape)
         else:
             points = np.lib.format.open_memmap(f"{folder}/points.npy", "w+", np.float64, shape)

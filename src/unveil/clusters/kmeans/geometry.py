@@ -20,11 +20,11 @@ from scipy.sparse import csr_matrix, issparse
 from sklearn.utils.validation import validate_data
 
 from unveil.clusters.assignment.assign import Assignment
-from unveil.clusters.kmeans.geometry_base import Dense, Geometry, Partial, Sample, Seeding
+from unveil.clusters.kmeans.geometry_base import Dense, Partial, RowGeometry, Sample, Seeding
 from unveil.clusters.kmeans.model import Centres, EmptyClusters
 from unveil.clusters.kmeans.sparse import SparseKMeans
 from unveil.clusters.kmeans.spherical import SphericalKMeans, directions
-from unveil.clusters.kmeans.variance import Spread
+from unveil.clusters.kmeans.variance import ColumnSpread
 from unveil.core.arrays import Floats
 from unveil.core.protocols import Block, Source
 from unveil.estimation.input import SAMPLE_CELLS, SAMPLE_ROWS, as_source
@@ -34,23 +34,21 @@ from unveil.sources.mapped import Mapped
 from unveil.sources.rows import sample_rows
 from unveil.sources.sparse import SparseSource
 
-__all__ = ["Cosine", "Dense", "Geometry", "Partial", "Sample", "Seeding", "Sparse", "geometry_of", "is_sparse"]
-
 
 @final
 @dataclass(frozen=True)
-class Sparse(Geometry):
+class SparseGeometry(RowGeometry):
     """Compressed rows in Euclidean space.
 
     Examples
     --------
     >>> import numpy as np
     >>> from scipy import sparse
-    >>> from unveil.clusters.kmeans.geometry import Sparse
+    >>> from unveil.clusters.kmeans.geometry import SparseGeometry
     >>> from unveil.sources.sparse import SparseSource
     >>> source = SparseSource(sparse.csr_array([[1.0, 0.0], [0.0, 3.0]]))
-    >>> rows, weights = Sparse().sample(source, 0, 1)
-    >>> Sparse().shift(source).tolist(), Sparse().shown(rows).toarray().tolist()
+    >>> rows, weights = SparseGeometry().sample(source, 0, 1)
+    >>> SparseGeometry().shift(source).tolist(), SparseGeometry().shown(rows).toarray().tolist()
     ([0.0, 0.0], [[1.0, 0.0], [0.0, 3.0]])
     """
 
@@ -84,12 +82,12 @@ class Sparse(Geometry):
             weights += [] if block.weights is None else [block.weights[here]]
         return stacked(rows), np.concatenate(weights) if weights else None  # type: ignore[arg-type]
 
-    def spread(self, block: Block, shift: Floats) -> Spread:
+    def spread(self, block: Block, shift: Floats) -> ColumnSpread:
         """Of all cells, zeros included."""
         rows: Any = block.rows
         values = rows.data.astype(np.float64)
         sums = np.bincount(rows.indices, values, rows.n_columns).astype(np.float64, copy=False)
-        return Spread(np.float64(len(rows)), sums, np.vdot(values, values))
+        return ColumnSpread(np.float64(len(rows)), sums, np.vdot(values, values))
 
     def shown(self, rows: Compressed) -> Any:
         """A matrix of SciPy."""
@@ -118,7 +116,7 @@ class Sparse(Geometry):
 
 @final
 @dataclass(frozen=True)
-class Cosine(Geometry):
+class Cosine(RowGeometry):
     """Directions of dense or sparse rows.
 
     Examples
@@ -132,7 +130,7 @@ class Cosine(Geometry):
     ([1], [0.2])
     """
 
-    of: Geometry
+    of: RowGeometry
 
     def __post_init__(self) -> None:
         if self.of.missing:
@@ -155,7 +153,7 @@ class Cosine(Geometry):
         """As for rows of the kind."""
         return self.of.sample(source, seed, n_clusters)
 
-    def spread(self, block: Block, shift: Floats) -> Spread:
+    def spread(self, block: Block, shift: Floats) -> ColumnSpread:
         """As for rows of the kind."""
         return self.of.spread(block, shift)
 
@@ -191,11 +189,11 @@ class Cosine(Geometry):
         self.of.check(block)
 
 
-METRICS: dict[str, Callable[[Geometry], Geometry]] = {"euclidean": lambda kind: kind, "cosine": Cosine}
-MISSING: dict[str, Geometry] = {"error": Dense(), "partial": Partial()}
+METRICS: dict[str, Callable[[RowGeometry], RowGeometry]] = {"euclidean": lambda kind: kind, "cosine": Cosine}
+MISSING: dict[str, RowGeometry] = {"error": Dense(), "partial": Partial()}
 
 
-def geometry_of(X: Any, metric: str = "euclidean", missing: str = "error") -> Geometry:
+def geometry_of(X: Any, metric: str = "euclidean", missing: str = "error") -> RowGeometry:
     """The geometry that suits what a user hands in.
 
     >>> from scipy import sparse
@@ -205,7 +203,7 @@ def geometry_of(X: Any, metric: str = "euclidean", missing: str = "error") -> Ge
     for name, word, words in (("metric", metric, METRICS), ("missing", missing, MISSING)):
         if word not in words:
             raise ValueError(f"{name} must be one of {', '.join(map(repr, words))}, got {word!r}")
-    return METRICS[metric](Sparse() if is_sparse(X) else MISSING[missing])
+    return METRICS[metric](SparseGeometry() if is_sparse(X) else MISSING[missing])
 
 
 def is_sparse(X: Any) -> bool:

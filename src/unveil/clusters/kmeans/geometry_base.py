@@ -18,9 +18,9 @@ import numpy as np
 from unveil.clusters.assignment.assign import Assignment
 from unveil.clusters.assignment.in_numpy import Direct, is_small
 from unveil.clusters.assignment.rules import Plain
-from unveil.clusters.kmeans.model import Centres, EmptyClusters, KMeans
+from unveil.clusters.kmeans.model import CentreModel, Centres, EmptyClusters
 from unveil.clusters.kmeans.partial import PartialKMeans, filled
-from unveil.clusters.kmeans.variance import Spread
+from unveil.clusters.kmeans.variance import ColumnSpread
 from unveil.clusters.seeding.ground import Share
 from unveil.core.arrays import Floats
 from unveil.core.protocols import Block, Source
@@ -36,11 +36,11 @@ class Seeding(NamedTuple):
     share: Share = map
 
 
-class Geometry(ABC):
+class RowGeometry(ABC):
     """What K-means asks of the kind of rows it is given."""
 
     missing: bool = False  # may cells be NaN?
-    polished: bool = False  # is the cost the one that moves of single rows lower?
+    single_moves: bool = False  # is the cost the one that moves of single rows lower?
     unscanned: str | None = None  # what the rows are, if k-means|| cannot look at them
 
     @abstractmethod
@@ -56,7 +56,7 @@ class Geometry(ABC):
         """Rows that starts are drawn from, and their weights."""
 
     @abstractmethod
-    def spread(self, block: Block, shift: Floats) -> Spread:
+    def spread(self, block: Block, shift: Floats) -> ColumnSpread:
         """What the rows of a block, each counted once, add to the variances of the columns."""
 
     @abstractmethod
@@ -92,7 +92,7 @@ class Geometry(ABC):
 
 @final
 @dataclass(frozen=True)
-class Dense(Geometry):
+class Dense(RowGeometry):
     """Rows of numbers in Euclidean space.
 
     Examples
@@ -106,7 +106,7 @@ class Dense(Geometry):
     ([0, 1], [1.0, 0.25])
     """
 
-    polished = True
+    single_moves = True
 
     def source(self, estimator: Any, X: Any, sample_weight: Any = None, *, reset: bool) -> Source:
         """Arrays, frames, scans and Dask collections."""
@@ -120,10 +120,10 @@ class Dense(Geometry):
         """All rows, or some of a large table."""
         return sample_of(source, seed, n_clusters)
 
-    def spread(self, block: Block, shift: Floats) -> Spread:
+    def spread(self, block: Block, shift: Floats) -> ColumnSpread:
         """Of all cells."""
         x = block.rows - shift
-        return Spread(np.float64(len(x)), np.ones(len(x)) @ x, np.vdot(x, x))
+        return ColumnSpread(np.float64(len(x)), np.ones(len(x)) @ x, np.vdot(x, x))
 
     def draw(
         self, seeding: Seeding, sample: Sample, shift: Floats, n_clusters: int, random: np.random.Generator
@@ -134,7 +134,7 @@ class Dense(Geometry):
 
     def model(self, n_clusters: int, shift: Floats, assignment: Assignment, empty: EmptyClusters) -> Any:
         """K-means."""
-        return KMeans(n_clusters, shift, assignment, empty)
+        return CentreModel(n_clusters, shift, assignment, empty)
 
     def ready(self, assignment: Assignment, source: Source, shift: Floats) -> Assignment:
         """By some of the rows."""
@@ -143,13 +143,13 @@ class Dense(Geometry):
     def fitted(self, centres: Floats, n_rows: int) -> tuple[Any, Any]:
         """In a frame in the middle of the centres; a single pass is fastest by a plain sweep."""
         once = Direct() if is_small(n_rows * centres.shape[1], len(centres)) else Plain(thrifty=True)
-        model = KMeans(len(centres), centres.mean(axis=0), once)
+        model = CentreModel(len(centres), centres.mean(axis=0), once)
         return model, model.prepare(model.start(centres))
 
 
 @final
 @dataclass(frozen=True)
-class Partial(Geometry):
+class Partial(RowGeometry):
     """Rows in which NaN means missing.
 
     Examples
@@ -182,11 +182,11 @@ class Partial(Geometry):
         means = np.where(there.any(axis=0), sums / np.maximum(there.sum(axis=0), 1), frame_of(source))
         return filled(rows, means), weights
 
-    def spread(self, block: Block, shift: Floats) -> Spread:
+    def spread(self, block: Block, shift: Floats) -> ColumnSpread:
         """Of the cells that are there, for each column."""
         there = ~np.isnan(block.rows)
         x = np.where(there, block.rows - shift, 0.0)
-        return Spread(there.sum(axis=0).astype(np.float64), x.sum(axis=0), (x * x).sum(axis=0))
+        return ColumnSpread(there.sum(axis=0).astype(np.float64), x.sum(axis=0), (x * x).sum(axis=0))
 
     def draw(
         self, seeding: Seeding, sample: Sample, shift: Floats, n_clusters: int, random: np.random.Generator

@@ -19,26 +19,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.clusters.assignment.in_numpy import distances, is_small
-from unveil.clusters.assignment.rules import Plain, sweep
-from unveil.clusters.kmeans.hartigan_kernels import LEAST, ULPS, Clusters, sweep_moves
+from unveil.clusters.assignment.rules import Plain
+from unveil.clusters.assignment.rules import sweep as swept
+from unveil.clusters.kmeans.hartigan_kernels import LEAST_GAIN, SQUARE_ROUNDING, MovingClusters, sweep_rows
 from unveil.core.arrays import Floats
 from unveil.numerics.readable import readable
 
-Labels = NDArray[np.int32]
-Sweep = Callable[[Floats, Floats, Labels, Clusters], int]  # rows, weights, labels, clusters; how many moved
-RUN = 32  # rows looked at together after a move: the next move makes the rest of the look void
+ClusterLabels = NDArray[np.int32]
+Sweep = Callable[
+    [Floats, Floats, ClusterLabels, MovingClusters], int
+]  # rows, weights, labels, clusters; how many moved
+RUN_ROWS = 32  # rows looked at together after a move: the next move makes the rest of the look void
 
 
-class Polished(NamedTuple):
-    """What polishing gives."""
+class HartiganOutcome(NamedTuple):
+    """What the moves give."""
 
     centres: Floats  # (k, d), means of their rows; an empty cluster keeps its centre
-    labels: Labels  # (n,)
+    labels: ClusterLabels  # (n,)
     moves: int  # rows that moved, all sweeps together
     sweeps: int  # sweeps over the rows, the last of which moved nothing unless they were used up
 
 
-def polish(rows: NDArray[Any], weights: Floats | None, centres: Floats, *, max_sweeps: int = 50) -> Polished:
+def hartigan(
+    rows: NDArray[Any], weights: Floats | None, centres: Floats, *, max_sweeps: int = 50, sweep: Sweep | None = None
+) -> HartiganOutcome:
     """Assign rows to their nearest centres, take means, and move single rows while that lowers the cost.
 
     Parameters
@@ -51,6 +56,9 @@ def polish(rows: NDArray[Any], weights: Floats | None, centres: Floats, *, max_s
         In the frame.
     max_sweeps : int, default=50
         Largest number of sweeps over the rows.
+    sweep : callable, optional
+        How to sweep: `sweep_small`, in NumPy, or `sweep_rows`, compiled. By default the first where compiling would
+        take longer than all the work. Both give the same bits.
 
     Returns
     -------
@@ -61,19 +69,21 @@ def polish(rows: NDArray[Any], weights: Floats | None, centres: Floats, *, max_s
     Every row is at its nearest centre, yet 4 is better off with 7: the cost falls from 8 to 4.5.
 
     >>> import numpy as np
-    >>> from unveil.clusters.kmeans.hartigan import cost, polish
+    >>> from unveil.clusters.kmeans.hartigan import cost, hartigan
     >>> rows = np.array([[0.0], [4.0], [7.0]])
-    >>> polished = polish(rows, None, np.array([[2.0], [7.0]]))
+    >>> polished = hartigan(rows, None, np.array([[2.0], [7.0]]))
     >>> polished.labels.tolist(), polished.centres.ravel().tolist(), cost(rows, None, polished)
     ([0, 1, 1], [0.0, 5.5], 4.5)
     """
     x, shares = readable(np.asarray(rows, np.float64)), _shares(rows, weights)
-    return _polish(x, shares, np.asarray(centres, np.float64), max_sweeps, _sweeper(rows.size * len(centres)))
+    if sweep is None:
+        sweep = sweep_small if is_small(rows.size, len(centres)) else sweep_rows
+    return _descended(x, shares, np.asarray(centres, np.float64), max_sweeps, sweep)
 
 
 @np.errstate(over="ignore", invalid="ignore")  # squares past the largest number: no gain is seen, nothing moves
-def _polish(x: Floats, shares: Floats, centres: Floats, max_sweeps: int, sweep: Sweep) -> Polished:
-    """What `polish` does."""
+def _descended(x: Floats, shares: Floats, centres: Floats, max_sweeps: int, sweep: Sweep) -> HartiganOutcome:
+    """What `hartigan` does."""
     labels = _nearest(x, centres)
     clusters = _tally(x, shares, labels, centres)
     best, spent = _kept(labels, clusters, 0, 0), _spent(x, shares, clusters.centres, labels)
@@ -90,24 +100,24 @@ def _polish(x: Floats, shares: Floats, centres: Floats, max_sweeps: int, sweep: 
     return best._replace(labels=_weightless_nearest(x, shares, best))
 
 
-def cost(rows: NDArray[Any], weights: Floats | None, polished: Polished) -> float:
+def cost(rows: NDArray[Any], weights: Floats | None, polished: HartiganOutcome) -> float:
     """Weighted sum of squared distances of the rows to their own centres."""
     x, shares = np.asarray(rows, np.float64), _shares(rows, weights)
     return _spent(x, shares, polished.centres, polished.labels)
 
 
-def _kept(labels: Labels, clusters: Clusters, moves: int, sweeps: int) -> Polished:
+def _kept(labels: ClusterLabels, clusters: MovingClusters, moves: int, sweeps: int) -> HartiganOutcome:
     """Copies of what the next sweep changes in place."""
-    return Polished(clusters.centres.copy(), labels.copy(), moves, sweeps)
+    return HartiganOutcome(clusters.centres.copy(), labels.copy(), moves, sweeps)
 
 
-def _spent(rows: Floats, shares: Floats, centres: Floats, labels: Labels) -> float:
+def _spent(rows: Floats, shares: Floats, centres: Floats, labels: ClusterLabels) -> float:
     """The cost."""
     return float(np.sum(shares * _own_squares(rows, centres, labels)))
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def _own_squares(rows: Floats, centres: Floats, labels: Labels) -> Floats:
+def _own_squares(rows: Floats, centres: Floats, labels: ClusterLabels) -> Floats:
     """Squared distance of each row to its own centre, column after column: no second table is made."""
     total = np.zeros(len(rows))
     for column, coordinates in zip(rows.T, centres.T, strict=True):
@@ -121,15 +131,15 @@ def _shares(rows: NDArray[Any], weights: Floats | None) -> Floats:
     return readable(np.ones(len(rows)) if weights is None else np.asarray(weights, np.float64))
 
 
-def _nearest(rows: Floats, centres: Floats) -> Labels:
+def _nearest(rows: Floats, centres: Floats) -> ClusterLabels:
     """Nearest centre of each row, the first of equals."""
     origin = np.zeros(rows.shape[1])
     if is_small(rows.size, len(centres)):
         return np.argmin(distances(rows, origin, centres), axis=1).astype(np.int32)
-    return sweep(rows, Plain().plan(np.ascontiguousarray(centres), origin))
+    return swept(rows, Plain().plan(np.ascontiguousarray(centres), origin))
 
 
-def _weightless_nearest(rows: Floats, shares: Floats, polished: Polished) -> Labels:
+def _weightless_nearest(rows: Floats, shares: Floats, polished: HartiganOutcome) -> ClusterLabels:
     """Labels, those of rows without weight by the final centres."""
     labels, idle = polished.labels, np.flatnonzero(~(shares > 0))
     if len(idle):
@@ -137,7 +147,7 @@ def _weightless_nearest(rows: Floats, shares: Floats, polished: Polished) -> Lab
     return labels
 
 
-def _tally(rows: Floats, shares: Floats, labels: Labels, centres: Floats) -> Clusters:
+def _tally(rows: Floats, shares: Floats, labels: ClusterLabels, centres: Floats) -> MovingClusters:
     """The clusters that `labels` make; those without weight keep their centres."""
     counts = np.bincount(labels, shares, len(centres)).astype(np.float64, copy=False)
     members = np.bincount(labels[shares > 0], minlength=len(centres)).astype(np.int64, copy=False)
@@ -146,17 +156,12 @@ def _tally(rows: Floats, shares: Floats, labels: Labels, centres: Floats) -> Clu
         for origin in (np.zeros(len(centres)), coordinates):  # the second time rids the means of what sums have lost
             gaps = np.bincount(labels, shares * (column - origin[labels]), len(centres))
             coordinates[filled] = origin[filled] + gaps[filled] / counts[filled]
-    return Clusters(means, np.ascontiguousarray(means.T), counts, members)
+    return MovingClusters(means, np.ascontiguousarray(means.T), counts, members)
 
 
-def _sweeper(work: int) -> Sweep:
-    """How to sweep: in NumPy where compiling would take longer than all the work. Both give the same bits."""
-    return sweep_small if is_small(work, 1) else sweep_moves
-
-
-def sweep_small(rows: Floats, shares: Floats, labels: Labels, clusters: Clusters) -> int:
+def sweep_small(rows: Floats, shares: Floats, labels: ClusterLabels, clusters: MovingClusters) -> int:
     """What `hartigan_kernels.sweep_moves` does, in NumPy: looks at ever longer runs of rows until one moves."""
-    start, size, moves = 0, RUN, 0
+    start, size, moves = 0, RUN_ROWS, 0
     while start < len(rows):
         run = slice(start, start + size)
         movers, best = _movers(rows[run], shares[run], labels[run], clusters)
@@ -166,11 +171,13 @@ def sweep_small(rows: Floats, shares: Floats, labels: Labels, clusters: Clusters
         first = start + int(movers[0])
         _move(rows[first], float(shares[first]), int(labels[first]), int(best[movers[0]]), clusters)
         labels[first] = best[movers[0]]
-        start, size, moves = first + 1, RUN, moves + 1
+        start, size, moves = first + 1, RUN_ROWS, moves + 1
     return moves
 
 
-def _movers(rows: Floats, shares: Floats, own: Labels, clusters: Clusters) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def _movers(
+    rows: Floats, shares: Floats, own: ClusterLabels, clusters: MovingClusters
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Which of the rows gain by a move, were each the next to move, and the cluster that each would enter."""
     counts, every = clusters.counts, np.arange(len(rows))
     squares = distances(rows, np.zeros(rows.shape[1]), clusters.centres)
@@ -181,11 +188,11 @@ def _movers(rows: Floats, shares: Floats, own: Labels, clusters: Clusters) -> tu
     enter[every, own] = np.inf
     best = np.argmin(enter, axis=1)
     norms = distances(rows, np.zeros(rows.shape[1]), np.zeros((1, rows.shape[1])))[:, 0]
-    gains = (leave - enter[every, best] > LEAST * leave) & (squares[every, own] > ULPS * norms)
+    gains = (leave - enter[every, best] > LEAST_GAIN * leave) & (squares[every, own] > SQUARE_ROUNDING * norms)
     return np.flatnonzero(free & gains), best
 
 
-def _move(row: Floats, weight: float, own: int, best: int, clusters: Clusters) -> None:
+def _move(row: Floats, weight: float, own: int, best: int, clusters: MovingClusters) -> None:
     """Take a row from one cluster to another; both centres stay means."""
     for cluster, change in ((own, -weight), (best, weight)):
         clusters.counts[cluster] += change

@@ -24,12 +24,12 @@ from numpy.typing import NDArray
 
 from unveil.numerics.jit import strict
 
-LEAST = 1e-12  # share of `leave` that must be gained, well above what rounding feigns
-ULPS = 1e-28  # squares below this share of a row's squared norm are rounding of the centre: the row is on it
-SLACK = 1 + 1e-6  # by how much a bound must hold to be trusted
+LEAST_GAIN = 1e-12  # share of `leave` that must be gained, well above what rounding feigns
+SQUARE_ROUNDING = 1e-28  # squares below this share of a row's squared norm are rounding of the centre: the row is on it
+BOUND_SLACK = 1 + 1e-6  # by how much a bound must hold to be trusted
 
 
-class Clusters(NamedTuple):
+class MovingClusters(NamedTuple):
     """Clusters as moves know them: all arrays are changed in place."""
 
     centres: NDArray[np.float64]  # (k, d)
@@ -39,7 +39,7 @@ class Clusters(NamedTuple):
 
 
 @strict
-def sweep_moves(rows: Any, weights: Any, labels: Any, clusters: Any) -> int:
+def sweep_rows(rows: Any, weights: Any, labels: Any, clusters: Any) -> int:
     """Let every row in turn move to where it gains most, if it gains; how many did."""
     counts, near, room = clusters.counts, np.empty(len(clusters.counts)), np.empty(len(clusters.counts))
     for c in range(len(near)):
@@ -52,11 +52,11 @@ def sweep_moves(rows: Any, weights: Any, labels: Any, clusters: Any) -> int:
             continue
         square = _square(row, clusters.centres[own])
         leave, gap = counts[own] / rest * square, near[own] - np.sqrt(square)
-        if gap > 0 and fewest / (fewest + weight) * gap * gap > SLACK * leave:
+        if gap > 0 and fewest / (fewest + weight) * gap * gap > BOUND_SLACK * leave:
             continue
         _squares(row, clusters.turned, room)
         best, enter = _cheapest(room, counts, weight, own)
-        if leave - enter > LEAST * leave and square > ULPS * _norm(row):
+        if leave - enter > LEAST_GAIN * leave and square > SQUARE_ROUNDING * _norm(row):
             labels[i] = best
             _move(row, weight, own, best, clusters)
             _renew(clusters, own, near, room)

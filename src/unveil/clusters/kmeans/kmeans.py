@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,14 +15,15 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from unveil.clusters.assignment.assign import Assignment
 from unveil.clusters.assignment.choice import choose
-from unveil.clusters.assignment.kd_tree import Filtered
+from unveil.clusters.assignment.kd_tree import KDTree
 from unveil.clusters.assignment.rules import Elkan, Hamerly, Plain, Pruned
 from unveil.clusters.kmeans import model
 from unveil.clusters.kmeans.empty import POLICIES, around, kept, remaining
-from unveil.clusters.kmeans.geometry import METRICS, MISSING, Geometry, geometry_of
-from unveil.clusters.kmeans.prediction import Assigned, Centred
-from unveil.clusters.kmeans.restarts import Climb, Table, is_small_enough
-from unveil.clusters.kmeans.starts import STARTS, Ground, starts, times_of
+from unveil.clusters.kmeans.geometry import METRICS, MISSING, geometry_of
+from unveil.clusters.kmeans.geometry_base import RowGeometry
+from unveil.clusters.kmeans.prediction import Assigned, CentredClusters
+from unveil.clusters.kmeans.restarts import HARTIGAN_WORK, FramedTable, RestartClimb, is_small_enough
+from unveil.clusters.kmeans.starts import STARTS, StartGround, starts, times_of
 from unveil.core.arrays import Floats
 from unveil.core.loop import Parts, best_of
 from unveil.core.protocols import Source
@@ -41,11 +42,11 @@ ALGORITHMS: dict[str, Callable[[], Assignment]] = {
     "yinyang": Pruned,
     "pruned": Pruned,
     "elkan": Elkan,
-    "kd-tree": Filtered,
+    "kd-tree": KDTree,
 }
 
 
-class KMeans(Estimator, Centred, BaseEstimator):
+class KMeans(Estimator, CentredClusters, BaseEstimator):
     """K-means clustering.
 
     Every parameter and attribute of scikit-learn's class of the same name is here with the same meaning. What is
@@ -143,6 +144,8 @@ class KMeans(Estimator, Centred, BaseEstimator):
         "expectation": [StrOptions({"hard"}), HasMethods("responsibilities")],
     }
 
+    _hartigan_work: ClassVar[int] = HARTIGAN_WORK
+
     def __init__(
         self,
         n_clusters: int = 8,
@@ -197,7 +200,7 @@ class KMeans(Estimator, Centred, BaseEstimator):
             tol = self.tol * ground.variance if self.tol > 0 else 0.0  # which spares a pass
             parts = self._parts(ground.shift, source, self.n_clusters, tol)
             schedule = around(POLICIES[self.empty_clusters], parts.schedule, parts.engine)
-            climb = Climb(replace(parts, schedule=schedule), self._table(ground, parts))
+            climb = RestartClimb(replace(parts, schedule=schedule), self._table(ground, parts))
             begin = (ground.geometry.begin(one, ground.shift) for one in starts(self.init, self.n_init, ground))
             outcome = climb.best(best_of(partial(climb, start) for start in begin))
             self._settle(outcome, ground.shift, source)
@@ -263,22 +266,22 @@ class KMeans(Estimator, Centred, BaseEstimator):
     def _source(self, X: Any, sample_weight: Any = None, *, reset: bool) -> Source:
         return self._geometry(X).source(self, X, sample_weight, reset=reset)
 
-    def _ground(self, source: Source) -> Ground:
+    def _ground(self, source: Source) -> StartGround:
         """What starts are drawn from, with a new seed."""
         if source.n_rows < self.n_clusters:
             raise ValueError(f"n_samples={source.n_rows} should be >= n_clusters={self.n_clusters}.")
         self.random_seed_ = seed_of(self.random_state)
         engine = engine_for(self.engine, source)
-        return Ground(self._geometry(source), source, engine, self.random_seed_, self.n_clusters)
+        return StartGround(self._geometry(source), source, engine, self.random_seed_, self.n_clusters)
 
-    def _table(self, ground: Ground, parts: Parts) -> Table | None:
-        """The rows to polish, if restarts are to be."""
+    def _table(self, ground: StartGround, parts: Parts) -> FramedTable | None:
+        """The rows, if they are to be moved one by one between restarts."""
         if not isinstance(self.init, str) or times_of(self.init, self.n_init) == 1:
             return None
-        suits = ground.geometry.polished and isinstance(parts.schedule, Batch)
-        if not suits or not is_small_enough(ground.source, self.n_clusters):
+        suits = ground.geometry.single_moves and isinstance(parts.schedule, Batch)
+        if not suits or not is_small_enough(ground.source, self.n_clusters, self._hartigan_work):
             return None
-        return Table.of(ground.source, ground.shift)
+        return FramedTable.of(ground.source, ground.shift)
 
     def _parts(self, shift: Floats, source: Source, n_clusters: int, tol: float) -> Parts:
         if self.algorithm == "auto":
@@ -299,7 +302,7 @@ class KMeans(Estimator, Centred, BaseEstimator):
             self._callbacks_for(source),
         )
 
-    def _geometry(self, X: Any) -> Geometry:
+    def _geometry(self, X: Any) -> RowGeometry:
         return geometry_of(X, self.metric, self.missing)
 
     @property

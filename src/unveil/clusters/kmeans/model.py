@@ -31,7 +31,7 @@ from unveil.core.protocols import Block, Expectation, Model
 from unveil.core.statistics import Statistics
 from unveil.numerics.readable import readable
 
-NONE = np.empty(0, np.int32)  # no labels
+NO_LABELS = np.empty(0, np.int32)  # no labels
 NO_WEIGHTS = readable(np.empty(0))
 
 
@@ -65,7 +65,7 @@ class EmptyClusters:
         return np.where(filled[:, None], means, before)
 
 
-class Memo(NamedTuple):
+class CentreMemo(NamedTuple):
     """What a partition remembers."""
 
     known: Known
@@ -73,7 +73,7 @@ class Memo(NamedTuple):
 
 
 @dataclass(frozen=True)
-class KMeans(Model):
+class CentreModel(Model):
     """The model; see the top of the file.
 
     Parameters
@@ -91,9 +91,9 @@ class KMeans(Model):
     --------
     >>> import numpy as np
     >>> from unveil.core.protocols import Block
-    >>> from unveil.clusters.kmeans.model import KMeans
+    >>> from unveil.clusters.kmeans.model import CentreModel
     >>> rows = np.array([[0.0], [1.0], [10.0], [12.0]])
-    >>> model = KMeans(2, shift=rows.mean(axis=0))
+    >>> model = CentreModel(2, shift=rows.mean(axis=0))
     >>> params = model.start([[0.0], [10.0]])
     >>> statistics, memo = model.expect(model.prepare(params), Block(0, 0, rows))
     >>> model.locate(model.maximise(statistics, params)).ravel().tolist(), float(statistics["inertia"])
@@ -124,13 +124,13 @@ class KMeans(Model):
         plan: Filter,
         block: Block,
         expectation: Expectation | None = None,
-        memo: Memo | None = None,
+        memo: CentreMemo | None = None,
         random: Callable[[], np.random.Generator] | None = None,
-    ) -> tuple[Statistics, Memo]:
+    ) -> tuple[Statistics, CentreMemo]:
         """Assign the rows of a block. Assignment is hard by nature, so `expectation` and `random` go unused."""
         rows = readable(block.rows)
         known = self.assignment.assign(rows, plan, None if memo is None else memo.known)
-        before, tally = (NONE, None) if memo is None else (memo.known.bounds.labels, memo.tally)
+        before, tally = (NO_LABELS, None) if memo is None else (memo.known.bounds.labels, memo.tally)
         weights = NO_WEIGHTS if block.weights is None else readable(block.weights)
         labels = known.bounds.labels
         tally, changed, inertia = self.assignment.account(
@@ -146,7 +146,7 @@ class KMeans(Model):
             inertia=inertia,
             changed=changed,
         )
-        return statistics, Memo(known, tally)
+        return statistics, CentreMemo(known, tally)
 
     def maximise(self, statistics: Statistics, params: Centres) -> Centres:
         """Weighted means."""

@@ -16,31 +16,21 @@ from typing import NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.clusters.kmeans.model import NO_WEIGHTS, Centres, KMeans
-from unveil.clusters.kmeans.partial_kernels import UNIT, assign, gather, to_all
-from unveil.clusters.kmeans.sparse import others_most
+from unveil.clusters.assignment.sparse_kernels import CENTRE_MULTIPLE
+from unveil.clusters.kmeans.model import NO_WEIGHTS, CentreModel, Centres
+from unveil.clusters.kmeans.partial_kernels import UNIT_ROUNDOFF, assign, cluster_sums, to_all
+from unveil.clusters.kmeans.sparse import NO_DRIFT, BoundMemo, others_most
 from unveil.core.arrays import Array, Floats
 from unveil.core.protocols import Block, Expectation
 from unveil.core.statistics import Statistics
 from unveil.numerics.readable import readable
 
-EIGHT = 8  # kernels take centres in eights
-NOTHING = np.empty(0)
 
-
-class Plan(NamedTuple):
+class PartialPlan(NamedTuple):
     """The centres of one pass."""
 
     centres: Floats  # (k, d), in the frame
     turned: Floats  # (d, k or a few more)
-
-
-class Memo(NamedTuple):
-    """What a partition remembers: labels, a lower bound for each row, and the centres that both belong to."""
-
-    centres: Floats
-    labels: NDArray[np.int32]
-    lower: Floats
 
 
 class Room(NamedTuple):
@@ -53,7 +43,7 @@ class Room(NamedTuple):
 
 @final
 @dataclass(frozen=True)
-class PartialKMeans(KMeans):
+class PartialKMeans(CentreModel):
     """K-means where NaN means missing. There is one way to assign rows, so `assignment` is not asked.
 
     Examples
@@ -71,28 +61,28 @@ class PartialKMeans(KMeans):
     [[0.0, 2.333], [9.0, 5.0]]
     """
 
-    def prepare(self, params: Centres) -> Plan:  # type: ignore[override]
+    def prepare(self, params: Centres) -> PartialPlan:  # type: ignore[override]
         """The centres as the kernels want them."""
         k, d = params.centres.shape
-        turned = np.zeros((d, -(-k // EIGHT) * EIGHT))
+        turned = np.zeros((d, -(-k // CENTRE_MULTIPLE) * CENTRE_MULTIPLE))
         turned[:, :k] = params.centres.T
-        return Plan(params.centres, turned)
+        return PartialPlan(params.centres, turned)
 
     def expect(  # type: ignore[override]
         self,
-        plan: Plan,
+        plan: PartialPlan,
         block: Block,
         expectation: Expectation | None = None,
-        memo: Memo | None = None,
+        memo: BoundMemo | None = None,
         random: Callable[[], np.random.Generator] | None = None,
-    ) -> tuple[Statistics, Memo]:
+    ) -> tuple[Statistics, BoundMemo]:
         """Assign the rows of a block; what the memo holds is left as it is."""
         labels, lower, squares = self._assigned(plan, block, memo)
         weights, inertia = NO_WEIGHTS, float(squares.sum())
         if block.weights is not None:
             weights, inertia = readable(block.weights), float(block.weights @ squares)
         counts, (shares, sums) = np.zeros(len(plan.centres)), np.zeros((2, *plan.centres.shape))
-        gather(readable(block.rows), self.shift, weights, labels, counts, shares, sums, _room(plan))
+        cluster_sums(readable(block.rows), self.shift, weights, labels, counts, shares, sums, _room(plan))
         statistics = Statistics(
             weight=float(len(labels) if block.weights is None else block.weights.sum()),
             log_likelihood=-inertia,
@@ -103,7 +93,7 @@ class PartialKMeans(KMeans):
             inertia=inertia,
             changed=len(labels) if memo is None else np.count_nonzero(labels != memo.labels),
         )
-        return statistics, Memo(plan.centres, labels, lower)
+        return statistics, BoundMemo(plan.centres, labels, lower)
 
     def maximise(self, statistics: Statistics, params: Centres) -> Centres:
         """Weighted means of the observed cells."""
@@ -117,12 +107,12 @@ class PartialKMeans(KMeans):
         centres = params.centres
         return float(2.0 * np.vdot(centres, statistics["sums"]) - np.vdot(centres * centres, statistics["shares"]))
 
-    def label(self, plan: Plan, block: Block) -> tuple[NDArray[np.int32], Floats]:  # type: ignore[override]
+    def label(self, plan: PartialPlan, block: Block) -> tuple[NDArray[np.int32], Floats]:  # type: ignore[override]
         """The nearest centre of each row of a block, the first of equals, and the partial squared distance to it."""
         labels, _, squares = self._assigned(plan, block, None)
         return labels, squares
 
-    def apart(self, plan: Plan, block: Block) -> Floats:  # type: ignore[override]
+    def apart(self, plan: PartialPlan, block: Block) -> Floats:  # type: ignore[override]
         """Partial distance of each row of a block to each centre, (m, k)."""
         out = np.empty((len(block.rows), len(plan.centres)))
         _refuse(to_all(readable(block.rows), self.shift, plan.turned, _room(plan), out), block)
@@ -132,11 +122,13 @@ class PartialKMeans(KMeans):
         """Some rows of a block, in the frame; what is missing is put at its origin."""
         return np.nan_to_num(super().framed(block, which), nan=0.0)
 
-    def _assigned(self, plan: Plan, block: Block, memo: Memo | None) -> tuple[NDArray[np.int32], Floats, Floats]:
+    def _assigned(
+        self, plan: PartialPlan, block: Block, memo: BoundMemo | None
+    ) -> tuple[NDArray[np.int32], Floats, Floats]:
         """Labels, lower bounds and partial squared distances."""
         rows, m, k = readable(block.rows), len(block.rows), len(plan.centres)
         if memo is None:
-            labels, lower, drift = np.empty(m, np.int32), np.empty(m), NOTHING
+            labels, lower, drift = np.empty(m, np.int32), np.empty(m), NO_DRIFT
         else:
             labels, lower, drift = memo.labels.copy(), memo.lower.copy(), _drift(memo.centres, plan.centres)
         squares = np.empty(m)
@@ -150,7 +142,7 @@ def filled(rows: Array, fill: Floats) -> Array:
     return np.where(missing, fill, rows).astype(rows.dtype) if missing.any() else rows
 
 
-def _room(plan: Plan) -> Room:
+def _room(plan: PartialPlan) -> Room:
     d, k = plan.turned.shape
     return Room(np.empty(d, np.int32), np.empty(d), np.empty(k))
 
@@ -158,7 +150,7 @@ def _room(plan: Plan) -> Room:
 def _drift(before: Floats, after: Floats) -> Floats:
     """For each centre, how far any other one went at most, never below the truth."""
     gaps = after - before
-    return others_most(np.sqrt(np.einsum("ij,ij->i", gaps, gaps)) * (1 + (after.shape[1] + 8) * UNIT))
+    return others_most(np.sqrt(np.einsum("ij,ij->i", gaps, gaps)) * (1 + (after.shape[1] + 8) * UNIT_ROUNDOFF))
 
 
 def _refuse(row: int, block: Block) -> None:

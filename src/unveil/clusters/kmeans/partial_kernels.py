@@ -21,7 +21,7 @@ import numpy as np
 
 from unveil.numerics.jit import inlined, strict
 
-UNIT = float(np.finfo(np.float64).eps) / 2
+UNIT_ROUNDOFF = float(np.finfo(np.float64).eps) / 2
 
 
 @inlined
@@ -74,7 +74,7 @@ def assign(
     first row without any observed cell, or -1.
     """
     columns, values, totals = room.columns, room.values, room.totals
-    up, down = 1.0 + (len(shift) + 8) * UNIT, 1.0 - (len(shift) + 8) * UNIT
+    up, down = 1.0 + (len(shift) + 8) * UNIT_ROUNDOFF, 1.0 - (len(shift) + 8) * UNIT_ROUNDOFF
     for i in range(len(labels)):
         seen = _observe(rows, i, shift, columns, values)
         if seen == 0:
@@ -113,7 +113,9 @@ def to_all(rows: Any, shift: Any, turned: Any, room: Any, out: Any) -> int:
 
 
 @strict
-def gather(rows: Any, shift: Any, weights: Any, labels: Any, counts: Any, shares: Any, sums: Any, room: Any) -> None:
+def cluster_sums(
+    rows: Any, shift: Any, weights: Any, labels: Any, counts: Any, shares: Any, sums: Any, room: Any
+) -> None:
     """Add up, in row order: the weight of each cluster; for each of its columns w d / |O|, and that times the cell."""
     for i in range(len(labels)):
         seen = _observe(rows, i, shift, room.columns, room.values)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from unveil.clusters.kmeans.geometry import Geometry
+from unveil.clusters.kmeans.geometry_base import RowGeometry
 from unveil.core.arrays import Floats
 from unveil.core.partition import count_of
 from unveil.core.protocols import Block, Source
@@ -34,7 +34,7 @@ class Assigned(NamedTuple):
 class Assign:
     """The nearest centre of each row of a block, as engines take it."""
 
-    geometry: Geometry
+    geometry: RowGeometry
     model: Any
     plan: Any
 
@@ -52,7 +52,7 @@ class Assign:
 class Distances:
     """Distance of each row of a block to each centre."""
 
-    geometry: Geometry
+    geometry: RowGeometry
     model: Any
     plan: Any
 
@@ -62,7 +62,7 @@ class Distances:
         return np.asarray(self.model.apart(self.plan, block)).astype(block.rows.dtype, copy=False)
 
 
-class Centred(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin):
+class CentredClusters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin):
     """Mixin of the estimators whose clusters are centres."""
 
     engine: Any
@@ -78,10 +78,10 @@ class Centred(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin):
         """The rows of what a user hands in."""
 
     @abstractmethod
-    def _geometry(self, X: Any) -> Geometry:
+    def _geometry(self, X: Any) -> RowGeometry:
         """The geometry of what a user hands in, or of a source."""
 
-    def _fitted(self, source: Source) -> tuple[Geometry, Any, Any]:
+    def _fitted(self, source: Source) -> tuple[RowGeometry, Any, Any]:
         """The geometry of a source, a model, and its plan at the fitted centres."""
         geometry, centres = self._geometry(source), np.asarray(self.cluster_centers_, dtype=np.float64)
         return geometry, *geometry.fitted(centres, source.n_rows)

@@ -18,66 +18,66 @@ from typing import NamedTuple, final
 
 import numpy as np
 
-from unveil.clusters.kmeans.hartigan import Polished, cost, polish
+from unveil.clusters.kmeans.hartigan import HartiganOutcome, cost, hartigan
 from unveil.clusters.kmeans.model import Centres
 from unveil.core.arrays import Floats
 from unveil.core.loop import Parts, fit
 from unveil.core.protocols import Source
 from unveil.core.result import Fit, Record, Status
 
-LIMIT = 1 << 24  # cells times clusters: a sweep of moves takes some hundredths of a second
-SHARE = 0.8  # of the rows that a shake goes by
-SWEEPS = 3  # of a shake
+HARTIGAN_WORK = 1 << 24  # cells times clusters: a sweep of moves takes some hundredths of a second
+SHAKEN_SHARE = 0.8  # of the rows that a shake goes by
+SHAKE_SWEEPS = 3  # of a shake
 
 
-class Table(NamedTuple):
+class FramedTable(NamedTuple):
     """All rows, in the frame, and their weights."""
 
     rows: Floats
     weights: Floats
 
     @classmethod
-    def of(cls, source: Source, shift: Floats) -> Table:
+    def of(cls, source: Source, shift: Floats) -> FramedTable:
         """The rows of a source, at hand."""
         blocks = list(source.read())
         weights = [np.ones(len(block.rows)) if block.weights is None else block.weights for block in blocks]
         return cls(np.concatenate([block.rows - shift for block in blocks]), np.concatenate(weights))
 
-    def polished(self, centres: Floats) -> Polished:
+    def improved(self, centres: Floats) -> HartiganOutcome:
         """Rows moved one by one until no move helps."""
-        return polish(self.rows, self.weights, centres)
+        return hartigan(self.rows, self.weights, centres)
 
-    def shaken(self, centres: Floats, times: int, random: np.random.Generator) -> Polished:
+    def shaken(self, centres: Floats, times: int, random: np.random.Generator) -> HartiganOutcome:
         """The lowest of `times` optima near that of `centres`, and of this one."""
-        best = self.polished(centres)
+        best = self.improved(centres)
         spent = cost(self.rows, self.weights, best)
         for _ in range(times):
-            some = self.weights * (random.random(len(self.rows)) < SHARE)
-            tried = self.polished(polish(self.rows, some, best.centres, max_sweeps=SWEEPS).centres)
+            some = self.weights * (random.random(len(self.rows)) < SHAKEN_SHARE)
+            tried = self.improved(hartigan(self.rows, some, best.centres, max_sweeps=SHAKE_SWEEPS).centres)
             now = cost(self.rows, self.weights, tried)
             if now < spent:
                 best, spent = tried._replace(moves=best.moves + tried.moves), now
         return best
 
 
-def is_small_enough(source: Source, n_clusters: int) -> bool:
-    """Whether a table is polished.
+def is_small_enough(source: Source, n_clusters: int, work: int = HARTIGAN_WORK) -> bool:
+    """Whether single rows of a table are moved.
 
     >>> import numpy as np
     >>> from unveil.sources import ArraySource
     >>> is_small_enough(ArraySource(np.zeros((5000, 2))), 15), is_small_enough(ArraySource(np.zeros((200_000, 2))), 50)
     (True, False)
     """
-    return source.n_rows * source.n_columns * n_clusters <= LIMIT
+    return source.n_rows * source.n_columns * n_clusters <= work
 
 
 @final
 @dataclass(frozen=True)
-class Climb:
+class RestartClimb:
     """A fit; with a table, one that is polished and goes on to the end."""
 
     parts: Parts
-    table: Table | None = None
+    table: FramedTable | None = None
 
     def __call__(self, start: Centres) -> Fit:
         """From some centres as far as it goes, in `max_iter` passes."""

@@ -14,18 +14,26 @@ from typing import Any, NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.clusters.assignment.sparse_kernels import UNIT, Sheet, assign, gather, make_sheet, moved, squared_distances
-from unveil.clusters.kmeans.model import NO_WEIGHTS, Centres, KMeans
+from unveil.clusters.assignment.sparse_kernels import (
+    UNIT_ROUNDOFF,
+    CentreSheet,
+    assign,
+    cluster_sums,
+    make_sheet,
+    moved,
+    squared_distances,
+)
+from unveil.clusters.kmeans.model import NO_WEIGHTS, CentreModel, Centres
 from unveil.core.arrays import Floats
 from unveil.core.protocols import Block, Expectation
 from unveil.core.statistics import Statistics
 from unveil.numerics.readable import readable
 from unveil.numerics.sparse_rows import Compressed
 
-NOTHING = np.empty(0)
+NO_DRIFT = np.empty(0)
 
 
-class Memo(NamedTuple):
+class BoundMemo(NamedTuple):
     """What a partition remembers: labels, a lower bound for each row, and the centres that both belong to."""
 
     centres: Floats
@@ -35,7 +43,7 @@ class Memo(NamedTuple):
 
 @final
 @dataclass(frozen=True)
-class SparseKMeans(KMeans):
+class SparseKMeans(CentreModel):
     """K-means whose blocks hold `Compressed` rows. There is one way to assign them, so `assignment` is not asked.
 
     Examples
@@ -53,18 +61,18 @@ class SparseKMeans(KMeans):
     ([[2.0, 0.0], [0.0, 5.0]], 5.0)
     """
 
-    def prepare(self, params: Centres) -> Sheet:  # type: ignore[override]
+    def prepare(self, params: Centres) -> CentreSheet:  # type: ignore[override]
         """The centres as the kernels want them, in the coordinates of the data."""
         return make_sheet(self.locate(params))
 
     def expect(  # type: ignore[override]
         self,
-        plan: Sheet,
+        plan: CentreSheet,
         block: Block,
         expectation: Expectation | None = None,
-        memo: Memo | None = None,
+        memo: BoundMemo | None = None,
         random: Callable[[], np.random.Generator] | None = None,
-    ) -> tuple[Statistics, Memo]:
+    ) -> tuple[Statistics, BoundMemo]:
         """Assign the rows of a block; what the memo holds is left as it is."""
         rows = _compressed(block)
         labels, lower, squares = _assigned(rows, plan, memo)
@@ -79,14 +87,14 @@ class SparseKMeans(KMeans):
             inertia=inertia,
             changed=len(labels) if memo is None else np.count_nonzero(labels != memo.labels),
         )
-        return statistics, Memo(plan.centres, labels, lower)
+        return statistics, BoundMemo(plan.centres, labels, lower)
 
-    def label(self, plan: Sheet, block: Block) -> tuple[NDArray[np.int32], Floats]:  # type: ignore[override]
+    def label(self, plan: CentreSheet, block: Block) -> tuple[NDArray[np.int32], Floats]:  # type: ignore[override]
         """The nearest centre of each row of a block, the first of equals, and the squared distance to it."""
         labels, _, squares = _assigned(_compressed(block), plan, None)
         return labels, squares
 
-    def apart(self, plan: Sheet, block: Block) -> Floats:  # type: ignore[override]
+    def apart(self, plan: CentreSheet, block: Block) -> Floats:  # type: ignore[override]
         """Distance of each row of a block to each centre, (m, k)."""
         return np.sqrt(squared_distances(_compressed(block), plan))
 
@@ -107,15 +115,15 @@ def tally(rows: Compressed, weights: Floats | None, labels: NDArray[np.int32], k
     """Weight and sum of the rows of each cluster."""
     counts, sums = np.zeros(k), np.zeros((k, rows.n_columns))
     given = NO_WEIGHTS if weights is None else readable(weights)
-    gather(rows.data, rows.indices, rows.indptr, given, labels, counts, sums)
+    cluster_sums(rows.data, rows.indices, rows.indptr, given, labels, counts, sums)
     return counts, sums
 
 
-def _assigned(rows: Compressed, plan: Sheet, memo: Memo | None) -> tuple[NDArray[np.int32], Floats, Floats]:
+def _assigned(rows: Compressed, plan: CentreSheet, memo: BoundMemo | None) -> tuple[NDArray[np.int32], Floats, Floats]:
     """Labels, lower bounds and squared distances."""
     m = len(rows)
     if memo is None:
-        labels, lower, drift = np.empty(m, np.int32), np.empty(m), NOTHING
+        labels, lower, drift = np.empty(m, np.int32), np.empty(m), NO_DRIFT
     else:
         labels, lower, drift = memo.labels.copy(), memo.lower.copy(), _drift(memo.centres, plan.centres)
     squares, scores = np.empty(m), np.empty(len(plan.norms))
@@ -127,7 +135,7 @@ def _drift(before: Floats, after: Floats) -> Floats:
     """For each centre, how far any other one went at most, never below the truth."""
     squares = np.empty(len(after))
     moved(before, after, squares)
-    return others_most(np.sqrt(squares) * (1 + (after.shape[1] + 8) * UNIT))
+    return others_most(np.sqrt(squares) * (1 + (after.shape[1] + 8) * UNIT_ROUNDOFF))
 
 
 def others_most(lengths: Floats) -> Floats:

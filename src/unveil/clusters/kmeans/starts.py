@@ -20,7 +20,7 @@ from scipy.sparse import issparse
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array
 
-from unveil.clusters.kmeans.geometry import Geometry, Sample, Seeding
+from unveil.clusters.kmeans.geometry_base import RowGeometry, Sample, Seeding
 from unveil.clusters.kmeans.variance import variance_of
 from unveil.clusters.seeding.plusplus import PlusPlus
 from unveil.core.arrays import Floats
@@ -41,10 +41,10 @@ SEEDINGS = {
 
 @final
 @dataclass(frozen=True)
-class Ground:
+class StartGround:
     """What a start may look at. What takes a pass over the rows is found when it is asked for."""
 
-    geometry: Geometry
+    geometry: RowGeometry
     source: Source
     engine: Engine
     seed: int
@@ -66,25 +66,25 @@ class Ground:
         return variance_of(self.geometry.spread, self.source, self.engine, self.shift)
 
 
-class Start(ABC):
+class CentreStart(ABC):
     """Gives first centres, as often as asked for."""
 
     auto: int = 1  # starts where nobody says how many
 
     @abstractmethod
-    def centres(self, ground: Ground, times: int) -> Iterator[Floats]:
+    def centres(self, ground: StartGround, times: int) -> Iterator[Floats]:
         """First centres in the frame, `times` over."""
 
 
 @final
 @dataclass(frozen=True)
-class Sampled(Start):
+class SampledStart(CentreStart):
     """Rows of the sample, chosen by a seeding."""
 
     word: str
     auto: int = 1
 
-    def centres(self, ground: Ground, times: int) -> Iterator[Floats]:
+    def centres(self, ground: StartGround, times: int) -> Iterator[Floats]:
         """Each start has a seed of its own."""
         seeding = Seeding(lookup(SEEDINGS[self.word])(), share_of(ground.engine))
         for seed in _seeds(ground, times):
@@ -94,12 +94,12 @@ class Sampled(Start):
 
 @final
 @dataclass(frozen=True)
-class Streamed(Start):
+class Streamed(CentreStart):
     """Centres that a seeding finds by passes over all the rows."""
 
     word: str
 
-    def centres(self, ground: Ground, times: int) -> Iterator[Floats]:
+    def centres(self, ground: StartGround, times: int) -> Iterator[Floats]:
         """Each start has a seed of its own."""
         if ground.geometry.unscanned is not None:
             raise ValueError(f"init={self.word!r} cannot look at {ground.geometry.unscanned}; 'k-means++' can")
@@ -113,13 +113,13 @@ class Streamed(Start):
 
 @final
 @dataclass(frozen=True)
-class Called(Start):
+class Called(CentreStart):
     """Centres that a function of the user gives, as scikit-learn calls it; it is shown the sample."""
 
     function: Callable[..., Any]
     auto: int = 10
 
-    def centres(self, ground: Ground, times: int) -> Iterator[Floats]:
+    def centres(self, ground: StartGround, times: int) -> Iterator[Floats]:
         """One random state for all calls."""
         random, rows = check_random_state(ground.seed), ground.geometry.shown(ground.sample[0])
         for _ in range(times):
@@ -128,12 +128,12 @@ class Called(Start):
 
 @final
 @dataclass(frozen=True)
-class Given(Start):
+class GivenCentres(CentreStart):
     """Centres as given: one start, and no other."""
 
     array: Any
 
-    def centres(self, ground: Ground, times: int) -> Iterator[Floats]:
+    def centres(self, ground: StartGround, times: int) -> Iterator[Floats]:
         """Once."""
         if times != 1:
             only = f"init gives the centres, so there is one start, not n_init={times}"
@@ -141,18 +141,18 @@ class Given(Start):
         yield framed(self.array, ground)
 
 
-STARTS: dict[str, Start] = {
-    "k-means++": Sampled("k-means++"),
-    "plain-k-means++": Sampled("plain-k-means++"),
-    "furthest-first": Sampled("furthest-first"),
-    "random": Sampled("random", auto=10),
+STARTS: dict[str, CentreStart] = {
+    "k-means++": SampledStart("k-means++"),
+    "plain-k-means++": SampledStart("plain-k-means++"),
+    "furthest-first": SampledStart("furthest-first"),
+    "random": SampledStart("random", auto=10),
     "k-means||": Streamed("k-means||"),
 }
 
 
-def start_of(init: Any) -> Start:
+def start_of(init: Any) -> CentreStart:
     """The start that a word, a function or an array of centres stands for."""
-    return STARTS[init] if isinstance(init, str) else Called(init) if callable(init) else Given(init)
+    return STARTS[init] if isinstance(init, str) else Called(init) if callable(init) else GivenCentres(init)
 
 
 def times_of(init: Any, n_init: Any) -> int:
@@ -160,12 +160,12 @@ def times_of(init: Any, n_init: Any) -> int:
     return start_of(init).auto if isinstance(n_init, str) else int(n_init)
 
 
-def starts(init: Any, n_init: Any, ground: Ground) -> Iterator[Floats]:
+def starts(init: Any, n_init: Any, ground: StartGround) -> Iterator[Floats]:
     """First centres in the frame, one set per start."""
     return start_of(init).centres(ground, times_of(init, n_init))
 
 
-def framed(centres: Any, ground: Ground) -> Floats:
+def framed(centres: Any, ground: StartGround) -> Floats:
     """Centres as given, checked and brought into the frame."""
     given = centres.toarray() if issparse(centres) else centres  # as rows of a sparse table are
     checked, wanted = check_array(given, dtype=np.float64, input_name="init"), (ground.n_clusters, len(ground.shift))
@@ -184,5 +184,5 @@ def share_of(engine: Engine) -> Callable[..., Iterable[Any]]:
     return engine.share if isinstance(engine, Threads) else Threads().share
 
 
-def _seeds(ground: Ground, times: int) -> Iterator[int]:
+def _seeds(ground: StartGround, times: int) -> Iterator[int]:
     return map(int, np.random.SeedSequence(ground.seed).generate_state(times))

@@ -20,14 +20,14 @@ from unveil.core.statistics import tree_sum
 
 @final
 @dataclass(frozen=True)
-class Spread:
+class ColumnSpread:
     """Sums over rows, each counted once.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from unveil.clusters.kmeans.variance import Spread
-    >>> (Spread(1, np.array([2.0]), 4.0) + Spread(1, np.array([6.0]), 36.0)).variance
+    >>> from unveil.clusters.kmeans.variance import ColumnSpread
+    >>> (ColumnSpread(1, np.array([2.0]), 4.0) + ColumnSpread(1, np.array([6.0]), 36.0)).variance
     4.0
     """
 
@@ -35,8 +35,8 @@ class Spread:
     sums: Floats  # (d,)
     squares: Any  # (d,), or their sum
 
-    def __add__(self, other: Spread) -> Spread:
-        return Spread(self.counts + other.counts, self.sums + other.sums, self.squares + other.squares)
+    def __add__(self, other: ColumnSpread) -> ColumnSpread:
+        return ColumnSpread(self.counts + other.counts, self.sums + other.sums, self.squares + other.squares)
 
     @property
     def variance(self) -> float:
@@ -51,17 +51,17 @@ class Spread:
 class Spreading:
     """The spread of a block, as engines take it."""
 
-    of: Callable[[Block, Floats], Spread]
+    of: Callable[[Block, Floats], ColumnSpread]
     shift: Floats
 
-    def __call__(self, block: Block) -> Spread:
+    def __call__(self, block: Block) -> ColumnSpread:
         """About the origin of the frame."""
         with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is named by the first pass
             return self.of(block, self.shift)
 
 
-def variance_of(of: Callable[[Block, Floats], Spread], source: Source, engine: Engine, shift: Floats) -> float:
+def variance_of(of: Callable[[Block, Floats], ColumnSpread], source: Source, engine: Engine, shift: Floats) -> float:
     """Mean variance of the columns of a source, whose blocks have the spread that `of` gives."""
-    spread: Spread = tree_sum(engine.map(Spreading(of, shift), source))
+    spread: ColumnSpread = tree_sum(engine.map(Spreading(of, shift), source))
     with np.errstate(over="ignore", invalid="ignore"):
         return spread.variance

@@ -15,23 +15,47 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.clusters.medoids.search import Search, counted, record_of
+from unveil.clusters.medoids.search import MedoidSearch, counted, record_of
 from unveil.clusters.medoids.starts import Medoids, Start
 from unveil.core.arrays import Floats
 from unveil.core.result import Fit, History, Status
 from unveil.core.statistics import Statistics
 
-ROWS, EACH = 4096, 16  # rows of a sample, and so many for each medoid where that is more
-MOST = 8192  # rows of a sample, at most, as long as there are two for each medoid
-LAST, LARGEST = 2, 11_000  # how much larger the last sample is, and its most rows: a gigabyte
-PROBES, RATED = 64, 16  # rows of a cluster that rate its candidates, and candidates that all its rows are asked about
-REFINED = 4  # refinements, at most
-SECOND = 1 << 20  # first number of the random streams of refinements; samples have those below
+PROBE_ROWS, RATED_ROWS = 64, 16  # of a cluster that rate its candidates, and candidates that all its rows rate
+MOST_REFINEMENTS = 4
+FIRST_REFINEMENT = 1 << 20  # number of the random stream of the first refinement; samples have those below
+
+
+class SampleSizes(NamedTuple):
+    """From which size on a table is searched by samples, and how large these are."""
+
+    matrix_bytes: int = 1 << 30  # of all pairs, up to which there is no need of samples
+    rows: int = 4096  # of a sample
+    rows_per_medoid: int = 16  # where that is more
+    most_rows: int = 8192  # as long as there are two for each medoid
+    last_factor: int = 2  # how much larger the last sample is
+    most_last_rows: int = 11_000  # a gigabyte
+
+    def of(self, n_clusters: int) -> int:
+        """Rows of a sample: enough for every medoid to have some of its own, few enough for their matrix.
+
+        >>> SampleSizes().of(8), SampleSizes().of(400), SampleSizes().of(10_000)
+        (4096, 6400, 20000)
+        """
+        return max(self.rows, min(self.rows_per_medoid * n_clusters, self.most_rows), 2 * n_clusters)
+
+    def last(self, n_clusters: int) -> int:
+        """Rows of the last sample."""
+        size = self.of(n_clusters)
+        return max(size, min(self.last_factor * size, self.most_last_rows))
+
+
+DEFAULT_SIZES = SampleSizes()
 
 
 class Pairs(Protocol):
@@ -71,12 +95,15 @@ class Clara:
         First medoids within a sample.
     max_iter : int
         Rounds that each descent may take.
+    sizes : SampleSizes, default=SampleSizes()
+        Of the samples.
     """
 
     pairs: Pairs
     draw: Callable[[int, int, tuple[int, int]], NDArray[np.int64]]
     start: Start
     max_iter: int
+    sizes: SampleSizes = DEFAULT_SIZES
 
     def samples(self, n_clusters: int, count: int, seed: int, given: Medoids | None = None) -> Iterator[Fit]:
         """The best medoids after each sample and after the last, larger one; from the `given` ones, if there are any.
@@ -86,8 +113,7 @@ class Clara:
         began, best = perf_counter(), None if given is None else self._measured(given)
         for number in range(count + 1):
             kept = None if best is None else best.params
-            size = sample_size(n_clusters)
-            size = max(size, min(LAST * size, LARGEST)) if number == count else size
+            size = self.sizes.last(n_clusters) if number == count else self.sizes.of(n_clusters)
             begin = None if number < count and given is None else kept
             try:
                 found = self._searched(n_clusters, size, (seed, number), kept, begin)
@@ -103,9 +129,9 @@ class Clara:
     def refined(self, best: Fit, seed: int) -> Iterator[Fit]:
         """Better and better medoids by a look at all rows, until they stay or have been refined a few times."""
         began = perf_counter() - best.history[-1].seconds
-        for number in range(REFINED if best.status is not Status.INTERRUPTED else 0):
+        for number in range(MOST_REFINEMENTS if best.status is not Status.INTERRUPTED else 0):
             try:
-                medoids = self._moved(best.params, (seed, SECOND + number))
+                medoids = self._moved(best.params, (seed, FIRST_REFINEMENT + number))
                 found = self._better(best, replace(best, params=medoids), perf_counter() - began)
             except KeyboardInterrupt:
                 yield replace(best, history=replace(best.history, status=Status.INTERRUPTED))
@@ -118,8 +144,8 @@ class Clara:
     def _moved(self, medoids: Medoids, seed: tuple[int, int]) -> Medoids:
         """For each cluster the best of the medoid and of the rows that some of its rows rate best."""
         labels, weights = self.pairs.nearest(medoids)[0], self.pairs.weights
-        drawn = self.draw(self.pairs.n_rows, min(2 * PROBES * len(medoids), self.pairs.n_rows), seed)
-        probes = [drawn[labels[drawn] == place][:PROBES] for place in range(len(medoids))]
+        drawn = self.draw(self.pairs.n_rows, min(2 * PROBE_ROWS * len(medoids), self.pairs.n_rows), seed)
+        probes = [drawn[labels[drawn] == place][:PROBE_ROWS] for place in range(len(medoids))]
         rated = [(np.empty(0, np.int64), np.empty(0)) for _ in medoids]
         for place, rows, distances in self.pairs.within(labels, probes):
             able = weights[rows] > 0
@@ -137,7 +163,7 @@ class Clara:
         n_rows, weights = self.pairs.n_rows, self.pairs.weights
         drawn = counted(self.draw(n_rows, min(size, n_rows), seed), weights, n_clusters)
         rows = drawn if kept is None else np.union1d(drawn, kept)
-        search = Search(self.pairs.among(rows), weights[rows], self.max_iter)
+        search = MedoidSearch(self.pairs.among(rows), weights[rows], self.max_iter)
         if begin is None:
             found = search.restart(self.start, n_clusters, int(np.random.SeedSequence(seed).generate_state(1)[0]))
         else:
@@ -162,14 +188,5 @@ class Clara:
 def _lowest(best: tuple[Medoids, Floats], rows: Medoids, rates: Floats) -> tuple[Medoids, Floats]:
     """The rows with the lowest rates of those so far and of new ones, the first of equals."""
     numbers, values = np.append(best[0], rows), np.append(best[1], rates)
-    order = np.argsort(values, kind="stable")[:RATED]
+    order = np.argsort(values, kind="stable")[:RATED_ROWS]
     return numbers[order], values[order]
-
-
-def sample_size(n_clusters: int) -> int:
-    """Rows of a sample: enough for every medoid to have some of its own, few enough for their matrix.
-
-    >>> sample_size(8), sample_size(400), sample_size(10_000)
-    (4096, 6400, 20000)
-    """
-    return max(ROWS, min(EACH * n_clusters, MOST), 2 * n_clusters)

@@ -17,13 +17,13 @@ import numpy as np
 from unveil.clusters.medoids import pairwise as kernels
 from unveil.core.arrays import Array
 
-BLOCK = 256  # rows of the matrix that are made at once
-TILE = 256  # columns of a tile: the sums of a row of it stay in the nearest cache
-EXPAND = 64  # from so many columns on, a matrix product and a few corrections beat plain differences
-ROUNDING = 1e-9  # a negative dissimilarity of this share of the largest is rounding
+BLOCK_ROWS = 256  # rows of the matrix that are made at once
+TILE_COLUMNS = 256  # columns of a tile: the sums of a row of it stay in the nearest cache
+EXPANDED_COLUMNS = 64  # from so many columns on, a matrix product and a few corrections beat plain differences
+NEGATIVE_ROUNDING = 1e-9  # a negative dissimilarity of this share of the largest is rounding
 
 
-class Metric(Protocol):
+class Dissimilarity(Protocol):
     """Dissimilarities of each row of one table to each of another."""
 
     def __call__(self, rows: Array, others: Array) -> Array:
@@ -44,7 +44,7 @@ class Euclidean:
 
     def __call__(self, rows: Array, others: Array) -> Array:
         """Distances."""
-        if rows.shape[1] < EXPAND:
+        if rows.shape[1] < EXPANDED_COLUMNS:
             return _tiled(kernels.euclidean, rows, others)
         shift = others.mean(axis=0, dtype=np.float64)
         x, y = rows - shift, others - shift
@@ -63,7 +63,7 @@ class Manhattan:
 
 
 @dataclass(frozen=True)
-class Pairwise:
+class NamedMetric:
     """A metric of scikit-learn's ``pairwise_distances``, or a function of two rows."""
 
     metric: str | Callable[..., Any]
@@ -81,7 +81,7 @@ class Pairwise:
         return checked(found, f"metric {_named(self.metric)}").astype(rows.dtype, copy=False)
 
 
-DIRECT: dict[str, Metric] = {
+DIRECT: dict[str, Dissimilarity] = {
     "euclidean": Euclidean(),
     "l2": Euclidean(),
     "manhattan": Manhattan(),
@@ -104,10 +104,10 @@ def learned(metric: Any, params: Mapping[str, Any] | None, rows: Callable[[], Ar
     return params
 
 
-def metric_of(metric: Any, params: Mapping[str, Any]) -> Metric:
+def metric_of(metric: Any, params: Mapping[str, Any]) -> Dissimilarity:
     """The object that a name of scikit-learn's or a function stands for."""
     direct = DIRECT.get(metric) if isinstance(metric, str) and not params else None
-    return Pairwise(metric, params) if direct is None else direct
+    return NamedMetric(metric, params) if direct is None else direct
 
 
 def checked(values: Array, name: str) -> Array:
@@ -115,22 +115,22 @@ def checked(values: Array, name: str) -> Array:
     lowest, highest = float(values.min(initial=0.0)), float(values.max(initial=0.0))
     if not (np.isfinite(lowest) and np.isfinite(highest)):
         raise ValueError(f"{name} must have finite dissimilarities, got {values[~np.isfinite(values)][0]}")
-    if lowest < -ROUNDING * highest:
+    if lowest < -NEGATIVE_ROUNDING * highest:
         raise ValueError(f"{name} must have dissimilarities that are not negative, got {lowest:g}")
     return np.maximum(values, 0.0) if lowest < 0 else values
 
 
-def matrix_tasks(metric: Metric, rows: Array, out: Array) -> Iterator[Callable[[], None]]:
+def matrix_tasks(metric: Dissimilarity, rows: Array, out: Array) -> Iterator[Callable[[], None]]:
     """Pieces of work that fill `out` with all pairs of `rows`, in any order or at once.
 
     Half of the pairs are measured and mirrored, so the matrix is symmetric to the bit.
     """
-    return (partial(_fill, metric, rows, out, first) for first in range(0, len(rows), BLOCK))
+    return (partial(_fill, metric, rows, out, first) for first in range(0, len(rows), BLOCK_ROWS))
 
 
-def _fill(metric: Metric, rows: Array, out: Array, first: int) -> None:
+def _fill(metric: Dissimilarity, rows: Array, out: Array, first: int) -> None:
     """A block of rows from the diagonal on, and the columns that mirror it."""
-    last = min(first + BLOCK, len(rows))
+    last = min(first + BLOCK_ROWS, len(rows))
     block = metric(rows[first:last], rows[first:])
     corner = np.triu(block[:, : last - first])
     out[first:last, first:] = block
@@ -141,9 +141,9 @@ def _fill(metric: Metric, rows: Array, out: Array, first: int) -> None:
 def _tiled(kernel: Callable[..., None], rows: Array, others: Array) -> Array:
     """A kernel on tiles of the columns, in float64, rounded to the precision of the rows."""
     wide, out = np.ascontiguousarray(rows, dtype=np.float64), np.empty((len(rows), len(others)), rows.dtype)
-    for first in range(0, len(others), TILE):
-        turned = np.ascontiguousarray(others[first : first + TILE].T, dtype=np.float64)
-        kernel(wide, turned, out[:, first : first + TILE])
+    for first in range(0, len(others), TILE_COLUMNS):
+        turned = np.ascontiguousarray(others[first : first + TILE_COLUMNS].T, dtype=np.float64)
+        kernel(wide, turned, out[:, first : first + TILE_COLUMNS])
     return out
 
 

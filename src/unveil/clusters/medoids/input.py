@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.clusters.medoids.dissimilarity import Metric, checked, matrix_tasks
+from unveil.clusters.medoids.dissimilarity import Dissimilarity, checked, matrix_tasks
 from unveil.core.arrays import Floats
 from unveil.core.protocols import Block, Engine, Source
 from unveil.engines.threads import Threads
@@ -22,14 +22,14 @@ from unveil.sources.weighted import Weighted
 
 Medoids = NDArray[np.int64]
 PRECOMPUTED = 'X of metric="precomputed"'
-SQUARE = 1024  # rows and columns that are compared with their mirror image at once
+MIRROR_ROWS = 1024  # rows and columns that are compared with their mirror image at once
 
 
 @dataclass(frozen=True)
 class Toward:
     """Dissimilarity of each row of a block to each centre, as engines take it."""
 
-    metric: Metric
+    metric: Dissimilarity
     centres: Any
     missing: bool = False  # may cells be NaN?
 
@@ -39,7 +39,7 @@ class Toward:
 
 
 @dataclass(frozen=True)
-class Columns:
+class MedoidColumns:
     """The "metric" of rows that hold dissimilarities already: those of some columns."""
 
     columns: Medoids
@@ -50,7 +50,7 @@ class Columns:
 
 
 @dataclass(frozen=True)
-class Nearest:
+class NearestMedoids:
     """Nearest centre of each row of a block, the first of equals, and the total dissimilarity."""
 
     toward: Toward
@@ -61,10 +61,10 @@ class Nearest:
 
 
 @dataclass(frozen=True)
-class Within:
+class WithinClusters:
     """Dissimilarities of the rows of a block to some rows of their own cluster."""
 
-    metric: Metric
+    metric: Dissimilarity
     columns: Sequence[Any]  # for each cluster, what the metric takes as its second argument
     labels: NDArray[np.int32]
 
@@ -91,7 +91,7 @@ class Measured:
     """Pairs of rows of a source, by a metric."""
 
     source: Source
-    metric: Metric
+    metric: Dissimilarity
     engine: Engine
     missing: bool = False
 
@@ -129,12 +129,12 @@ class Measured:
     ) -> Iterator[tuple[int, Medoids, NDArray[Any]]]:
         """Dissimilarities of rows to some rows of their cluster."""
         others = np.split(take(self.source, np.concatenate(columns)), np.cumsum([len(rows) for rows in columns])[:-1])
-        for found in self.engine.map(Within(self.metric, others, labels), self.source):
+        for found in self.engine.map(WithinClusters(self.metric, others, labels), self.source):
             yield from found
 
 
 @dataclass(frozen=True, eq=False)
-class Given:
+class GivenMatrix:
     """Pairs of a square matrix: entry (i, j) is the dissimilarity of row i to row j as its medoid."""
 
     source: Source
@@ -196,7 +196,7 @@ def weights_of(source: Source) -> Floats:
 def nearest_in(source: Source, engine: Engine, toward: Toward) -> tuple[NDArray[np.int32], float]:
     """The nearest centre of every row of a source, and the total dissimilarity, summed block by block in order."""
     labels, loss = [], 0.0
-    for here, part in engine.map(Nearest(toward), source):
+    for here, part in engine.map(NearestMedoids(toward), source):
         labels.append(here)
         loss += part
     return np.concatenate(labels), loss
@@ -204,9 +204,11 @@ def nearest_in(source: Source, engine: Engine, toward: Toward) -> tuple[NDArray[
 
 def is_symmetric(matrix: NDArray[Any]) -> bool:
     """Whether a matrix is its own mirror image, looked at square by square so that caches help."""
-    starts = range(0, len(matrix), SQUARE)
+    starts = range(0, len(matrix), MIRROR_ROWS)
     return all(
-        np.array_equal(matrix[i : i + SQUARE, j : j + SQUARE], matrix[j : j + SQUARE, i : i + SQUARE].T)
+        np.array_equal(
+            matrix[i : i + MIRROR_ROWS, j : j + MIRROR_ROWS], matrix[j : j + MIRROR_ROWS, i : i + MIRROR_ROWS].T
+        )
         for i in starts
         for j in starts
         if i <= j

@@ -17,7 +17,7 @@ import numpy as np
 
 from unveil.numerics.jit import kernel
 
-LANES = 8  # independent partial sums: the processor need not wait for one addition before the next
+PARTIAL_SUMS = 8  # independent partial sums: the processor need not wait for one addition before the next
 GAIN_ROUNDING = 1e-12  # a gain below this share of the loss is rounding; to take it could go round in circles
 
 
@@ -169,13 +169,13 @@ def iterate(toward: Any, weights: Any, medoids: Any, ranks: Any, places: Any, ro
 @kernel
 def potentials(toward: Any, near: Any, weights: Any, out: Any) -> None:
     """What the loss would be with each candidate besides the medoids that `near` tells of: Σ w min(near, d)."""
-    whole = len(near) // LANES * LANES
-    sums = np.empty(LANES)
+    whole = len(near) // PARTIAL_SUMS * PARTIAL_SUMS
+    sums = np.empty(PARTIAL_SUMS)
     for c in range(len(out)):
         row = toward[c]
         sums[:] = 0.0
-        for first in range(0, whole, LANES):
-            for lane in range(LANES):
+        for first in range(0, whole, PARTIAL_SUMS):
+            for lane in range(PARTIAL_SUMS):
                 i = first + lane
                 sums[lane] += weights[i] * np.float64(min(row[i], near[i]))
         for i in range(whole, len(near)):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from numbers import Integral
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +17,19 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from unveil.certificate import Certificate, Finding, FitWarning
-from unveil.clusters.medoids.clara import Clara
+from unveil.clusters.medoids.clara import Clara, SampleSizes
 from unveil.clusters.medoids.dissimilarity import learned, metric_of
-from unveil.clusters.medoids.input import Columns, Given, Measured, Medoids, Toward, concurrently, nearest_in
-from unveil.clusters.medoids.search import Search, counted, kicks_for
-from unveil.clusters.medoids.starts import Build, Greedy, PlusPlus, RandomRows, Start
+from unveil.clusters.medoids.input import (
+    GivenMatrix,
+    Measured,
+    MedoidColumns,
+    Medoids,
+    Toward,
+    concurrently,
+    nearest_in,
+)
+from unveil.clusters.medoids.search import MedoidSearch, counted, kicks_for
+from unveil.clusters.medoids.starts import Build, Greedy, PlusPlusMedoids, RandomMedoids, Start
 from unveil.core.loop import best_of
 from unveil.core.protocols import Engine, Source
 from unveil.core.result import Fit, State
@@ -35,11 +43,10 @@ STARTS: dict[str, Start] = {
     "greedy": Greedy(),
     "lab": Greedy(),
     "build": Build(),
-    "k-medoids++": PlusPlus(),
-    "random": RandomRows(),
+    "k-medoids++": PlusPlusMedoids(),
+    "random": RandomMedoids(),
 }
-LIMIT = 1 << 30  # bytes of the matrix of all pairs that method="auto" makes, at most
-SMALL = 2048  # rows up to which n_init="auto" means many starts
+SMALL_TABLE_ROWS = 2048  # rows up to which n_init="auto" means many starts
 SAMPLES = 5  # of method="clara", as Kaufman and Rousseeuw have it
 
 
@@ -123,6 +130,8 @@ class KMedoids(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         "engine": [StrOptions({"auto", "threads", "dask"}), HasMethods("map_reduce")],
     }
 
+    _sizes: ClassVar[SampleSizes] = SampleSizes()
+
     def __init__(
         self,
         n_clusters: int = 8,
@@ -182,11 +191,11 @@ class KMedoids(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
     def _missing(self) -> bool:
         return isinstance(self.metric, str) and self.metric == "nan_euclidean"
 
-    def _pairs(self, source: Source, engine: Engine) -> Given | Measured:
+    def _pairs(self, source: Source, engine: Engine) -> GivenMatrix | Measured:
         """Dissimilarities between the rows."""
         self.metric_params_: dict[str, Any] = {}
         if self._precomputed:
-            return Given(source)
+            return GivenMatrix(source)
         self.metric_params_ = learned(
             self.metric, self.metric_params, lambda: sample_of(source, self.random_seed_, self.n_clusters)[0]
         )
@@ -194,28 +203,29 @@ class KMedoids(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
 
     def _in_samples(self, source: Source) -> bool:
         """Whether to search on samples."""
-        fits = source.n_rows**2 * source.dtype.itemsize <= LIMIT or self._precomputed
+        fits = source.n_rows**2 * source.dtype.itemsize <= self._sizes.matrix_bytes or self._precomputed
         return self.method == "clara" or (self.method == "auto" and not fits)
 
-    def _whole(self, pairs: Given | Measured, source: Source, engine: Engine) -> Fit:
+    def _whole(self, pairs: GivenMatrix | Measured, source: Source, engine: Engine) -> Fit:
         """The best of all starts, by the matrix of all pairs."""
         given, rows = self._given_medoids(source.n_rows), np.arange(source.n_rows)
         able = rows if given is not None else counted(rows, pairs.weights, self.n_clusters)
         toward = pairs.all() if len(able) == len(rows) else pairs.among(able)
-        search = Search(toward, pairs.weights[able], self.max_iter)
+        search = MedoidSearch(toward, pairs.weights[able], self.max_iter)
         if given is not None:
             return best_of(self._told(source, iter([search.descend(given)])))
-        count = self._n_starts(10 if source.n_rows <= SMALL else 3)
+        count = self._n_starts(10 if source.n_rows <= SMALL_TABLE_ROWS else 3)
         seeds = np.random.SeedSequence(self.random_seed_).generate_state(count).tolist()
         start, kicks = STARTS[self.init], kicks_for(len(able), count)
         tasks = [partial(search.restart, start, self.n_clusters, seed, kicks) for seed in seeds]
         best = best_of(self._told(source, concurrently(engine, tasks)))
         return replace(best, params=able[best.params])
 
-    def _sampled(self, pairs: Given | Measured, source: Source, engine: Engine) -> Fit:
+    def _sampled(self, pairs: GivenMatrix | Measured, source: Source, engine: Engine) -> Fit:
         """The best of all samples."""
         given = self._given_medoids(source.n_rows)
-        clara = Clara(pairs, sample_rows, STARTS["greedy" if given is not None else self.init], self.max_iter)
+        start = STARTS["greedy" if given is not None else self.init]
+        clara = Clara(pairs, sample_rows, start, self.max_iter, self._sizes)
         samples = clara.samples(self.n_clusters, self._n_starts(SAMPLES), self.random_seed_, given)
         *_, best = self._told(source, samples)
         *_, best = (best, *self._told(source, clara.refined(best(), self.random_seed_)))
@@ -245,7 +255,7 @@ class KMedoids(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
                 callback(State(number, found.params, found.statistics, found.history[-1]))
             yield lambda found=found: found
 
-    def _adopt(self, pairs: Given | Measured, outcome: Fit) -> None:
+    def _adopt(self, pairs: GivenMatrix | Measured, outcome: Fit) -> None:
         """Set the fitted attributes."""
         medoids: Medoids = outcome.params
         labels, loss = pairs.nearest(medoids)
@@ -275,7 +285,9 @@ class KMedoids(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         """New rows, the engine, and what gives the dissimilarities of a block of them to the medoids."""
         check_is_fitted(self)
         source = as_source(self, X, sample_weight, reset=False, missing=self._missing)
-        metric = Columns(self.medoid_indices_) if self._precomputed else metric_of(self.metric, self.metric_params_)
+        metric = (
+            MedoidColumns(self.medoid_indices_) if self._precomputed else metric_of(self.metric, self.metric_params_)
+        )
         return source, engine_for(self.engine, source), Toward(metric, self.cluster_centers_, self._missing)
 
     def predict(self, X: Any) -> NDArray[np.int32]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from unveil.numerics.jit import kernel
 
-NEAR = 1e-3  # below this share of the squared norms, the expanded square has lost too many digits
+CANCELLING_SHARE = 1e-3  # below this share of the squared norms, the expanded square has lost too many digits
 
 
 @kernel
@@ -47,7 +47,7 @@ def expanded(rows: Any, others: Any, squares: Any, other_squares: Any, products:
         for c in range(out.shape[1]):
             both = squares[i] + other_squares[c]
             square = both - 2.0 * products[i, c]
-            if not square > NEAR * both:
+            if not square > CANCELLING_SHARE * both:
                 square = 0.0
                 for j in range(rows.shape[1]):
                     gap = rows[i, j] - others[c, j]

@@ -36,7 +36,7 @@ KICKED = 3  # medoids that a perturbation replaces, at most
 
 
 @dataclass(frozen=True, eq=False)
-class Search:
+class MedoidSearch:
     """The search for medoids by a matrix of dissimilarities.
 
     Parameters
@@ -51,9 +51,9 @@ class Search:
     Examples
     --------
     >>> import numpy as np
-    >>> from unveil.clusters.medoids.search import Search
+    >>> from unveil.clusters.medoids.search import MedoidSearch
     >>> x = np.array([0.0, 1.0, 2.0, 10.0, 11.0, 12.5])
-    >>> found = Search(abs(x[:, None] - x), np.ones(6)).descend(np.array([0, 1]))
+    >>> found = MedoidSearch(abs(x[:, None] - x), np.ones(6)).descend(np.array([0, 1]))
     >>> sorted(found.params.tolist()), found.objective
     ([1, 4], -4.5)
     """

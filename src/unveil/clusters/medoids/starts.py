@@ -3,9 +3,9 @@
 - `Build`: each next medoid is the row that lowers the loss most: BUILD of PAM (Kaufman and Rousseeuw 1987). It needs
   no random numbers and takes O(n² K) time.
 - `Greedy`: the same among about √n rows, drawn anew for each medoid: LAB (Schubert and Rousseeuw 2021). O(n K).
-- `PlusPlus`: drawn in proportion to weight times dissimilarity to the nearest medoid so far: k-means++ with the
+- `PlusPlusMedoids`: drawn in proportion to weight times dissimilarity to the nearest medoid so far: k-means++ with the
   dissimilarity in the place of its square. O(n K).
-- `RandomRows`: different rows, each as likely as any other.
+- `RandomMedoids`: different rows, each as likely as any other.
 
 Row c of `toward` holds the dissimilarities of all rows to c. A row of weight 0 is taken only where no other is left.
 """
@@ -25,7 +25,7 @@ from unveil.core.arrays import Floats
 
 Medoids = NDArray[np.int64]
 Start = Callable[[NDArray[Any], Floats, int, np.random.Generator], Medoids]
-EXTRA = 10  # rows that LAB draws besides √n, so that a small table is not left with next to none
+EXTRA_ROWS = 10  # rows that LAB draws besides √n, so that a small table is not left with next to none
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Greedy:
 
     def __call__(self, toward: NDArray[Any], weights: Floats, n_clusters: int, random: np.random.Generator) -> Medoids:
         """Numbers of `n_clusters` different rows."""
-        size = EXTRA + isqrt(len(toward) - 1) + 1
+        size = EXTRA_ROWS + isqrt(len(toward) - 1) + 1
 
         def pick(near: NDArray[Any], free: NDArray[np.int64]) -> int:
             some = np.sort(random.choice(free, min(size, len(free)), replace=False))
@@ -63,7 +63,7 @@ class Greedy:
 
 
 @dataclass(frozen=True)
-class PlusPlus:
+class PlusPlusMedoids:
     """Drawn far from each other."""
 
     def __call__(self, toward: NDArray[Any], weights: Floats, n_clusters: int, random: np.random.Generator) -> Medoids:
@@ -79,7 +79,7 @@ class PlusPlus:
 
 
 @dataclass(frozen=True)
-class RandomRows:
+class RandomMedoids:
     """Any rows."""
 
     def __call__(self, toward: NDArray[Any], weights: Floats, n_clusters: int, random: np.random.Generator) -> Medoids:

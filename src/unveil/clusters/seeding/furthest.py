@@ -11,7 +11,7 @@ from typing import Any, final
 
 import numpy as np
 
-from unveil.clusters.seeding.ground import DEFAULT_LAYOUT, Ground, Layout, Share, completed, sample, survey
+from unveil.clusters.seeding.ground import DEFAULT_LAYOUT, Ground, SeedingLayout, Share, completed, sample, survey
 from unveil.core.arrays import Indices
 
 
@@ -37,7 +37,7 @@ class Furthest:
     """
 
     first: int | None = None
-    layout: Layout = DEFAULT_LAYOUT
+    layout: SeedingLayout = DEFAULT_LAYOUT
 
     def __call__(
         self, rows: Any, weights: Any, n_clusters: int, generator: np.random.Generator, share: Share = map

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, Protocol, final
 import numpy as np
 
 from unveil.clusters.assignment.sparse_kernels import make_sheet, squared_distances
-from unveil.clusters.seeding.kernels import TILE, Laid, approach, lay_out
+from unveil.clusters.seeding.kernels import TILE_ROWS, Laid, approach, lay_out
 from unveil.core.arrays import Floats, Indices, Mask
 from unveil.numerics.sparse_rows import Compressed
 
@@ -28,14 +28,14 @@ DOUBTFUL_SHARE = 1e-5  # of the norms, below which rounding to float32 costs a s
 MOST_SPANS = 32
 
 
-class Layout(NamedTuple):
+class SeedingLayout(NamedTuple):
     """From which sizes on a dense table is worth compiled code and threads."""
 
     small_cells: int = 1 << 20  # cells of the table times seeds: a few milliseconds in NumPy
     span_cells: int = 1 << 20  # a span is large against the cost of handing it out
 
 
-DEFAULT_LAYOUT = Layout()
+DEFAULT_LAYOUT = SeedingLayout()
 
 
 class Ground(Protocol):
@@ -65,7 +65,7 @@ class SmallTable:
         """Candidate by candidate."""
         before = nearest[:, best].copy()
         for place, row in enumerate(chosen):
-            gaps = self.tiles - self.tiles[row // TILE, :, row % TILE, None]
+            gaps = self.tiles - self.tiles[row // TILE_ROWS, :, row % TILE_ROWS, None]
             np.minimum(before, np.sum(gaps * gaps, axis=1), out=nearest[:, place])
             np.sum(nearest[:, place] * self.weights, axis=1, out=costs[:, place])
 
@@ -113,7 +113,7 @@ def compete(squares: Floats, weights: Floats, best: int, nearest: Floats, costs:
 
 
 def survey(
-    rows: Any, weights: Any, n_clusters: int, dtype: Any, share: Share = map, layout: Layout = DEFAULT_LAYOUT
+    rows: Any, weights: Any, n_clusters: int, dtype: Any, share: Share = map, layout: SeedingLayout = DEFAULT_LAYOUT
 ) -> Ground:
     """Lay out `rows`, large tables in tiles of `dtype`; weights are one by default."""
     if n_clusters > len(rows):
@@ -122,14 +122,14 @@ def survey(
         return CompressedTable(rows, np.ones((1, len(rows))) if weights is None else np.asarray(weights)[None])
     rows = np.ascontiguousarray(rows, dtype=np.float64)
     n, n_columns = rows.shape
-    count, scale = -(-n // TILE), scale_of(rows, share, layout.span_cells)
-    padded = np.zeros((count, TILE))
+    count, scale = -(-n // TILE_ROWS), scale_of(rows, share, layout.span_cells)
+    padded = np.zeros((count, TILE_ROWS))
     padded.reshape(-1)[:n] = 1.0 if weights is None else weights
     if rows.size * n_clusters > layout.small_cells:
         return _lay_out(rows, scale, padded, dtype, share, layout.span_cells)
-    table = np.zeros((count * TILE, n_columns))
+    table = np.zeros((count * TILE_ROWS, n_columns))
     table[:n] = rows * scale
-    return SmallTable(np.ascontiguousarray(table.reshape(count, TILE, n_columns).transpose(0, 2, 1)), padded)
+    return SmallTable(np.ascontiguousarray(table.reshape(count, TILE_ROWS, n_columns).transpose(0, 2, 1)), padded)
 
 
 def _lay_out(rows: Floats, scale: float, weights: Floats, dtype: Any, share: Share, span_cells: int) -> LargeTable:
@@ -139,7 +139,7 @@ def _lay_out(rows: Floats, scale: float, weights: Floats, dtype: Any, share: Sha
     origin, doubt = np.zeros(rows.shape[1]), 0.0
     if np.dtype(dtype) == np.float32:
         origin, doubt = np.median(rows[:: max(len(rows) // 1000, 1)] * scale, axis=0), DOUBTFUL_SHARE
-    tiles = np.zeros((len(weights), rows.shape[1], TILE), dtype)
+    tiles = np.zeros((len(weights), rows.shape[1], TILE_ROWS), dtype)
     laid = Laid(view, scale, tiles, np.empty(weights.shape, dtype), weights)
     _each(share, _spans(len(weights), tiles.size, span_cells), partial(lay_out, laid, origin, doubt))
     return LargeTable(laid, share, span_cells)

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from unveil.numerics.jit import inlined, kernel
 
-TILE = 256  # rows of a tile: a power of two, so that sums over it halve
-TINY = 1e-30  # a scaled square below this is near the end of float32's range
+TILE_ROWS = 256  # rows of a tile: a power of two, so that sums over it halve
+TINY_SQUARE = 1e-30  # a scaled square below this is near the end of float32's range
 
 
 class Laid(NamedTuple):
@@ -36,8 +36,8 @@ def lay_out(laid: Any, origin: Any, doubt: float, first: int, last: int) -> None
     rows, scale = laid.rows, laid.scale
     for a in range(first, last):
         tile, limits = laid.tiles[a], laid.limits[a]
-        for r in range(TILE):
-            i, norm = a * TILE + r, 0.0
+        for r in range(TILE_ROWS):
+            i, norm = a * TILE_ROWS + r, 0.0
             if i >= len(rows):
                 limits[r] = -np.inf
                 continue
@@ -45,7 +45,7 @@ def lay_out(laid: Any, origin: Any, doubt: float, first: int, last: int) -> None
                 value = rows[i, j] * scale - origin[j]
                 norm += value * value
                 tile[j, r] = value
-            limits[r] = doubt * norm + TINY
+            limits[r] = doubt * norm + TINY_SQUARE
 
 
 @kernel
@@ -56,13 +56,13 @@ def approach(laid: Any, chosen: Any, best: int, nearest: Any, costs: Any, first:
     candidate in its own place; `costs` (tiles, places) with their weighted sums.
     """
     tiles, weights, n_columns = laid.tiles, laid.weights, laid.tiles.shape[1]
-    points, squares = np.empty((len(chosen), n_columns), tiles.dtype), np.empty((len(chosen), TILE), tiles.dtype)
-    before, halves = np.empty(TILE), np.empty(TILE // 2)
+    points, squares = np.empty((len(chosen), n_columns), tiles.dtype), np.empty((len(chosen), TILE_ROWS), tiles.dtype)
+    before, halves = np.empty(TILE_ROWS), np.empty(TILE_ROWS // 2)
     for t in range(len(chosen)):
         for j in range(n_columns):
-            points[t, j] = tiles[chosen[t] // TILE, j, chosen[t] % TILE]
+            points[t, j] = tiles[chosen[t] // TILE_ROWS, j, chosen[t] % TILE_ROWS]
     for a in range(first, last):
-        for r in range(TILE):
+        for r in range(TILE_ROWS):
             before[r] = nearest[a, best, r]
         _measure(tiles[a], points, squares)
         for t in range(len(chosen)):
@@ -74,7 +74,7 @@ def approach(laid: Any, chosen: Any, best: int, nearest: Any, costs: Any, first:
 
 @inlined
 def _limit(laid: Any, row: int) -> Any:
-    return laid.limits[row // TILE, row % TILE]
+    return laid.limits[row // TILE_ROWS, row % TILE_ROWS]
 
 
 @kernel
@@ -84,13 +84,13 @@ def _measure(tile: Any, points: Any, squares: Any) -> None:
     A tile is read from front to back, as memory likes it best: four columns at once take longer.
     """
     for t in range(len(points)):
-        for r in range(TILE):
+        for r in range(TILE_ROWS):
             squares[t, r] = 0
     for j in range(len(tile)):
         column = tile[j]
         for t in range(len(points)):
             line, c = squares[t], points[t, j]
-            for r in range(TILE):
+            for r in range(TILE_ROWS):
                 gap = column[r] - c
                 line[r] += gap * gap
 
@@ -99,7 +99,7 @@ def _measure(tile: Any, points: Any, squares: Any) -> None:
 def _keep_smaller(before: Any, squares: Any, limits: Any, limit: Any, after: Any) -> bool:
     """after = min(before, squares); whether some square is in doubt."""
     doubts = 0
-    for r in range(TILE):
+    for r in range(TILE_ROWS):
         doubts += squares[r] <= limits[r] + limit
         square = np.float64(squares[r])
         after[r] = square if square < before[r] else before[r]
@@ -110,9 +110,9 @@ def _keep_smaller(before: Any, squares: Any, limits: Any, limit: Any, after: Any
 def _settle(laid: Any, a: int, row: int, squares: Any, before: Any, after: Any) -> None:
     """Take the squares of tile `a` that are in doubt again, from the rows."""
     rows, scale, limits, limit = laid.rows, laid.scale, laid.limits[a], _limit(laid, row)
-    for r in range(TILE):
+    for r in range(TILE_ROWS):
         if squares[r] <= limits[r] + limit:
-            i, square = a * TILE + r, 0.0
+            i, square = a * TILE_ROWS + r, 0.0
             for j in range(rows.shape[1]):
                 gap = rows[i, j] * scale - rows[row, j] * scale
                 square += gap * gap
@@ -122,7 +122,7 @@ def _settle(laid: Any, a: int, row: int, squares: Any, before: Any, after: Any) 
 @kernel
 def _weighted_sum(values: Any, weights: Any, halves: Any) -> float:
     """Sum of products over a tile, by halves: a fixed order that vectorises."""
-    size = TILE // 2
+    size = TILE_ROWS // 2
     for r in range(size):
         halves[r] = values[r] * weights[r] + values[r + size] * weights[r + size]
     while size > 1:

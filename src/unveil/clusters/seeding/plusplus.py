@@ -17,7 +17,7 @@ from typing import Any, final
 
 import numpy as np
 
-from unveil.clusters.seeding.ground import DEFAULT_LAYOUT, Ground, Layout, Share, completed, sample, survey
+from unveil.clusters.seeding.ground import DEFAULT_LAYOUT, Ground, SeedingLayout, Share, completed, sample, survey
 from unveil.core.arrays import Floats, Indices
 
 
@@ -43,7 +43,7 @@ class PlusPlus:
     """
 
     trials: int | None = None
-    layout: Layout = DEFAULT_LAYOUT
+    layout: SeedingLayout = DEFAULT_LAYOUT
 
     def __post_init__(self) -> None:
         if self.trials is not None and self.trials < 1:

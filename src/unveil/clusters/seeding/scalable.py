@@ -108,28 +108,28 @@ class First:
         return float(keys[place]), np.array(block.rows[place])
 
 
-class Drawn(Statistics):
+class DrawnRows(Statistics):
     """The rows drawn of a part of the table, and what is needed to draw of a larger one: cost, draws, keys, rows."""
 
     __slots__ = ()
 
-    def __add__(self, other: Statistics) -> Drawn:
+    def __add__(self, other: Statistics) -> DrawnRows:
         cost = self["cost"] + other["cost"]
         keys, rows = (np.concatenate([self[name], other[name]]) for name in ("keys", "rows"))
-        return Drawn.of(cost, self["draws"], keys, rows)
+        return DrawnRows.of(cost, self["draws"], keys, rows)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Drawn.of, (self["cost"], self["draws"], self["keys"], self["rows"])
+        return DrawnRows.of, (self["cost"], self["draws"], self["keys"], self["rows"])
 
     @staticmethod
-    def of(cost: Any, draws: Any, keys: Floats, rows: Floats) -> Drawn:
+    def of(cost: Any, draws: Any, keys: Floats, rows: Floats) -> DrawnRows:
         """Keep the rows whose keys are below draws / cost."""
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             below = keys < draws / cost
-        return Drawn(cost=cost, draws=draws, keys=keys[below], rows=rows[below])
+        return DrawnRows(cost=cost, draws=draws, keys=keys[below], rows=rows[below])
 
 
-class Nearest(NamedTuple):
+class NearestCandidates(NamedTuple):
     """What a block remembers: how near its rows are to the candidates of the groups seen so far."""
 
     seen: int
@@ -155,7 +155,7 @@ class Round:
             keys = stream(self.seed, self.number, block.index).random(len(odds)) / odds
             below = np.flatnonzero(keys < self.draws / odds.sum())
         rows = block.rows[below].astype(np.float64) - self.shift
-        return Drawn(cost=odds.sum(), draws=self.draws, keys=keys[below], rows=rows), memo
+        return DrawnRows(cost=odds.sum(), draws=self.draws, keys=keys[below], rows=rows), memo
 
 
 @dataclass(frozen=True)
@@ -175,7 +175,9 @@ def _weights(block: Block) -> Floats:
     return np.ones(len(block.rows)) if block.weights is None else block.weights
 
 
-def _brought_up(block: Block, groups: tuple[Floats, ...], shift: Floats, memo: Nearest | None) -> Nearest:
+def _brought_up(
+    block: Block, groups: tuple[Floats, ...], shift: Floats, memo: NearestCandidates | None
+) -> NearestCandidates:
     """What is remembered, after the groups that are new to it: group by group, as if none had been forgotten."""
     size = len(block.rows)
     seen, squares, labels = memo or (0, np.full(size, np.inf), np.zeros(size, np.int32))
@@ -186,7 +188,7 @@ def _brought_up(block: Block, groups: tuple[Floats, ...], shift: Floats, memo: N
             nearer = found < squares
             squares, labels = np.where(nearer, found, squares), np.where(nearer, places + before, labels)
         before += len(group)
-    return Nearest(len(groups), squares, labels.astype(np.int32))
+    return NearestCandidates(len(groups), squares, labels.astype(np.int32))
 
 
 def _nearest(rows: NDArray[Any], shift: Floats, candidates: Floats) -> tuple[Floats, NDArray[np.intp]]:
