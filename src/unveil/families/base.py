@@ -13,7 +13,7 @@ and a family of one's own needs T, eta and the way back from moments to paramete
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,7 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.core.arrays import Floats
+from unveil.core.protocols import Block
 from unveil.families.kernels.em import CompiledSums, score_pairs
+from unveil.numerics.missing_patterns import Patterns
+from unveil.numerics.tiles import tile_rows
 
 if TYPE_CHECKING:
     from unveil.families.missing_cells import MissingCells
@@ -337,3 +340,26 @@ class ExponentialFamily(Family):
         table = tile.room("statistics", self.n_statistics(n_columns), n_rows)
         self.statistics(tile.x, table)
         return table
+
+
+def tiles_of(
+    family: Family, n_components: int, shift: Floats, block: Block, patterns: Patterns | None
+) -> Iterator[Tile]:
+    """Tiles of a block, a few hundred rows each, one after the other in the same memory.
+
+    `shift` is taken off every row. Where cells are missing, a tile holds rows of one pattern.
+    """
+    n_rows, n_columns = block.rows.shape
+    size = tile_rows(family.n_statistics(n_columns) + n_components)
+    scratch: dict[str, Any] = {}
+    for observed, numbers in [(None, None)] if patterns is None else patterns:
+        count = n_rows if numbers is None else len(numbers)
+        for first in range(0, count, size):
+            last = min(first + size, count)
+            places = slice(first, last) if numbers is None else numbers[first:last]
+            tile = Tile(np.empty(0), np.empty(0), None, places, observed, scratch)
+            tile.x = tile.room("x", n_columns, last - first)
+            tile.logits = tile.room("logits", n_components, last - first)
+            tile.x[...] = (block.rows[places] - shift).T
+            tile.weights = None if block.weights is None else np.ascontiguousarray(block.weights[places])
+            yield tile
