@@ -157,7 +157,7 @@ def test_a_sequence_of_weight_three_is_three_sequences(kind):
     repeated = [rows for rows, count in zip(sequences, times, strict=True) for _ in range(count)]
     start = made(kind).fit(sequences)
     weighted, plain = (clone(start).set_params(warm_start=True, tol=1e-4) for _ in range(2))
-    for model, name in itertools.product((weighted, plain), ("startprob_", "transmat_", *start._shown)):
+    for model, name in itertools.product((weighted, plain), ("startprob_", "transmat_", *start._emission().shown)):
         setattr(model, name, getattr(start, name))
     weighted.fit(sequences, sequence_weight=times)
     plain.fit(repeated)
@@ -328,7 +328,7 @@ def test_a_cluster_changes_no_bit():
 
     X, lengths = np.concatenate(drawn("gaussian", 80, 60)), [60] * 80
     wanted = bits(made("gaussian", engine=Threads(1)).fit(X, lengths))
-    workers = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None, "processes": False}
+    workers = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0", "processes": False}
     with LocalCluster(**workers) as cluster, Client(cluster) as client:
         assert bits(made("gaussian", engine=Dask(client)).fit(X, lengths)) == wanted
 

@@ -10,7 +10,7 @@ import pytest
 from tests import laws
 from tests.oracles.covariances import MODELS, structure_of
 from tests.schedules.overlapping import answers, case_of, clouds, never_falls, reached, settled
-from unveil.clusters.kmeans.model import CentreModel
+from unveil.clusters.kmeans.model import KMeansModel
 from unveil.expectations import Annealed, Exact, Hard, Sampled, Sparse
 from unveil.families.gaussian import Gaussian
 from unveil.families.priors import NormalInverseWishart
@@ -124,7 +124,7 @@ def test_only_the_posterior_has_the_gradient_of_the_likelihood(schedule: Any, ex
 
 @by_schedule
 def test_a_model_without_a_gradient_is_refused(schedule: Any) -> None:
-    assert "KMeans" in schedule.refuse(CentreModel(2, np.zeros(2)), Exact())
+    assert "KMeans" in schedule.refuse(KMeansModel(2, np.zeros(2)), Exact())
     assert schedule.refuse(case_of(clouds()).model, Exact()) is None
 
 

@@ -12,7 +12,7 @@ from hypothesis import given
 
 from tests import laws
 from tests.schedules.overlapping import answers, case_of, clouds, never_falls, reached, settled
-from unveil.clusters.kmeans.model import CentreModel
+from unveil.clusters.kmeans.model import KMeansModel
 from unveil.core.protocols import Block, Expectation, Memo, Model, Params
 from unveil.core.statistics import Statistics
 from unveil.expectations import Annealed, Exact, Hard, Sampled, Sparse
@@ -144,7 +144,7 @@ def test_what_has_no_gradient_is_refused_with_the_reason() -> None:
     assert Gradient().refuse(Placed(), Exact()) == "Placed has no unconstrained coordinates to follow a gradient in"
     reason = Gradient().refuse(case_of(clouds(), Homemade()).model, Exact())
     assert reason == "Homemade has no unconstrained coordinates to follow a gradient in"
-    assert "KMeans" in str(Gradient().refuse(CentreModel(2, np.zeros(2)), Hard()))
+    assert "KMeans" in str(Gradient().refuse(KMeansModel(2, np.zeros(2)), Hard()))
     assert Gradient().refuse(case_of(clouds()).model, Hard()) is None
 
 

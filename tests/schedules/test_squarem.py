@@ -10,7 +10,7 @@ import pytest
 from tests import laws
 from tests.oracles.covariances import MODELS, structure_of
 from tests.schedules.overlapping import answers, case_of, clouds, never_falls, reached, settled
-from unveil.clusters.kmeans.model import CentreModel
+from unveil.clusters.kmeans.model import KMeansModel
 from unveil.core import partition
 from unveil.core.protocols import Work
 from unveil.expectations import Annealed, Exact, Hard, Sampled, Sparse
@@ -119,5 +119,5 @@ def test_what_cannot_leap_is_refused_with_the_reason(schedule: Squarem, expectat
 
 
 def test_jumps_point_nowhere() -> None:
-    assert "the steps of KMeans are jumps" in str(Squarem().refuse(CentreModel(2, np.zeros(2)), Hard()))
+    assert "the steps of KMeansModel are jumps" in str(Squarem().refuse(KMeansModel(2, np.zeros(2)), Hard()))
     assert Squarem().refuse(case_of(clouds()).model, Exact()) is None

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 
 from tests import laws
-from unveil.clusters.kmeans.model import CentreModel
+from unveil.clusters.kmeans.model import KMeansModel
 from unveil.core import partition
 from unveil.core.loop import BoundChange
 from unveil.core.protocols import Piece, Work
@@ -138,7 +138,7 @@ def case_from(case: laws.Case, params: Any) -> laws.Case:
 @pytest.mark.usefixtures("short_partitions")
 def test_centres_end_near_those_of_batch_k_means() -> None:
     rows = mixture_case().rows
-    model = CentreModel(3, rows.mean(axis=0))
+    model = KMeansModel(3, rows.mean(axis=0))
     case = laws.Case(model, model.start(CENTRES + 1.0), rows, Hard())
     batch, stepwise = laws.run(case), laws.run(case, passes=12, schedule=Stepwise(batch_rows=256))
     np.testing.assert_allclose(stepwise.params.centres, batch.params.centres, atol=0.1)

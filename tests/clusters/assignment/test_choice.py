@@ -12,7 +12,7 @@ from unveil.clusters.assignment.in_numpy import SMALL_WORK, Direct, distances
 from unveil.clusters.assignment.kd_tree import KDTree
 from unveil.clusters.assignment.plan import NARROW_COLUMNS
 from unveil.clusters.assignment.rules import Elkan, Hamerly, Plain, Pruned
-from unveil.clusters.kmeans.model import CentreModel
+from unveil.clusters.kmeans.model import KMeansModel
 from unveil.core.protocols import Block
 from unveil.numerics.readable import readable
 
@@ -77,7 +77,7 @@ def test_every_way_gives_the_same_statistics(weighted):
     rows, weights = random.normal(size=(1500, 3)), random.random(1500) if weighted else None
     block, shift, seen = Block(0, 0, rows, weights), rows.mean(axis=0), set()
     for way in (Plain(), Plain(thrifty=True), Hamerly(), Pruned(2), Elkan(), KDTree().ready(rows[:700], shift)):
-        model, memo = CentreModel(20, shift, way), None
+        model, memo = KMeansModel(20, shift, way), None
         params, trail = model.start(rows[:20]), b""
         for number in range(6):
             memo = None if number == 3 and isinstance(way, Pruned) else memo

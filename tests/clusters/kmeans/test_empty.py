@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unveil.clusters.kmeans.empty import POLICIES, Far, around, furthest, kept, remaining
-from unveil.clusters.kmeans.model import AssignmentsFixed, CentreModel, Centres
+from unveil.clusters.kmeans.model import AssignmentsFixed, Centres, KMeansModel
 from unveil.clusters.kmeans.partial import PartialKMeans
 from unveil.core.loop import Parts, fit
 from unveil.core.protocols import Engine
@@ -27,7 +27,7 @@ COUNTS = np.array([2.0, 0.0, 1.0])
 def run(rows, start, word, schedule=None, engine=None, weights=None, max_iter=200) -> Fit:
     policy = POLICIES[word]
     engine = Threads(1) if engine is None else engine
-    model = CentreModel(len(start), rows.mean(axis=0), empty=policy)
+    model = KMeansModel(len(start), rows.mean(axis=0), empty=policy)
     schedule = around(policy, Batch() if schedule is None else schedule, engine)
     source = ArraySource(rows, weights)
     return fit(Parts(model, source, Hard(), schedule, engine, AssignmentsFixed(), max_iter), model.start(start))
@@ -80,7 +80,7 @@ def test_the_furthest_rows_of_all_partitions_are_found(workers: int, weighted: b
     generator = np.random.default_rng(0)
     rows = np.round(generator.normal(size=(40_000, 2)) * 4)  # many ties
     weights = generator.integers(0, 2, len(rows)).astype(float) if weighted else None
-    model = CentreModel(3, np.zeros(2))
+    model = KMeansModel(3, np.zeros(2))
     centres = np.array([[0.0, 0.0], [3.0, 1.0], [-2.0, 5.0]])
     squares = ((rows[:, None] - centres) ** 2).sum(axis=2).min(axis=1)
     counted = squares if weights is None else np.where(weights > 0, squares, -1.0)
@@ -91,7 +91,7 @@ def test_the_furthest_rows_of_all_partitions_are_found(workers: int, weighted: b
 
 def test_rows_at_their_centres_are_nowhere_to_go() -> None:
     rows = np.repeat([[0.0], [4.0]], 3, axis=0)
-    model = CentreModel(3, np.zeros(1))
+    model = KMeansModel(3, np.zeros(1))
     assert len(furthest(model, Centres(np.array([[0.0], [4.0], [9.0]])), Threads(1), ArraySource(rows), 2)) == 0
     outcome = run(rows, [[0.0], [4.0], [9.0]], "relocate")
     assert outcome.status is Status.CONVERGED
@@ -146,7 +146,7 @@ def test_the_wrapped_schedule_speaks_for_itself() -> None:
     engine: Engine = Threads(1)
     batch, stepwise = (around(POLICIES["relocate"], schedule, engine) for schedule in (Batch(), Stepwise()))
     assert (batch.name, batch.monotone, stepwise.monotone) == ("Batch", True, False)
-    assert batch.refuse(CentreModel(2, np.zeros(1)), Hard()) is None
+    assert batch.refuse(KMeansModel(2, np.zeros(1)), Hard()) is None
     assert around(POLICIES["keep"], Batch(), engine) == Batch()
 
 

@@ -16,8 +16,8 @@ from unveil.clusters.assignment.kd_tree import KDTree
 from unveil.clusters.assignment.rules import Elkan, Hamerly, Plain, Pruned
 from unveil.clusters.kmeans.model import (
     AssignmentsFixed,
-    CentreModel,
     Centres,
+    KMeansModel,
     squared_distances,
     squared_distances_to,
 )
@@ -96,8 +96,8 @@ def test_policies_agree_with_each_other_and_with_numpy_at_each_pass(case):
     kind, n, d, k, seed = case
     rows, k = make(kind, n, d, seed), min(k, n)
     shift, start = rows.mean(axis=0), rows[np.random.default_rng(seed).choice(n, k, replace=False)]
-    plain = run(rows, CentreModel(k, shift, Plain()), start, 8)
-    pruned = run(rows, CentreModel(k, shift, Pruned(3)), start, 8)
+    plain = run(rows, KMeansModel(k, shift, Plain()), start, 8)
+    pruned = run(rows, KMeansModel(k, shift, Pruned(3)), start, 8)
     for (one, labels, params), (other, others, _) in zip(plain, pruned, strict=True):
         np.testing.assert_array_equal(labels, others)
         for name in ("sums", "counts", "inertia"):
@@ -113,7 +113,7 @@ def test_cost_never_rises(case):
     kind, n, d, k, seed = case
     rows, k = make(kind, n, d, seed), min(k, n)
     shift, start = rows.mean(axis=0), rows[:k]
-    costs = [float(s["inertia"]) for s, _, _ in run(rows, CentreModel(k, shift), start, 10)]
+    costs = [float(s["inertia"]) for s, _, _ in run(rows, KMeansModel(k, shift), start, 10)]
     for before, after in itertools.pairwise(costs):
         assert after <= before * (1 + 1e-12) + rounding(rows - shift, before)
 
@@ -122,8 +122,8 @@ def test_many_passes_over_many_partitions_prune_and_agree():
     generator = np.random.default_rng(3)
     rows = generator.normal(size=(40_000, 5)) + 4 * generator.integers(0, 2, size=(40_000, 5))
     start = rows[generator.choice(len(rows), 50, replace=False)]
-    plain = run(rows, CentreModel(50, rows.mean(axis=0), Plain()), start, 25)
-    pruned = run(rows, CentreModel(50, rows.mean(axis=0), Pruned()), start, 25)
+    plain = run(rows, KMeansModel(50, rows.mean(axis=0), Plain()), start, 25)
+    pruned = run(rows, KMeansModel(50, rows.mean(axis=0), Pruned()), start, 25)
     assert partition_count(*rows.shape) > 2
     for (one, labels, _), (other, others, _) in zip(plain, pruned, strict=True):
         np.testing.assert_array_equal(labels, others)
@@ -135,7 +135,7 @@ def test_many_passes_over_many_partitions_prune_and_agree():
 def test_lost_memo_changes_no_bit(assignment):
     generator = np.random.default_rng(4)
     rows, weights = generator.normal(size=(18_000, 3)), generator.integers(0, 3, size=18_000).astype(float)
-    model, start = CentreModel(20, rows.mean(axis=0), assignment), rows[:20]
+    model, start = KMeansModel(20, rows.mean(axis=0), assignment), rows[:20]
     whole = run(rows, model, start, 12, weights)
     broken = run(rows, model, start, 12, weights, forget=(5, 6, 10))
     for (one, labels, params), (other, others, same) in zip(whole, broken, strict=True):
@@ -146,7 +146,7 @@ def test_lost_memo_changes_no_bit(assignment):
 
 def test_memo_handed_in_is_left_untouched():
     rows = np.random.default_rng(5).normal(size=(500, 4))
-    model = CentreModel(10, rows.mean(axis=0))
+    model = KMeansModel(10, rows.mean(axis=0))
     history = run(rows, model, rows[:10], 3)
     block = next(blocks_of(rows))
     _, memo = model.expect(model.prepare(history[0][2]), block)
@@ -159,7 +159,7 @@ def test_memo_handed_in_is_left_untouched():
 
 def test_a_memo_from_any_earlier_pass_will_do():
     rows = np.random.default_rng(6).normal(size=(2000, 4))
-    model = CentreModel(25, rows.mean(axis=0))
+    model = KMeansModel(25, rows.mean(axis=0))
     history, block = run(rows, model, rows[:25], 9), next(blocks_of(rows))
     _, memo = model.expect(model.prepare(history[1][2]), block)
     for index in (8, 4, 0):
@@ -172,7 +172,7 @@ def test_weight_two_equals_the_row_twice_and_weight_zero_equals_none():
     generator = np.random.default_rng(7)
     rows, weights = generator.normal(size=(400, 3)), generator.integers(0, 3, size=400).astype(float)
     repeated = np.repeat(rows, weights.astype(int), axis=0)
-    model, start = CentreModel(7, rows.mean(axis=0)), rows[:7]
+    model, start = KMeansModel(7, rows.mean(axis=0)), rows[:7]
     for (one, _, a), (other, _, b) in zip(
         run(rows, model, start, 6, weights), run(repeated, model, start, 6), strict=True
     ):
@@ -184,7 +184,7 @@ def test_weight_two_equals_the_row_twice_and_weight_zero_equals_none():
 
 def test_order_of_blocks_is_harmless():
     rows = np.random.default_rng(8).normal(size=(60_000, 3))
-    model, blocks = CentreModel(9, rows.mean(axis=0)), list(blocks_of(rows))
+    model, blocks = KMeansModel(9, rows.mean(axis=0)), list(blocks_of(rows))
     params = model.start(rows[:9])
     forth, _ = one_pass(model, params, blocks, {})
     back, _ = one_pass(model, params, blocks[::-1], {})
@@ -194,7 +194,7 @@ def test_order_of_blocks_is_harmless():
 
 def test_empty_cluster_keeps_its_mean_and_is_counted():
     rows = np.array([[0.0], [1.0], [2.0]])
-    model = CentreModel(3, np.zeros(1))
+    model = KMeansModel(3, np.zeros(1))
     params = model.start([[0.0], [2.0], [50.0]])
     statistics, _ = one_pass(model, params, list(blocks_of(rows)), {})
     assert model.maximise(statistics, params).centres.tolist() == [[0.5], [2.0], [50.0]]
@@ -207,7 +207,7 @@ def test_ties_go_to_the_lowest_index():
     rows = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 3.0]])
     centres = np.array([[9.0, 9.0], [1.0, 0.0], [0.0, 0.0], [1.0, 0.0], [0.0, 0.0]])
     for assignment in (Plain(), Hamerly(), Pruned(), Elkan(), KDTree().ready(rows, np.zeros(2)), Direct()):
-        model = CentreModel(5, np.zeros(2), assignment)
+        model = KMeansModel(5, np.zeros(2), assignment)
         labels, squares = model.label(model.prepare(model.start(centres)), Block(0, 0, rows))
         assert (labels.tolist(), squares.tolist()) == ([2, 1, 1], [0.0, 0.0, 9.25])
 
@@ -217,7 +217,7 @@ def test_float32_rows_in_any_layout_equal_their_float64_copies(order):
     rows = np.asarray(np.random.default_rng(9).normal(size=(3000, 4)), dtype=np.float32, order=order)
     wide = rows.astype(np.float64, order="C")
     wide.flags.writeable = False
-    model = CentreModel(12, wide.mean(axis=0))
+    model = KMeansModel(12, wide.mean(axis=0))
     for (one, labels, _), (other, others, _) in zip(
         run(rows, model, wide[:12], 6), run(wide, model, wide[:12], 6), strict=True
     ):
@@ -228,7 +228,7 @@ def test_float32_rows_in_any_layout_equal_their_float64_copies(order):
 @pytest.mark.parametrize("assignment", [Plain(), Direct()])
 def test_prediction_measures_exact_distances(assignment):
     rows = np.random.default_rng(10).normal(size=(200, 6)) + 1e8
-    model = CentreModel(11, rows.mean(axis=0), assignment)
+    model = KMeansModel(11, rows.mean(axis=0), assignment)
     plan = model.prepare(model.start(rows[:11]))
     expected = oracle_distances(rows - model.shift, plan.centres)
     labels, squares = model.label(plan, Block(0, 0, rows))

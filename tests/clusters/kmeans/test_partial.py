@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sklearn.metrics.pairwise import nan_euclidean_distances
 
 from unveil.clusters.assignment.rules import Plain
-from unveil.clusters.kmeans.model import CentreModel
+from unveil.clusters.kmeans.model import KMeansModel
 from unveil.clusters.kmeans.partial import PartialKMeans, filled
 from unveil.core.protocols import Block
 from unveil.core.statistics import tree_sum
@@ -68,7 +68,7 @@ def test_the_cost_is_scikit_learns_and_never_rises(case, offset):
 @given(st.integers(2, 200), st.integers(1, 9), st.integers(1, 12), st.integers(0, 10**6))
 def test_on_complete_rows_it_is_k_means(n, d, k, seed):
     rows, k = holed(n, d, 0.0, seed), min(k, n)
-    shift, plain = rows.mean(axis=0), CentreModel(k, rows.mean(axis=0), Plain())
+    shift, plain = rows.mean(axis=0), KMeansModel(k, rows.mean(axis=0), Plain())
     for statistics, memos, params in run(PartialKMeans(k, shift), ArraySource(rows), rows[:k], 5):
         known, memo = plain.expect(plain.prepare(params), Block(0, 0, rows))
         np.testing.assert_array_equal(memos[0].labels, memo.known.bounds.labels)

@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from unveil import KMeans
 from unveil.certificate import FitWarning
 from unveil.clusters.kmeans.geometry_base import Dense
-from unveil.clusters.kmeans.model import CentreModel as Model
+from unveil.clusters.kmeans.model import KMeansModel as Model
 from unveil.clusters.kmeans.prediction import Assign, Distances
 from unveil.core.protocols import Block
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from unveil.clusters.assignment.rules import Plain
-from unveil.clusters.kmeans.model import CentreModel
+from unveil.clusters.kmeans.model import KMeansModel
 from unveil.clusters.kmeans.sparse import SparseKMeans, others_most
 from unveil.core.protocols import Block
 from unveil.core.statistics import tree_sum
@@ -57,7 +57,7 @@ def test_the_same_clusters_as_on_dense_rows_pass_by_pass(case):
     generator = np.random.default_rng(seed)
     weights, start = generator.integers(1, 4, n).astype(float), rows[generator.choice(n, k, replace=False)]
     source = SparseSource(sparse.csr_array(rows), weights)
-    dense, thin = CentreModel(k, zero, Plain()), SparseKMeans(k, zero)
+    dense, thin = KMeansModel(k, zero, Plain()), SparseKMeans(k, zero)
     for statistics, memos, params in run(thin, source, start, 6):
         known, memo = dense.expect(dense.prepare(params), Block(0, 0, rows, weights))
         np.testing.assert_array_equal(memos[0].labels, memo.known.bounds.labels)
@@ -123,14 +123,14 @@ def test_a_frame_that_is_not_at_zero_changes_nothing_but_rounding():
     ):
         np.testing.assert_allclose(at_zero.locate(params), elsewhere.locate(moved), atol=1e-13)
         np.testing.assert_allclose(one["inertia"], other["inertia"])
-        dense = CentreModel(4, np.arange(5.0))
+        dense = KMeansModel(4, np.arange(5.0))
         np.testing.assert_allclose(other["sums"], dense.expect(dense.prepare(moved), block)[0]["sums"], atol=1e-12)
 
 
 def test_labels_distances_and_rows_on_demand_are_the_dense_ones():
     generator = np.random.default_rng(4)
     rows = generator.normal(size=(50, 8)) * (generator.random((50, 8)) < 0.4)
-    dense, thin = CentreModel(5, np.zeros(8)), SparseKMeans(5, np.zeros(8))
+    dense, thin = KMeansModel(5, np.zeros(8)), SparseKMeans(5, np.zeros(8))
     plan, sheet = dense.prepare(dense.start(rows[:5])), thin.prepare(thin.start(rows[:5]))
     block, which = next(SparseSource(sparse.csr_array(rows)).read()), np.array([7, 3])
     labels, squares = thin.label(sheet, block)

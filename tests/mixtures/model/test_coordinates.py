@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tests import laws
 from tests.oracles.covariances import MODELS, structure_of
 from tests.schedules.overlapping import answers, case_of, clouds
-from unveil.clusters.kmeans.model import CentreModel
+from unveil.clusters.kmeans.model import KMeansModel
 from unveil.core.protocols import Block, Model
 from unveil.core.statistics import Statistics
 from unveil.expectations import Exact, Hard
@@ -125,5 +125,5 @@ def test_a_component_without_weight_stays_without() -> None:
 
 
 def test_other_models_say_that_they_have_none() -> None:
-    with pytest.raises(TypeError, match="KMeans has no unconstrained coordinates, which gradient schedules need"):
-        CentreModel(2, np.zeros(2)).coordinates(None)
+    with pytest.raises(TypeError, match="KMeansModel has no unconstrained coordinates, which gradient schedules need"):
+        KMeansModel(2, np.zeros(2)).coordinates(None)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tests import laws
 from tests.oracles import mixtures as oracle
-from unveil.clusters.kmeans.model import CentreModel
+from unveil.clusters.kmeans.model import KMeansModel
 from unveil.core import partition
 from unveil.core.loop import stream
 from unveil.core.protocols import Block
@@ -306,7 +306,7 @@ def test_the_limit_of_a_shrinking_shared_round_covariance_is_k_means() -> None:
     # and the free energy, times twice the variance, becomes minus the cost; an M step moves the means as K-means does
     case = laws.Case(model, params, rows, Exact())
     statistics = laws.expect(case, rows)
-    plain = CentreModel(3, shift)
+    plain = KMeansModel(3, shift)
     assigned, _ = plain.expect(plain.prepare(plain.start(MEANS)), Block(0, 0, rows))
     assert 2 * variance * float(statistics["free_energy"]) == pytest.approx(-float(assigned["inertia"]), rel=1e-6)
     moved = model.maximise(statistics, params).components.means

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from numpy.typing import NDArray
 
 from tests import laws
-from unveil.clusters.kmeans.model import CentreModel
+from unveil.clusters.kmeans.model import KMeansModel
 from unveil.core.loop import Parts, check_allowed, fit
 from unveil.core.protocols import Block, Schedule
 from unveil.core.result import Fit, Status
@@ -129,8 +129,8 @@ def test_a_step_that_raises_the_cost_is_taken_back() -> None:
 
 def test_secants_are_for_this_model_alone() -> None:
     source = ArraySource(table())
-    parts = Parts(CentreModel(2, np.zeros(6)), source, Hard(), Secants(), Threads(1), Still(1e-9))
-    with pytest.raises(ValueError, match="metric is that of Cells, and this is KMeans"):
+    parts = Parts(KMeansModel(2, np.zeros(6)), source, Hard(), Secants(), Threads(1), Still(1e-9))
+    with pytest.raises(ValueError, match="metric is that of Cells, and this is KMeansModel"):
         check_allowed(parts)
 
 

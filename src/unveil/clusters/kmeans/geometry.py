@@ -198,7 +198,7 @@ def geometry_of(X: Any, metric: str = "euclidean", missing: str = "error") -> Ro
 
     >>> from scipy import sparse
     >>> geometry_of(sparse.eye_array(2)), geometry_of([[1.0]], metric="cosine")
-    (Sparse(), Cosine(of=Dense()))
+    (SparseGeometry(), Cosine(of=Dense()))
     """
     for name, word, words in (("metric", metric, METRICS), ("missing", missing, MISSING)):
         if word not in words:

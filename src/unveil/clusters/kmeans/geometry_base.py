@@ -18,7 +18,7 @@ import numpy as np
 from unveil.clusters.assignment.assign import Assignment
 from unveil.clusters.assignment.in_numpy import Direct, is_small
 from unveil.clusters.assignment.rules import Plain
-from unveil.clusters.kmeans.model import CentreModel, Centres, EmptyClusters
+from unveil.clusters.kmeans.model import Centres, EmptyClusters, KMeansModel
 from unveil.clusters.kmeans.partial import PartialKMeans, filled
 from unveil.clusters.kmeans.variance import ColumnSpread
 from unveil.clusters.seeding.ground import Share
@@ -134,7 +134,7 @@ class Dense(RowGeometry):
 
     def model(self, n_clusters: int, shift: Floats, assignment: Assignment, empty: EmptyClusters) -> Any:
         """K-means."""
-        return CentreModel(n_clusters, shift, assignment, empty)
+        return KMeansModel(n_clusters, shift, assignment, empty)
 
     def ready(self, assignment: Assignment, source: Source, shift: Floats) -> Assignment:
         """By some of the rows."""
@@ -143,7 +143,7 @@ class Dense(RowGeometry):
     def fitted(self, centres: Floats, n_rows: int) -> tuple[Any, Any]:
         """In a frame in the middle of the centres; a single pass is fastest by a plain sweep."""
         once = Direct() if is_small(n_rows * centres.shape[1], len(centres)) else Plain(thrifty=True)
-        model = CentreModel(len(centres), centres.mean(axis=0), once)
+        model = KMeansModel(len(centres), centres.mean(axis=0), once)
         return model, model.prepare(model.start(centres))
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from unveil.clusters.assignment.choice import choose
-from unveil.clusters.kmeans.model import AssignmentsFixed, CentreModel, Centres
+from unveil.clusters.kmeans.model import AssignmentsFixed, Centres, KMeansModel
 from unveil.clusters.seeding.plusplus import PlusPlus
 from unveil.core.arrays import Floats, Labels
 from unveil.core.loop import Parts, fit
@@ -91,7 +91,7 @@ def fitted_centres(points: Floats, weights: Floats | None, n_clusters: int, seed
     points = np.ascontiguousarray(points)
     (n_rows, n_columns), origin = points.shape, np.zeros(points.shape[1])
     picked = PlusPlus()(points, weights, n_clusters, np.random.default_rng(seed))
-    model = CentreModel(n_clusters, origin, choose(n_rows, n_columns, n_clusters).ready(points, origin))
+    model = KMeansModel(n_clusters, origin, choose(n_rows, n_columns, n_clusters).ready(points, origin))
     stop = AssignmentsFixed(VARIANCE_SHARE * float(np.mean(np.var(points, axis=0))))
     source = ArraySource(points, weights)
     outcome = fit(Parts(model, source, Hard(), Batch(), Threads(), stop, max_iter=300), Centres(points[picked]))

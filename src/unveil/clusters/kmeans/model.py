@@ -73,7 +73,7 @@ class CentreMemo(NamedTuple):
 
 
 @dataclass(frozen=True)
-class CentreModel(Model):
+class KMeansModel(Model):
     """The model; see the top of the file.
 
     Parameters
@@ -91,9 +91,9 @@ class CentreModel(Model):
     --------
     >>> import numpy as np
     >>> from unveil.core.protocols import Block
-    >>> from unveil.clusters.kmeans.model import CentreModel
+    >>> from unveil.clusters.kmeans.model import KMeansModel
     >>> rows = np.array([[0.0], [1.0], [10.0], [12.0]])
-    >>> model = CentreModel(2, shift=rows.mean(axis=0))
+    >>> model = KMeansModel(2, shift=rows.mean(axis=0))
     >>> params = model.start([[0.0], [10.0]])
     >>> statistics, memo = model.expect(model.prepare(params), Block(0, 0, rows))
     >>> model.locate(model.maximise(statistics, params)).ravel().tolist(), float(statistics["inertia"])

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.clusters.assignment.sparse_kernels import CENTRE_MULTIPLE
-from unveil.clusters.kmeans.model import NO_WEIGHTS, CentreModel, Centres
+from unveil.clusters.kmeans.model import NO_WEIGHTS, Centres, KMeansModel
 from unveil.clusters.kmeans.partial_kernels import UNIT_ROUNDOFF, assign, cluster_sums, to_all
 from unveil.clusters.kmeans.sparse import NO_DRIFT, BoundMemo, others_most
 from unveil.core.arrays import Array, Floats
@@ -43,7 +43,7 @@ class Room(NamedTuple):
 
 @final
 @dataclass(frozen=True)
-class PartialKMeans(CentreModel):
+class PartialKMeans(KMeansModel):
     """K-means where NaN means missing. There is one way to assign rows, so `assignment` is not asked.
 
     Examples

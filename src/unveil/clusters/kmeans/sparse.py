@@ -23,7 +23,7 @@ from unveil.clusters.assignment.sparse_kernels import (
     moved,
     squared_distances,
 )
-from unveil.clusters.kmeans.model import NO_WEIGHTS, CentreModel, Centres
+from unveil.clusters.kmeans.model import NO_WEIGHTS, Centres, KMeansModel
 from unveil.core.arrays import Floats
 from unveil.core.protocols import Block, Expectation
 from unveil.core.statistics import Statistics
@@ -43,7 +43,7 @@ class BoundMemo(NamedTuple):
 
 @final
 @dataclass(frozen=True)
-class SparseKMeans(CentreModel):
+class SparseKMeans(KMeansModel):
     """K-means whose blocks hold `Compressed` rows. There is one way to assign them, so `assignment` is not asked.
 
     Examples

@@ -17,7 +17,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unveil.clusters.kmeans.model import CentreModel, Centres
+from unveil.clusters.kmeans.model import Centres, KMeansModel
 from unveil.core.arrays import Floats
 from unveil.core.protocols import Block, Expectation, Model
 from unveil.core.statistics import Statistics
@@ -35,17 +35,17 @@ class SphericalKMeans(Model):
     --------
     >>> import numpy as np
     >>> from unveil.core.protocols import Block
-    >>> from unveil.clusters.kmeans.model import CentreModel
+    >>> from unveil.clusters.kmeans.model import KMeansModel
     >>> from unveil.clusters.kmeans.spherical import SphericalKMeans
     >>> rows = np.array([[1.0, 0.0], [0.0, 1.0], [-0.6, 0.8]])
-    >>> model = SphericalKMeans(CentreModel(2, shift=np.zeros(2)))
+    >>> model = SphericalKMeans(KMeansModel(2, shift=np.zeros(2)))
     >>> params = model.start([[5.0, 0.0], [0.0, 2.0]])
     >>> statistics, memo = model.expect(model.prepare(params), Block(0, 0, rows))
     >>> model.locate(model.maximise(statistics, params)).round(3).tolist(), round(float(statistics["inertia"]), 9)
     ([[1.0, 0.0], [-0.316, 0.949]], 0.2)
     """
 
-    inner: CentreModel
+    inner: KMeansModel
 
     smooth = False  # assignments jump
 
