@@ -27,7 +27,7 @@ from tests import laws
 from unveil import KMeans
 from unveil.clusters.assignment.kd_tree import KDTree
 from unveil.clusters.assignment.rules import Elkan, Hamerly, Plain, Pruned
-from unveil.clusters.kmeans.model import KMeansModel as KMeansModel
+from unveil.clusters.kmeans.model import KMeansModel
 from unveil.core import partition
 from unveil.engines import Dask, Threads
 from unveil.estimation.registry import EXPECTATIONS as EXPECTATION_WORDS
