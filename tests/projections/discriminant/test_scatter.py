@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from unveil.engines import Threads
 from unveil.projections.discriminant import scatter as module
-from unveil.projections.discriminant.scatter import Scatter, class_frames, gather, is_lossy, seen_along
+from unveil.projections.discriminant.scatter import ClassScatter, class_frames, gather, is_lossy, seen_along
 from unveil.sources import ArraySource, with_weights
 from unveil.sources.files.labelled import Labelled
 
@@ -28,7 +28,7 @@ def table(n_rows: int = 600, n_columns: int = 5, n_classes: int = 4, seed: int =
     return np.round(16 * (rows + 3 * random.normal(size=(n_classes, n_columns))[codes])) / 16, codes
 
 
-def found(rows: Floats, codes: NDArray[Any], weights: Floats | None = None, **options: Any) -> Scatter:
+def found(rows: Floats, codes: NDArray[Any], weights: Floats | None = None, **options: Any) -> ClassScatter:
     source = Labelled(with_weights(ArraySource(rows), weights), codes)
     return gather(Threads(1), source, codes, 4, **options)
 

@@ -14,7 +14,7 @@ from sklearn.datasets import load_iris
 
 from unveil import LinearDiscriminantAnalysis
 from unveil.engines import Threads
-from unveil.projections.discriminant.scatter import Scatter, gather
+from unveil.projections.discriminant.scatter import ClassScatter, gather
 from unveil.projections.discriminant.separation import evidence, polished, refuse_singular, whitening
 from unveil.sources import ArraySource
 from unveil.sources.files.labelled import Labelled
@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 X, y = load_iris(return_X_y=True)
 
 
-def scatter_of(rows: Floats, labels: Any) -> Scatter:
+def scatter_of(rows: Floats, labels: Any) -> ClassScatter:
     codes = np.asarray(labels, np.uint8)
     return gather(Threads(1), Labelled(ArraySource(rows), codes), codes, int(codes.max()) + 1)
 

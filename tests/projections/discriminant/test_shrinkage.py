@@ -12,7 +12,7 @@ from sklearn.covariance import shrunk_covariance
 from sklearn.preprocessing import StandardScaler
 
 from unveil.engines import Threads
-from unveil.projections.discriminant.scatter import Scatter, gather
+from unveil.projections.discriminant.scatter import ClassScatter, gather
 from unveil.projections.discriminant.shrinkage import Empirical, by_ledoit_wolf, shrunk
 from unveil.sources import ArraySource, with_weights
 from unveil.sources.files.labelled import Labelled
@@ -23,7 +23,7 @@ CODES = RANDOM.integers(0, 3, 90).astype(np.uint8)
 ROWS = RANDOM.normal(size=(90, 6)) * [1, 10, 0.1, 1, 1, 5] + 2 * RANDOM.normal(size=(3, 6))[CODES]
 
 
-def parts(rows: Floats, codes: Any, weights: Floats | None = None) -> tuple[Labelled, Scatter]:
+def parts(rows: Floats, codes: Any, weights: Floats | None = None) -> tuple[Labelled, ClassScatter]:
     source = Labelled(with_weights(ArraySource(rows), weights), codes)
     return source, gather(Threads(1), source, codes, 3, apart=True)
 

@@ -8,7 +8,14 @@ from numpy.typing import NDArray
 from scipy.stats import multivariate_normal
 
 from unveil.core.protocols import Block
-from unveil.projections.factors.kernels import Plan, Table, complete_factors, expect_factors, infer_factors, plan_of
+from unveil.projections.factors.kernels import (
+    FactorPlan,
+    PatternRows,
+    complete_factors,
+    expect_factors,
+    infer_factors,
+    plan_of,
+)
 from unveil.projections.factors.missing import _table, arrange, unpacked
 
 Floats = NDArray[np.float64]
@@ -42,8 +49,8 @@ def one_by_one(rows: Floats, p: dict[str, Floats]) -> tuple[Floats, list[Floats]
     return np.array(means).reshape(len(rows), -1), covariances, np.array(densities)
 
 
-def table(rows: NDArray[np.floating], weights: Floats | None = None) -> Table:
-    result: Table = _table(Block(0, 0, rows, weights), arrange(rows))
+def table(rows: NDArray[np.floating], weights: Floats | None = None) -> PatternRows:
+    result: PatternRows = _table(Block(0, 0, rows, weights), arrange(rows))
     return result
 
 
@@ -72,7 +79,7 @@ def test_means_and_densities(shape: tuple[int, int, int, float]) -> None:
 def test_sums(shape: tuple[int, int, int, float]) -> None:
     rows, params = made(*shape)
     weights = random.integers(0, 4, len(rows)).astype(np.float64)
-    plan: Plan = plan_of(**params)
+    plan: FactorPlan = plan_of(**params)
     sums, log_likelihood = expect_factors(plan, table(rows, weights))
     means, covariances, densities = one_by_one(rows, params)
     longer = np.column_stack([means, np.ones(len(rows))])

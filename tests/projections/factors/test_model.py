@@ -19,7 +19,7 @@ from unveil.core.protocols import Block
 from unveil.core.statistics import Statistics
 from unveil.expectations import Exact, Hard
 from unveil.projections.factors.missing import (
-    Completed,
+    CompletedRows,
     Factors,
     ObservedMoments,
     arrange,
@@ -28,12 +28,12 @@ from unveil.projections.factors.missing import (
     unpacked,
 )
 from unveil.projections.factors.model import (
-    FLOOR,
+    NOISE_FLOOR,
     FactorParams,
-    Noise,
+    FactorRule,
+    NoiseModel,
     PerColumn,
     Profile,
-    Rule,
     Shared,
     canonical,
     floored,
@@ -61,7 +61,7 @@ REGRESSED = {
     for name, rows in TABLES.items()
 }
 COMPLETED = {
-    f"completed, {name}": replace(case, model=Completed(PerColumn(), SHIFT, np.full(6, 1e-9), True))
+    f"completed, {name}": replace(case, model=CompletedRows(PerColumn(), SHIFT, np.full(6, 1e-9), True))
     for name, case in REGRESSED.items()
     if name.startswith("per column")
 }
@@ -266,9 +266,9 @@ def test_an_e_step_from_moments_is_that_of_the_rows() -> None:
 
 @by_noise
 @pytest.mark.parametrize("count", [0, 1, 2, 3])
-def test_complete_rows_from_moments_and_by_em(noise: Noise, count: int) -> None:
+def test_complete_rows_from_moments_and_by_em(noise: NoiseModel, count: int) -> None:
     found = covariance_of(moments(COMPLETE))
-    direct = noise.fit(found, noise.floors(np.diagonal(found.matrix)), Rule(count, tol=1e-14))
+    direct = noise.fit(found, noise.floors(np.diagonal(found.matrix)), FactorRule(count, tol=1e-14))
     assert direct.objective == pytest.approx(log_likelihood(direct.params, COMPLETE), rel=1e-12)
     case = laws.Case(Factors(noise, SHIFT, np.full(6, 1e-9)), direct.params, COMPLETE, Exact())
     outcome = laws.run(case, passes=200, schedule=Squarem())
@@ -287,8 +287,8 @@ def test_the_slope_of_the_profile() -> None:
 
 def test_floors() -> None:
     variances = np.array([4.0, 0.0, 1.0])
-    np.testing.assert_allclose(PerColumn().floors(variances), FLOOR * np.array([4.0, 5 / 3, 1.0]))
-    np.testing.assert_allclose(Shared().floors(variances), FLOOR * 5 / 3)
+    np.testing.assert_allclose(PerColumn().floors(variances), NOISE_FLOOR * np.array([4.0, 5 / 3, 1.0]))
+    np.testing.assert_allclose(Shared().floors(variances), NOISE_FLOOR * 5 / 3)
     floors = PerColumn().floors(variances)
     params = standing(np.ones((3, 1)), np.zeros(3), np.array([4e-5, floors[1], 0.5]))
     assert floored(params.noise, floors).tolist() == [1]

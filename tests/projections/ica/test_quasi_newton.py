@@ -19,8 +19,16 @@ from unveil.projections.ica.fixed_point import (
     rotation_gradient,
     signs_of,
 )
-from unveil.projections.ica.model import Cube, Custom, Exponential, LogCosh, Passes
-from unveil.projections.ica.quasi_newton import Free, Geometry, Model, Orthogonal, Search, largest, quasi_newton
+from unveil.projections.ica.model import Cube, Custom, ExponentialContrast, LogCosh, Passes
+from unveil.projections.ica.quasi_newton import (
+    FreeUnmixing,
+    OrthogonalUnmixing,
+    SourceDensities,
+    UnmixingGeometry,
+    UnmixingSearch,
+    largest,
+    quasi_newton,
+)
 from unveil.sources import ArraySource
 
 Floats = NDArray[np.float64]
@@ -48,13 +56,13 @@ def passes(contrast: object = None, rows: Floats = ROWS) -> Passes:
 START = orthogonalised(np.random.default_rng(3).normal(size=(4, 4)))
 
 
-@pytest.mark.parametrize("geometry", [Orthogonal(), Free()])
-@pytest.mark.parametrize("contrast", [LogCosh(), LogCosh(1.7), Exponential(), Cube()])
-def test_gradients_are_those_of_the_loss(geometry: Geometry, contrast: object) -> None:
-    search = Search(passes(contrast), geometry, np.eye(4))
-    model = Model(np.array([1.0, -1.0, 1.0, -1.0]), 1.0)
+@pytest.mark.parametrize("geometry", [OrthogonalUnmixing(), FreeUnmixing()])
+@pytest.mark.parametrize("contrast", [LogCosh(), LogCosh(1.7), ExponentialContrast(), Cube()])
+def test_gradients_are_those_of_the_loss(geometry: UnmixingGeometry, contrast: object) -> None:
+    search = UnmixingSearch(passes(contrast), geometry, np.eye(4))
+    model = SourceDensities(np.array([1.0, -1.0, 1.0, -1.0]), 1.0)
     step = np.random.default_rng(1).normal(size=(4, 4))
-    if isinstance(geometry, Orthogonal):
+    if isinstance(geometry, OrthogonalUnmixing):
         step = (step - step.T) / 2
     small = 1e-5
     ahead, behind = (search.point(geometry.moved(START, sign * small * step)) for sign in (1, -1))
@@ -62,26 +70,26 @@ def test_gradients_are_those_of_the_loss(geometry: Geometry, contrast: object) -
     assert np.sum(geometry.gradient(search.point(START), model) * step) == pytest.approx(difference, rel=1e-6)
 
 
-@pytest.mark.parametrize("geometry", [Orthogonal(), Free()])
-def test_the_approximate_hessian_is_that_of_independent_sources(geometry: Geometry) -> None:
+@pytest.mark.parametrize("geometry", [OrthogonalUnmixing(), FreeUnmixing()])
+def test_the_approximate_hessian_is_that_of_independent_sources(geometry: UnmixingGeometry) -> None:
     """At the solution its inverse undoes what a small step does to the gradient, up to sampling error."""
-    search = Search(passes(rows=white(n_rows=60_000)), geometry, np.eye(4))
+    search = UnmixingSearch(passes(rows=white(n_rows=60_000)), geometry, np.eye(4))
     end = quasi_newton(search, START, True, 1e-9, 200)
     point = search.point(end.unmixing)
-    model = Model(signs_of(point.means, np.diagonal(point.covariance)), 1.0)
+    model = SourceDensities(signs_of(point.means, np.diagonal(point.covariance)), 1.0)
     step = np.random.default_rng(2).normal(size=(4, 4)) * 1e-5
-    step = (step - step.T) / 2 if isinstance(geometry, Orthogonal) else step
+    step = (step - step.T) / 2 if isinstance(geometry, OrthogonalUnmixing) else step
     after = search.point(geometry.moved(end.unmixing, step))
     change = geometry.gradient(after, model) - geometry.gradient(point, model)
     np.testing.assert_allclose(geometry.solved(point, model, change), step, atol=0.15e-5)
 
 
 def test_blocks_of_two_are_solved_and_kept_from_being_singular() -> None:
-    search = Search(passes(), Free(), np.eye(4))
+    search = UnmixingSearch(passes(), FreeUnmixing(), np.eye(4))
     point = search.point(START)
     flat = point._replace(means=point.means._replace(curvature=np.zeros((4, 4))))  # blocks ((1, 1), (1, 1))
     gradient = np.random.default_rng(0).normal(size=(4, 4))
-    solution = Free().solved(flat, Model(np.ones(4), 1.0), gradient)
+    solution = FreeUnmixing().solved(flat, SourceDensities(np.ones(4), 1.0), gradient)
     block = np.array([[1.01, 1.0], [1.0, 1.01]])
     np.testing.assert_allclose(
         (solution[0, 1], solution[1, 0]), np.linalg.solve(block, (gradient[0, 1], gradient[1, 0]))
@@ -89,23 +97,23 @@ def test_blocks_of_two_are_solved_and_kept_from_being_singular() -> None:
     np.testing.assert_allclose(np.diagonal(solution), np.diagonal(gradient) / 2.01)
 
 
-@pytest.mark.parametrize("geometry", [Orthogonal(), Free()])
+@pytest.mark.parametrize("geometry", [OrthogonalUnmixing(), FreeUnmixing()])
 @pytest.mark.parametrize("extended", [True, False])
-def test_every_step_lowers_the_loss_until_the_gradient_is_gone(geometry: Geometry, extended: bool) -> None:
-    search = Search(passes(), geometry, np.eye(4))
+def test_every_step_lowers_the_loss_until_the_gradient_is_gone(geometry: UnmixingGeometry, extended: bool) -> None:
+    search = UnmixingSearch(passes(), geometry, np.eye(4))
     end = quasi_newton(search, START, extended, 1e-11, 300)
     assert end.status is Status.CONVERGED
     assert end.gradient_norms[-1] <= 1e-11 < end.gradient_norms[-2]
     point = search.point(end.unmixing)
     signs = signs_of(point.means, np.diagonal(point.covariance)) if extended else np.ones(4)
-    model = Model(signs, float(extended))
+    model = SourceDensities(signs, float(extended))
     assert largest(geometry.gradient(point, model)) <= 1e-11
     begin = geometry.loss(search.point(START), model)
     assert geometry.loss(point, model) < begin
 
 
 def test_no_room_for_steps_is_said() -> None:
-    end = quasi_newton(Search(passes(), Orthogonal(), np.eye(4)), START, True, 1e-12, 1)
+    end = quasi_newton(UnmixingSearch(passes(), OrthogonalUnmixing(), np.eye(4)), START, True, 1e-12, 1)
     assert end.status is Status.MAX_ITER
     assert len(end.gradient_norms) == 2
 
@@ -114,14 +122,14 @@ def test_a_source_on_the_fence_does_not_keep_it_from_ending() -> None:
     random = np.random.default_rng(5)
     rows = random.normal(size=(3000, 4))
     rows = (rows - rows.mean(0)) @ linalg.inv(linalg.sqrtm(np.cov(rows.T, bias=True)))
-    end = quasi_newton(Search(passes(rows=rows), Orthogonal(), np.eye(4)), START, True, 1e-8, 500)
+    end = quasi_newton(UnmixingSearch(passes(rows=rows), OrthogonalUnmixing(), np.eye(4)), START, True, 1e-8, 500)
     assert end.status is Status.CONVERGED
 
 
 def test_fastica_and_picard_meet() -> None:
     """Parallel FastICA stops where the contrast has no gradient along rotations: where Picard-O does."""
     fixed = parallel(passes(), START, 1e-15, 200)
-    newton = quasi_newton(Search(passes(), Orthogonal(), np.eye(4)), START, True, 1e-12, 200)
+    newton = quasi_newton(UnmixingSearch(passes(), OrthogonalUnmixing(), np.eye(4)), START, True, 1e-12, 200)
     overlap = np.abs(fixed.unmixing @ newton.unmixing.T)
     np.testing.assert_allclose(np.sort(overlap, axis=1)[:, -1], 1.0, atol=1e-9)
     assert rotation_gradient(passes()(fixed.unmixing)) < 1e-7

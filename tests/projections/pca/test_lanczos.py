@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from unveil.numerics.blas import single_threaded_blas
-from unveil.projections.pca.lanczos import Leading, Search, leading
+from unveil.projections.pca.lanczos import LanczosSearch, Leading, leading
 
 Floats = NDArray[np.float64]
 
@@ -19,7 +19,9 @@ def matrix(values: Floats, seed: int = 0) -> Floats:
 
 def search(S: Floats, count: int, block: int, products: int = 500, tolerance: float = 1e-12) -> Leading:
     everywhere = np.ones(len(S), bool)
-    return leading(lambda v: v @ S, everywhere, Search(count, block, products, tolerance), np.random.default_rng(1))
+    return leading(
+        lambda v: v @ S, everywhere, LanczosSearch(count, block, products, tolerance), np.random.default_rng(1)
+    )
 
 
 @pytest.mark.parametrize(("count", "block"), [(1, 1), (5, 8), (20, 8), (59, 8), (60, 8), (10, 70)])
@@ -68,6 +70,6 @@ def test_the_residual_is_the_true_one_before_convergence() -> None:
 def test_nothing_outside_of_the_support() -> None:
     support = np.arange(40) % 3 > 0
     S = matrix(np.linspace(1.0, 2.0, 40)) * np.outer(support, support)
-    found = leading(lambda v: v @ S, support, Search(6, 3, 200, 1e-12), np.random.default_rng(0))
+    found = leading(lambda v: v @ S, support, LanczosSearch(6, 3, 200, 1e-12), np.random.default_rng(0))
     assert np.all(found.vectors[:, ~support] == 0.0)
     np.testing.assert_allclose(found.values, np.linalg.eigvalsh(S)[::-1][:6], rtol=1e-12)

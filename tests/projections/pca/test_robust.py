@@ -22,7 +22,7 @@ from unveil import PCA
 from unveil.core.result import Status
 from unveil.engines import Dask, Threads
 from unveil.projections.pca.robust import RobustFit, robust_pca
-from unveil.projections.pca.robust_start import Biweight, Flat, m_scale, shortest_part, spatial_median
+from unveil.projections.pca.robust_start import Biweight, RobustPlane, m_scale, shortest_part, spatial_median
 from unveil.sources import ArraySource, with_weights
 from unveil.sources.sparse import SparseSource
 
@@ -101,7 +101,7 @@ def test_the_objective_never_rises_and_is_the_sum_of_losses(seed: int, kind: str
     assert 0 < near < far
     assert np.all((found.outlier_weights >= 0) & (found.outlier_weights <= 1))
     if found.converged:
-        flat = Flat(found.spectrum.mean, found.spectrum.components[:2])
+        flat = RobustPlane(found.spectrum.mean, found.spectrum.components[:2])
         losses = Biweight(near**2, far**2).loss(flat.squared_distances(X))
         np.testing.assert_allclose(losses.sum(), found.objective[-1], rtol=1e-6)
 

@@ -10,16 +10,16 @@ import pytest
 from unveil.engines import Threads
 from unveil.projections.pca.certificate import certify
 from unveil.projections.pca.routes import Effort, Spectrum, by_covariance, by_products, by_svd, completed, degrees
-from unveil.projections.pca.scaling import Metric
+from unveil.projections.pca.scaling import ColumnMetric
 from unveil.sources import ArraySource
 
 RANDOM = np.random.default_rng(0)
 ROWS = RANDOM.normal(size=(500, 8)) @ RANDOM.normal(size=(8, 8)) * 3.0 + 40.0
-METRICS = [Metric(), Metric(scaled=True), Metric(True, np.array([1.0, 2, 0, 3, 0, 1, 1, 5]))]
+METRICS = [ColumnMetric(), ColumnMetric(scaled=True), ColumnMetric(True, np.array([1.0, 2, 0, 3, 0, 1, 1, 5]))]
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_routes_meet(metric: Metric) -> None:
+def test_routes_meet(metric: ColumnMetric) -> None:
     source, engine = ArraySource(ROWS), Threads(1)
     effort = Effort(4, 100, 1e-12, settle=True)
     found = [
@@ -52,7 +52,7 @@ def test_what_has_no_variance_is_completed_within_the_support() -> None:
 def test_nearly_dependent_columns_need_the_decomposition() -> None:
     rows = np.column_stack([ROWS, ROWS[:, 0] + 1e-9 * RANDOM.normal(size=500)]) - 40.0
     exact = np.linalg.svd(rows - rows.mean(axis=0), compute_uv=False)[-1] ** 2 / 499
-    assert by_svd(ArraySource(rows), Metric()).values[-1] == pytest.approx(exact, rel=1e-5)
+    assert by_svd(ArraySource(rows), ColumnMetric()).values[-1] == pytest.approx(exact, rel=1e-5)
 
 
 def test_degrees_are_never_nothing() -> None:

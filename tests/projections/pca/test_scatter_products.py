@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 
 from unveil.engines import Threads
-from unveil.projections.pca.scatter_products import Scatter, summarise
+from unveil.projections.pca.scatter_products import ScatterProduct, summarise
 from unveil.sources import ArraySource
 from unveil.sources.sparse import SparseSource
 
@@ -37,7 +37,7 @@ def test_a_product_is_one_with_the_scatter(kind: Any, weights: Any, offset: floa
     np.testing.assert_allclose(summary.mean, mean, rtol=1e-12)
     np.testing.assert_allclose(summary.variance, np.average((exact - mean) ** 2, axis=0, weights=times), rtol=1e-9)
     want = vectors @ ((centred.T * times) @ centred)
-    scatter = Scatter(Threads(1), source, summary, gains)
+    scatter = ScatterProduct(Threads(1), source, summary, gains)
     for _ in range(2):  # rows that were filled up are remembered from the first pass
         np.testing.assert_allclose(scatter(vectors), want, rtol=1e-8, atol=1e-8 * np.abs(want).max())
 
@@ -47,6 +47,6 @@ def test_rows_near_zero_are_not_shifted() -> None:
     shifts = []
     for source in (near, far):
         summary = summarise(Threads(1), source, np.zeros(3))
-        shifts.append(Scatter(Threads(1), source, summary, np.ones(3)).shift)
+        shifts.append(ScatterProduct(Threads(1), source, summary, np.ones(3)).shift)
     assert not shifts[0].any()
     np.testing.assert_allclose(shifts[1], far.rows.mean(axis=0))

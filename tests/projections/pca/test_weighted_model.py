@@ -18,7 +18,7 @@ from unveil.core.protocols import Block, Schedule
 from unveil.core.result import Fit, Status
 from unveil.engines import Threads
 from unveil.expectations import Hard
-from unveil.projections.pca.weighted_model import Cells, Plane, Secants, Still, cell_weights
+from unveil.projections.pca.weighted_model import CellFactors, CellPlane, Secants, Still, cell_weights
 from unveil.schedules import Batch, Squarem
 from unveil.sources import ArraySource
 
@@ -30,15 +30,15 @@ def table(n: int = 240, d: int = 6, q: int = 2, seed: int = 0) -> Floats:
     return random.normal(size=(n, q)) @ random.normal(size=(q, d)) + 0.5 * random.normal(size=(n, d)) + 3.0
 
 
-def start(d: int = 6, q: int = 2, seed: int = 1) -> Plane:
-    return Plane(np.vstack([np.zeros(d), np.random.default_rng(seed).normal(size=(q, d))]))
+def start(d: int = 6, q: int = 2, seed: int = 1) -> CellPlane:
+    return CellPlane(np.vstack([np.zeros(d), np.random.default_rng(seed).normal(size=(q, d))]))
 
 
 def case(missing: float = 0.2) -> laws.Case:
     rows = table(d=9)
     rows[np.random.default_rng(2).random(rows.shape) < missing] = np.nan
     rows[:, :3] = table(d=9)[:, :3]  # no row is without any cell
-    return laws.Case(Cells(np.nanmean(rows, axis=0)), start(9), rows, Hard())
+    return laws.Case(CellFactors(np.nanmean(rows, axis=0)), start(9), rows, Hard())
 
 
 def climb(case: laws.Case, schedule: Schedule, tol: float = 1e-10, passes: int = 3000) -> Fit:
@@ -95,7 +95,7 @@ def test_noise_free_cells_are_completed_to_rounding() -> None:
     whole = random.normal(size=(240, 2)) @ random.normal(size=(2, 6)) + 3.0
     holed = np.where(random.random(whole.shape) < 0.25, np.nan, whole)
     holed[:, :3] = whole[:, :3]
-    outcome = climb(laws.Case(Cells(np.nanmean(holed, axis=0)), start(), holed, Hard()), Secants())
+    outcome = climb(laws.Case(CellFactors(np.nanmean(holed, axis=0)), start(), holed, Hard()), Secants())
     assert outcome.status is Status.CONVERGED
     assert -outcome.objective < 1e-12 * np.sum(whole**2)
 
@@ -104,7 +104,7 @@ def test_singular_rows_and_columns_are_counted() -> None:
     rows = table()
     rows[:5, 1:] = np.nan  # one cell, two scores
     rows[:-2, 5] = np.nan  # two cells, three coefficients
-    outcome = climb(laws.Case(Cells(np.nanmean(rows, axis=0)), start(), rows, Hard()), Batch(), passes=3)
+    outcome = climb(laws.Case(CellFactors(np.nanmean(rows, axis=0)), start(), rows, Hard()), Batch(), passes=3)
     assert outcome.history.events == {"singular_rows": 15, "singular_columns": 3}
     assert outcome.history.largest_fall() <= 1e-9
 
@@ -119,7 +119,7 @@ def test_a_step_that_raises_the_cost_is_taken_back() -> None:
         def read(self, partitions: Any = None) -> Any:
             return iter([Block(0, 0, rows, weights)])
 
-    parts = Parts(Cells(np.zeros(12)), cast(Any, Source()), Hard(), Secants(), Threads(1), Still(1e-9), 400)
+    parts = Parts(CellFactors(np.zeros(12)), cast(Any, Source()), Hard(), Secants(), Threads(1), Still(1e-9), 400)
     outcome = fit(parts, start(12, 3))
     assert outcome.history.events["taken_back"] > 0
     assert outcome.history.passes == len(outcome.history) + outcome.history.events["taken_back"]

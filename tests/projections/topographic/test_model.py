@@ -12,7 +12,7 @@ from tests.oracles import topographic_map as oracle
 from unveil.expectations import Annealed, Exact, Hard, Sampled, Sparse
 from unveil.mixtures.model.model import Mixture
 from unveil.projections.topographic.lattice import Basis, grid
-from unveil.projections.topographic.model import Sheet, TopographicMap
+from unveil.projections.topographic.model import SheetFamily, TopographicMap
 from unveil.schedules import LBFGS, Ascent, Gradient, Incremental, Squarem, Stepwise
 
 
@@ -29,7 +29,7 @@ def case(holes=0.0, expectation=None, shape=(5, 4), bumps=(3, 3), variance=0.3, 
     basis = Basis(bumps, 1.0)
     precision = np.zeros(basis.n_functions)
     precision[: basis.n_bumps] = regularization
-    sheet = Sheet(basis(grid(shape)), precision, 1e-12, holes=holes > 0)
+    sheet = SheetFamily(basis(grid(shape)), precision, 1e-12, holes=holes > 0)
     model = TopographicMap(Mixture(sheet, len(sheet.basis), np.zeros(X.shape[1])))
     coefficients = np.zeros((basis.n_functions, X.shape[1]))
     coefficients[basis.n_bumps : -1] = 0.7 * np.eye(2, X.shape[1])

@@ -13,7 +13,7 @@ import numpy as np
 from unveil.core.arrays import Floats
 from unveil.numerics.jit import kernel
 
-NEAR, FAR = 0.001, 0.999  # of the radius: rows nearer count fully, rows further off do not (Cleveland 1979)
+FULL_RADIUS, ZERO_RADIUS = 0.001, 0.999  # of the radius: nearer rows count fully, further ones do not (Cleveland 1979)
 
 
 @kernel
@@ -188,9 +188,9 @@ def _shares(place: float, x: Floats, weights: Floats, shares: Floats) -> None:
     nearest, radius = np.min(np.abs(x - place)), np.max(np.abs(x - place))
     for i in range(x.shape[0]):
         far = abs(x[i] - place)
-        if far <= NEAR * radius or nearest > FAR * radius:
+        if far <= FULL_RADIUS * radius or nearest > ZERO_RADIUS * radius:
             shares[i] = weights[i]
-        elif far > FAR * radius:
+        elif far > ZERO_RADIUS * radius:
             shares[i] = 0.0
         else:
             shares[i] = weights[i] * (1.0 - (far / radius) ** 3) ** 3
@@ -210,7 +210,7 @@ def local_lines(at: Floats, x: Floats, weights: Floats, values: Floats, wanted: 
         total = np.sum(shares)
         mean = np.sum(shares * (near - at[r])) / total
         spread = np.sum(shares * (near - at[r] - mean) ** 2)
-        slope = -mean / spread if spread / total > (NEAR * span) ** 2 else 0.0
+        slope = -mean / spread if spread / total > (FULL_RADIUS * span) ** 2 else 0.0
         out[r] = 0.0
         for i in range(last + 1 - first):
             share = shares[i] / total * (1.0 + slope * total * (near[i] - at[r] - mean))

@@ -19,7 +19,7 @@ from unveil.core.arrays import Floats
 from unveil.core.statistics import Statistics
 from unveil.projections.curves.track import Track
 
-ROUNDING = 1e-7  # of a row: a span that holds so many rows exactly must not take one less
+SPAN_ROUNDING = 1e-7  # of a row: a span that holds so many rows exactly must not take one less
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class LocalLayout:
         full = statistics["weight"] > 0.0
         weights = statistics["weight"][full]
         x, values = statistics["coordinates"][full] / weights, statistics["values"][full] / weights[:, None]
-        wanted = self.span * float(weights.sum()) - float(weights.min()) * (1.0 - ROUNDING)  # no row that is cut
+        wanted = self.span * float(weights.sum()) - float(weights.min()) * (1.0 - SPAN_ROUNDING)  # no row that is cut
         if self.period:
             x = np.concatenate([x - self.period, x, x + self.period])
             weights, values = np.tile(weights, 3), np.tile(values, (3, 1))

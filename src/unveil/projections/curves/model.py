@@ -33,11 +33,11 @@ from unveil.core.protocols import Block, Engine, Memo, Source
 from unveil.core.result import History, Record, State, Status
 from unveil.core.statistics import Statistics, tree_sum
 from unveil.projections.curves.local import Local
-from unveil.projections.curves.track import Layout, Smoother, Track
+from unveil.projections.curves.track import Smoother, Track, TrackLayout
 
 Located = tuple[Floats, float, float]  # coordinates of rows, their squared distance and their weight
 
-ROUNDING = 1e-24  # a squared distance below this share of the squared length, for each unit of weight, is none
+DISTANCE_ROUNDING = 1e-24  # a squared distance below this share of the squared length, for each unit of weight, is none
 
 logger = logging.getLogger("unveil")
 
@@ -106,7 +106,7 @@ class Projected(NamedTuple):
     weight: float
 
 
-class Start(Protocol):
+class FirstCurve(Protocol):
     """The first curve."""
 
     def __call__(self, block: Block) -> Located:
@@ -163,7 +163,7 @@ def _summed(block: Block, coordinates: Floats, squares: Floats) -> Located:
 class Gather:
     """What a smoother adds up of a block: of its rows, or of their residuals from the curve `base`."""
 
-    layout: Layout
+    layout: TrackLayout
     coordinates: Floats  # of all rows
     shift: Floats
     base: Polyline | None
@@ -178,7 +178,7 @@ class Gather:
         return self.layout.sums(here, values, weights), None
 
 
-class Outcome(NamedTuple):
+class CurveOutcome(NamedTuple):
     """Where the turns ended."""
 
     polyline: Polyline
@@ -201,7 +201,7 @@ class CurveFit:
     tol: float = 1e-4
     max_iter: int = 100
 
-    def run(self, start: Start, callbacks: tuple[Callback, ...] = ()) -> Outcome:
+    def run(self, start: FirstCurve, callbacks: tuple[Callback, ...] = ()) -> CurveOutcome:
         """Smooth and project in turn, until the distance changes by no more than `tol` of itself.
 
         Ctrl-C ends the turns early and keeps the curve of the last one that was completed.
@@ -222,12 +222,12 @@ class CurveFit:
             logger.warning("interrupted after %d turns; keeping the curve of the last", len(records) - 1)
             status = Status.INTERRUPTED
         passes = 2 * (len(records) - 1) * (1 + self.bias_correction) + 1
-        return Outcome(polyline, projected, History(tuple(records), {}, status, False, (), passes))
+        return CurveOutcome(polyline, projected, History(tuple(records), {}, status, False, (), passes))
 
     def _settled(self, records: list[Record], size: float) -> bool:
         """Whether the distance stays, or is rounding: rows on a straight line have none that could."""
         before, now = (-record.objective for record in records[-2:])
-        return abs(now - before) <= self.tol * before or max(now, before) <= ROUNDING * size
+        return abs(now - before) <= self.tol * before or max(now, before) <= DISTANCE_ROUNDING * size
 
     def _turn(self, projected: Projected, length: float) -> tuple[Polyline, Projected]:
         polyline = self._smoothed(projected.coordinates, length, None)

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from unveil.core.arrays import Floats
 from unveil.numerics.jit import strict
 
-LEAF = 4  # segments in a box that is not divided
-EPSILON = float(np.finfo(np.float64).eps)
+LEAF_SEGMENTS = 4  # segments in a box that is not divided
+FLOAT_EPSILON = float(np.finfo(np.float64).eps)
 
 
 def boxes(points: Floats) -> tuple[Floats, Floats]:
@@ -25,10 +25,10 @@ def boxes(points: Floats) -> tuple[Floats, Floats]:
     """
     n_segments, n_columns = len(points) - 1, points.shape[1]
     leaves = 1
-    while leaves * LEAF < n_segments:
+    while leaves * LEAF_SEGMENTS < n_segments:
         leaves *= 2
     lower, upper = np.full((2 * leaves, n_columns), np.inf), np.full((2 * leaves, n_columns), -np.inf)
-    starts = np.arange(0, n_segments, LEAF)
+    starts = np.arange(0, n_segments, LEAF_SEGMENTS)
     lower[leaves : leaves + len(starts)] = np.minimum.reduceat(np.minimum(points[:-1], points[1:]), starts)
     upper[leaves : leaves + len(starts)] = np.maximum.reduceat(np.maximum(points[:-1], points[1:]), starts)
     while leaves > 1:
@@ -96,7 +96,7 @@ def project(
             row[c] = np.float64(rows[r, c]) - shift[c]
             size = max(size, abs(row[c]))
         # distances are rounded: a box is left out only where it is further off by more than that
-        margin = 16.0 * (n_columns + 2) * EPSILON * size
+        margin = 16.0 * (n_columns + 2) * FLOAT_EPSILON * size
         best, limit, segment, share, top = np.inf, np.inf, 0, 0.0, 0
         nodes[0], bounds[0] = 1, 0.0
         while top >= 0:
@@ -112,8 +112,8 @@ def project(
                 nodes[top + 1], bounds[top + 1], nodes[top + 2], bounds[top + 2] = far, to_far, near, to_near
                 top += 2
                 continue
-            first = (node - leaves) * LEAF
-            for s in range(first, min(first + LEAF, n_segments)):
+            first = (node - leaves) * LEAF_SEGMENTS
+            for s in range(first, min(first + LEAF_SEGMENTS, n_segments)):
                 along = _along(row, points, s)
                 square = _to_point(row, points, s, along)
                 if square < best or (square == best and s < segment):

@@ -27,11 +27,11 @@ from unveil.numerics.blas import single_threaded_blas
 from unveil.projections.curves.local import Local
 from unveil.projections.curves.model import (
     CurveFit,
+    CurveOutcome,
+    FirstCurve,
     OntoCurve,
     OntoLine,
-    Outcome,
     Polyline,
-    Start,
     ellipse,
     leading_axes,
 )
@@ -51,7 +51,7 @@ class _Placed(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class _Place:
+class _CurvePlace:
     """Project a block, whose cells must be finite."""
 
     polyline: Polyline
@@ -202,7 +202,7 @@ class PrincipalCurve(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         self._tell(outcome)
         return self
 
-    def _run(self, engine: Engine, source: Source) -> Outcome:
+    def _run(self, engine: Engine, source: Source) -> CurveOutcome:
         """The turns, from the start that `init` and `closed` ask for."""
         start, self.center_ = self._start(engine, source)
         smoother, points = self._smoother(), int(self.n_points)
@@ -215,7 +215,7 @@ class PrincipalCurve(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixi
             return Local(self.span, self.n_points)
         return Spline(None if isinstance(self.degrees_of_freedom, str) else float(self.degrees_of_freedom))
 
-    def _start(self, engine: Engine, source: Source) -> tuple[Start, Floats]:
+    def _start(self, engine: Engine, source: Source) -> tuple[FirstCurve, Floats]:
         """The first curve, and the frame."""
         shift = frame_of(source)
         if not isinstance(self.init, str):
@@ -245,7 +245,7 @@ class PrincipalCurve(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixi
             raise ValueError(f"init must hold points that differ, got the same one {len(points)} times")
         return np.concatenate([points, points[:1]]) if self.closed else points
 
-    def _keep(self, outcome: Outcome, engine: Engine, source: Source) -> None:
+    def _keep(self, outcome: CurveOutcome, engine: Engine, source: Source) -> None:
         """Set what was found: the curve from the first row along it to the last, and the rows upon it."""
         polyline, coordinates = outcome.polyline, outcome.projected.coordinates
         if not self.closed:
@@ -258,7 +258,7 @@ class PrincipalCurve(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         self.distance_ = float(tree_sum([block.distance for block in placed]))
         self.distance_path_ = -outcome.history.free_energy
 
-    def _tell(self, outcome: Outcome) -> None:
+    def _tell(self, outcome: CurveOutcome) -> None:
         """Say how the fit went."""
         self.history_ = outcome.history
         self.converged_ = outcome.history.status is Status.CONVERGED
@@ -271,8 +271,8 @@ class PrincipalCurve(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixi
     def _polyline(self) -> Polyline:
         return Polyline.through(self.points_ - self.center_)
 
-    def _place(self, source: Source) -> _Place:
-        return _Place(self._polyline(), self.center_, source.names)
+    def _place(self, source: Source) -> _CurvePlace:
+        return _CurvePlace(self._polyline(), self.center_, source.names)
 
     def _placed(self, X: Any, sample_weight: Any = None) -> tuple[list[_Placed], Source]:
         """Rows upon the curve, block by block."""

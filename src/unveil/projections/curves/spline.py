@@ -25,9 +25,10 @@ from unveil.core.statistics import Statistics
 from unveil.projections.curves.track import Track
 
 FEWEST_AROUND = 8  # B-splines of a closed curve: with fewer, one would meet itself around the corner
-LIGHTEST, HEAVIEST, STEP = -36.0, 24.0, 4.0  # of log(penalty), for matrices of like size: beyond, rounding takes over
-LEFT = 1e-2  # least share of the freedom that cross-validation must leave: below, its score is rounding over rounding
-SHORT = 1e-4  # degrees of freedom short of as many as there are places: the spline all but passes through the means
+# of log(penalty), for matrices of like size: beyond, rounding takes over
+LIGHTEST_PENALTY, HEAVIEST_PENALTY, PENALTY_STEP = -36.0, 24.0, 4.0
+LEAST_FREEDOM_LEFT = 1e-2  # share that cross-validation must leave: below, its score is rounding over rounding
+FREEDOM_SHORT = 1e-4  # degrees short of as many as there are places: the spline all but passes through the means
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ class SplineLayout:
         if self.degrees_of_freedom is None:
             penalty = equations.validated()
         else:
-            penalty = equations.matched(min(self.degrees_of_freedom, min(self.places, self.count) - SHORT))
+            penalty = equations.matched(min(self.degrees_of_freedom, min(self.places, self.count) - FREEDOM_SHORT))
         out = np.empty((len(at), equations.moments.shape[1]))
         spline_values(self._scaled(at), self.knots, equations.coefficients(penalty), out)
         return out
@@ -134,17 +135,17 @@ class Equations:
     def matched(self, wanted: float) -> float:
         """Logarithm of the penalty that has so many degrees of freedom, or that comes nearest to them."""
         low = high = 0.0
-        while self.freedom(high) > wanted and high < HEAVIEST:
-            low, high = high, high + STEP
-        while self.freedom(low) < wanted and low > LIGHTEST:
-            low, high = low - STEP, low
+        while self.freedom(high) > wanted and high < HEAVIEST_PENALTY:
+            low, high = high, high + PENALTY_STEP
+        while self.freedom(low) < wanted and low > LIGHTEST_PENALTY:
+            low, high = low - PENALTY_STEP, low
         if not self.freedom(high) < wanted < self.freedom(low):
             return high if self.freedom(high) >= wanted else low
         return float(brentq(lambda penalty: self.freedom(penalty) - wanted, low, high, xtol=1e-13))
 
     def validated(self) -> float:
         """Logarithm of the penalty of the least generalised cross-validation score (Craven & Wahba 1979)."""
-        grid = np.linspace(HEAVIEST, LIGHTEST, 51)  # of equals the stiffest
+        grid = np.linspace(HEAVIEST_PENALTY, LIGHTEST_PENALTY, 51)  # of equals the stiffest
         scores = np.array([self._score(penalty) for penalty in grid])
         usable = int(np.argmin(np.append(np.isfinite(scores), False)))  # the stiffer ones: they leave some freedom
         best = int(np.argmin(scores))
@@ -156,7 +157,7 @@ class Equations:
     def _score(self, log_penalty: float) -> float:
         """Mean squared residual over the squared share of the freedom that is left."""
         left = 1.0 - self.freedom(log_penalty) / self.weight
-        return self._residual(log_penalty) / left**2 if left > LEFT else np.inf
+        return self._residual(log_penalty) / left**2 if left > LEAST_FREEDOM_LEFT else np.inf
 
     def _residual(self, log_penalty: float) -> float:
         solution = self._solved(log_penalty)

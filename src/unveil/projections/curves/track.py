@@ -9,7 +9,7 @@ import numpy as np
 from unveil.core.arrays import Floats
 from unveil.core.statistics import Statistics
 
-SAME = 1e-9  # of the whole length: coordinates nearer than this count as one
+SAME_COORDINATE = 1e-9  # of the whole length: coordinates nearer than this count as one
 
 
 class Track(NamedTuple):
@@ -27,7 +27,7 @@ class Track(NamedTuple):
         length, ends = values[-1] - values[0], values[np.clip([0, 1, -2, -1], -len(values), len(values) - 1)]
         if length == 0.0:
             return cls(values[:1], ends, period)
-        steps = (values - values[0]) / (SAME * length)
+        steps = (values - values[0]) / (SAME_COORDINATE * length)
         apart = np.diff(steps) > 0.1  # neighbours that rounding puts on two sides of a border are one still
         return cls(values[np.concatenate([[True], (np.diff(np.round(steps)) > 0) & apart])], ends, period)
 
@@ -43,7 +43,7 @@ class Track(NamedTuple):
         return self.values[np.linspace(0, len(self.values) - 1, count).astype(np.intp)]
 
 
-class Layout(Protocol):
+class TrackLayout(Protocol):
     """A smoother laid out along one track: what it adds up of each block, and the curve it makes of the sums."""
 
     def sums(self, coordinates: Floats, values: Floats, weights: Floats) -> Statistics:
@@ -56,5 +56,5 @@ class Layout(Protocol):
 class Smoother(Protocol):
     """A way to smooth."""
 
-    def lay(self, track: Track) -> Layout:
+    def lay(self, track: Track) -> TrackLayout:
         """Lay it out along a track."""

@@ -27,8 +27,16 @@ from unveil.estimation.base import Estimator, engine_for
 from unveil.estimation.input import as_source, refuse_nonfinite
 from unveil.numerics.blas import single_threaded_blas
 from unveil.projections.discriminant.rows import Affine, likeliest, log_shares, margin, shares
-from unveil.projections.discriminant.scatter import Scatter, gather, seen_along
-from unveil.projections.discriminant.separation import SOLVERS, Look, Problem, Rule, lacking, priors_of, separation
+from unveil.projections.discriminant.scatter import ClassScatter, gather, seen_along
+from unveil.projections.discriminant.separation import (
+    SOLVERS,
+    DiscriminantRule,
+    Look,
+    SeparationProblem,
+    lacking,
+    priors_of,
+    separation,
+)
 from unveil.projections.discriminant.shrinkage import Covariances, Empirical, Foreign, by_ledoit_wolf, shrunk
 from unveil.sources.files import labelled
 
@@ -217,7 +225,7 @@ class LinearDiscriminantAnalysis(
         with config_context(assume_finite=True):
             return labelled.Labelled(as_source(self, X, sample_weight, reset=reset, min_rows=min_rows), codes)
 
-    def _gathered(self, source: Source, codes: NDArray[Any]) -> Scatter:
+    def _gathered(self, source: Source, codes: NDArray[Any]) -> ClassScatter:
         """The first pass. Classes are kept apart where their covariances are not weighed by their rows."""
         covariance = self.solver != "svd" or self.store_covariance
         apart = self.shrinkage == "auto" or (self.priors is not None and covariance)
@@ -229,7 +237,7 @@ class LinearDiscriminantAnalysis(
             raise ValueError("X has no row of positive weight")
         return scatter
 
-    def _covariances(self, source: Source, codes: NDArray[Any], scatter: Scatter) -> Covariances:
+    def _covariances(self, source: Source, codes: NDArray[Any], scatter: ClassScatter) -> Covariances:
         """How covariances are taken, with a second look at the rows where that needs one."""
         if self.covariance_estimator is not None:
             rows = getattr(source.source, "rows", None)  # type: ignore[attr-defined]
@@ -240,7 +248,7 @@ class LinearDiscriminantAnalysis(
             return by_ledoit_wolf(engine_for(self.engine, source), source, scatter).of(scatter.rows > 0)
         return Empirical(float(self.shrinkage or 0.0))
 
-    def _adopt(self, scatter: Scatter) -> None:
+    def _adopt(self, scatter: ClassScatter) -> None:
         """Keep the scatter, for `partial_fit` and for people."""
         self._scatter = scatter._asdict()
         self.class_count_ = scatter.weights
@@ -248,16 +256,16 @@ class LinearDiscriminantAnalysis(
         self.between_scatter_ = scatter.between
         self.total_scatter_ = scatter.within + self.between_scatter_
 
-    def _merged(self, batch: Scatter) -> Scatter:
+    def _merged(self, batch: ClassScatter) -> ClassScatter:
         """The batch with all that came before."""
-        before = Scatter(**self._scatter)
+        before = ClassScatter(**self._scatter)
         if batch.apart is not None and before.apart is None:
             raise ValueError("solver, priors or store_covariance were changed since partial_fit began: call fit anew")
         return before.merged(batch)
 
     # -- solving -------------------------------------------------------------------------------------------------------
 
-    def _solve(self, scatter: Scatter, covariances: Covariances, look: Look | None = None) -> None:
+    def _solve(self, scatter: ClassScatter, covariances: Covariances, look: Look | None = None) -> None:
         """Set what follows from the scatter; `look` has another look at the rows, if they are there."""
         count = self._count(scatter)
         problem = lacking(scatter, self.unbiased, self.covariance_estimator is None)
@@ -283,7 +291,7 @@ class LinearDiscriminantAnalysis(
             elif hasattr(self, name):
                 delattr(self, name)
 
-    def _count(self, scatter: Scatter) -> int:
+    def _count(self, scatter: ClassScatter) -> int:
         """Directions to keep."""
         most = min(len(scatter.rows) - 1, len(scatter.frame))
         if self.n_components is None:
@@ -293,17 +301,19 @@ class LinearDiscriminantAnalysis(
             raise ValueError(f"n_components cannot be larger than {allowed}, got {self.n_components}")
         return self.n_components
 
-    def _rule(self, scatter: Scatter, covariances: Covariances, ways: Floats, look: Look | None) -> Rule:
+    def _rule(
+        self, scatter: ClassScatter, covariances: Covariances, ways: Floats, look: Look | None
+    ) -> DiscriminantRule:
         """By the solver that was asked for."""
         sphere = float(self.covariance_type == "spherical")
         scale = scatter.weight / (scatter.weight - scatter.seen) if self.unbiased else 1.0
-        problem = Problem(scatter, covariances, self.priors_, self.xbar_, ways, scale, sphere, self.tol, look)
+        problem = SeparationProblem(scatter, covariances, self.priors_, self.xbar_, ways, scale, sphere, self.tol, look)
         rule = SOLVERS[self.solver](problem)
         if rule.covariance is None and self.store_covariance:
             rule = rule._replace(covariance=scale * shrunk(covariances.within(scatter, self.priors_), sphere))
         return rule
 
-    def _set_rule(self, rule: Rule, ways: Floats) -> None:
+    def _set_rule(self, rule: DiscriminantRule, ways: Floats) -> None:
         """The rule about `xbar_`, and about zero as scikit-learn has it."""
         with np.errstate(divide="ignore"):  # a class of prior 0 is never taken
             logs = np.log(self.priors_)

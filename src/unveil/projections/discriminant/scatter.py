@@ -29,8 +29,8 @@ from unveil.core.protocols import Engine, Memo, Source
 from unveil.core.statistics import Statistics
 from unveil.projections.discriminant.kernels import about_classes, about_classes_weighted
 
-STRETCH = 1 << 16  # labels looked at together for classes that have not been met yet
-LOST = 1e3  # products over scatter from which on a second pass is worth its time: three digits
+LABEL_STRETCH = 1 << 16  # labels looked at together for classes that have not been met yet
+LOST_DIGITS = 1e3  # products over scatter from which on a second pass is worth its time: three digits
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def _apart(shifted: Floats, codes: NDArray[np.intp], n_classes: int) -> Floats:
     return np.stack([part.T @ part for part in parts])
 
 
-class Scatter(NamedTuple):
+class ClassScatter(NamedTuple):
     """Weights, means and scatter of classes; a class may have no rows yet."""
 
     weights: Floats  # (classes,)
@@ -100,7 +100,7 @@ class Scatter(NamedTuple):
         spokes = np.sqrt(self.weights)[:, None] * (self.centres - self.middle)
         return np.asarray(spokes.T @ spokes)
 
-    def merged(self, other: Scatter) -> Scatter:
+    def merged(self, other: ClassScatter) -> ClassScatter:
         """Of the rows of both, which have the same classes."""
         weights = self.weights + other.weights
         share = np.divide(other.weights, weights, out=np.zeros_like(weights), where=weights > 0)
@@ -112,9 +112,9 @@ class Scatter(NamedTuple):
             apart = self.apart + other.apart + spokes[:, :, None] * spokes[:, None, :]
         within = self.within + other.within + spokes.T @ spokes
         centres = self.centres + share[:, None] * ways
-        return Scatter(weights, self.rows + other.rows, self.frame, centres, within, apart)
+        return ClassScatter(weights, self.rows + other.rows, self.frame, centres, within, apart)
 
-    def of_seen(self) -> Scatter:
+    def of_seen(self) -> ClassScatter:
         """Without the classes that have no rows."""
         kept = self.rows > 0
         if kept.all():
@@ -123,7 +123,7 @@ class Scatter(NamedTuple):
         return self._replace(weights=self.weights[kept], rows=self.rows[kept], centres=self.centres[kept], apart=apart)
 
 
-def scatter(statistics: Statistics, frames: Floats) -> Scatter:
+def scatter(statistics: Statistics, frames: Floats) -> ClassScatter:
     """Means and scatter from the sums about `frames`."""
     weights, products = statistics["weights"], statistics["products"]
     offsets = offsets_of(statistics)
@@ -135,7 +135,7 @@ def scatter(statistics: Statistics, frames: Floats) -> Scatter:
     else:
         within = products - spokes.T @ spokes
     frame = frames[int(np.argmax(weights))]
-    return Scatter(weights, statistics["rows"], frame, (frames - frame) + offsets, within, apart)
+    return ClassScatter(weights, statistics["rows"], frame, (frames - frame) + offsets, within, apart)
 
 
 def offsets_of(statistics: Statistics) -> Floats:
@@ -144,13 +144,13 @@ def offsets_of(statistics: Statistics) -> Floats:
     return np.divide(statistics["sums"], weights, out=np.zeros_like(statistics["sums"]), where=weights > 0)
 
 
-def is_lossy(statistics: Statistics, found: Scatter) -> bool:
+def is_lossy(statistics: Statistics, found: ClassScatter) -> bool:
     """Whether in some column what was taken off the products is so large that digits of the scatter went with it."""
     taken = statistics["weights"] @ offsets_of(statistics) ** 2
-    return bool(np.any(taken > LOST * np.maximum(np.diagonal(found.within), 0.0)))
+    return bool(np.any(taken > LOST_DIGITS * np.maximum(np.diagonal(found.within), 0.0)))
 
 
-def gather(engine: Engine, source: Source, codes: NDArray[Any], n_classes: int, apart: bool = False) -> Scatter:
+def gather(engine: Engine, source: Source, codes: NDArray[Any], n_classes: int, apart: bool = False) -> ClassScatter:
     """Scatter of a labelled source; not finite where a cell of it is not."""
     frames = class_frames(source, codes, n_classes)
     statistics, _ = engine.map_reduce(ScatterStep(frames, apart), source, None)
@@ -163,7 +163,7 @@ def gather(engine: Engine, source: Source, codes: NDArray[Any], n_classes: int, 
     return scatter(statistics, frames)
 
 
-def seen_along(engine: Engine, source: Source, found: Scatter, basis: Floats) -> Floats:
+def seen_along(engine: Engine, source: Source, found: ClassScatter, basis: Floats) -> Floats:
     """The scatter within classes in the coordinates of `basis`, from the rows themselves.
 
     In coordinates where it is near the identity no digits are lost, while those of basis' within basis may all be: a
@@ -193,8 +193,8 @@ def class_frames(source: Source, codes: NDArray[Any], n_classes: int) -> Floats:
 def first_rows(codes: NDArray[Any], n_classes: int) -> NDArray[np.intp]:
     """The first row of each class; -1 for a class without any."""
     firsts = np.full(n_classes, -1, dtype=np.intp)
-    for start in range(0, len(codes), STRETCH):
-        there, places = np.unique(codes[start : start + STRETCH], return_index=True)
+    for start in range(0, len(codes), LABEL_STRETCH):
+        there, places = np.unique(codes[start : start + LABEL_STRETCH], return_index=True)
         fresh = firsts[there] < 0
         firsts[there[fresh]] = start + places[fresh]
         if np.all(firsts >= 0):

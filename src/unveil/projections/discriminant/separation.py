@@ -29,18 +29,18 @@ import numpy as np
 from scipy import linalg
 
 from unveil.core.arrays import Floats
-from unveil.projections.discriminant.scatter import Scatter
+from unveil.projections.discriminant.scatter import ClassScatter
 from unveil.projections.discriminant.shrinkage import Covariances, scales_of, shrunk
 
 Look = Callable[[Floats], Floats]  # the scatter within classes along given directions, from the rows themselves
-EPS = float(np.finfo(np.float64).eps)
-POOR = 1e-4  # conditioning below which directions of small variance are worth another look at the rows
+FLOAT_EPSILON = float(np.finfo(np.float64).eps)
+POOR_CONDITION = 1e-4  # conditioning below which directions of small variance are worth another look at the rows
 
 
-class Problem(NamedTuple):
+class SeparationProblem(NamedTuple):
     """What a solver starts from."""
 
-    scatter: Scatter
+    scatter: ClassScatter
     covariances: Covariances
     priors: Floats
     centre: Floats  # (columns,): c
@@ -51,7 +51,7 @@ class Problem(NamedTuple):
     look: Look | None = None  # another look at the rows, if they are there
 
 
-class Rule(NamedTuple):
+class DiscriminantRule(NamedTuple):
     """What a solver finds."""
 
     discriminants: Floats  # (classes, columns): C^-1 (m_k - c)
@@ -61,7 +61,7 @@ class Rule(NamedTuple):
     ratio: Floats | None = None  # share of the between-class variance along each
 
 
-def priors_of(scatter: Scatter, given: Any) -> Floats:
+def priors_of(scatter: ClassScatter, given: Any) -> Floats:
     """Prior probabilities: as given, or shares of the weight."""
     if given is None:
         return np.asarray(scatter.weights / scatter.weight)
@@ -86,7 +86,7 @@ def priors_of(scatter: Scatter, given: Any) -> Floats:
     return there / there.sum()
 
 
-def lacking(scatter: Scatter, scaled: bool, own: bool = True) -> str | None:
+def lacking(scatter: ClassScatter, scaled: bool, own: bool = True) -> str | None:
     """What leaves no noise to weigh distances by, if anything; `own` is whether the covariance is the scatter's."""
     if scatter.rows.sum() <= scatter.seen:
         got = f"{int(scatter.rows.sum())} rows of {scatter.seen} classes"
@@ -113,7 +113,7 @@ def whitening(covariance: Floats, tol: float, scales: Floats) -> White:
     """
     values, vectors = linalg.eigh(covariance / np.outer(scales, scales))
     values, vectors = values[::-1], vectors[:, ::-1]
-    floor = max(tol**2, 8 * EPS * len(values) * values[0])
+    floor = max(tol**2, 8 * FLOAT_EPSILON * len(values) * values[0])
     kept = int(np.count_nonzero(values > floor))
     basis = vectors[:, :kept] / scales[:, None] / np.sqrt(values[:kept])
     return White(np.asarray(basis), float(values[kept - 1] / values[0]) if kept else 1.0)
@@ -125,7 +125,7 @@ def polished(basis: Floats, seen: Floats) -> Floats:
     return np.asarray(linalg.solve_triangular(factor, basis.T, lower=True).T)
 
 
-def by_whitening(problem: Problem) -> Rule:
+def by_whitening(problem: SeparationProblem) -> DiscriminantRule:
     """From directions of unit noise to those of greatest signal, as scikit-learn's "svd" has them.
 
     Directions with less than `tol` of the largest signal are left out.
@@ -134,17 +134,17 @@ def by_whitening(problem: Problem) -> Rule:
     plain = shrunk(scatter.within / scatter.weight, problem.sphere)
     white = whitening(problem.scale * plain, tol, scales_of(plain))
     basis = white.basis
-    if white.conditioning < POOR and problem.look is not None:
+    if white.conditioning < POOR_CONDITION and problem.look is not None:
         basis = polished(basis, problem.scale / scatter.weight * problem.look(basis))
     spokes = np.sqrt(scatter.weight * problem.priors / max(len(ways) - 1, 1))[:, None] * ways
     _, singular, right = linalg.svd(spokes @ basis, full_matrices=False)
     largest = singular.max(initial=0.0)
     directions = basis @ right[singular > tol * largest].T
     ratio = singular**2 / np.sum(singular**2) if largest > 0 else np.zeros(len(singular))
-    return Rule(ways @ directions @ directions.T, np.zeros(ways.shape[1]), None, directions, ratio)
+    return DiscriminantRule(ways @ directions @ directions.T, np.zeros(ways.shape[1]), None, directions, ratio)
 
 
-def by_least_squares(problem: Problem) -> Rule:
+def by_least_squares(problem: SeparationProblem) -> DiscriminantRule:
     """C^-1 by least squares, of smallest norm where C has no inverse: scikit-learn's "lsqr". No directions."""
     covariance = problem.scale * shrunk(problem.covariances.within(problem.scatter, problem.priors), problem.sphere)
     wanted = np.vstack([problem.ways, problem.centre]).T
@@ -152,11 +152,11 @@ def by_least_squares(problem: Problem) -> Rule:
     if singular is None:  # in columns of unit variance fewer digits are lost
         solved = linalg.cho_solve((factor, True), wanted / scales[:, None]).T / scales
     else:
-        solved = linalg.lstsq(covariance, wanted, cond=8 * EPS * len(covariance))[0].T
-    return Rule(solved[:-1], solved[-1], covariance)
+        solved = linalg.lstsq(covariance, wanted, cond=8 * FLOAT_EPSILON * len(covariance))[0].T
+    return DiscriminantRule(solved[:-1], solved[-1], covariance)
 
 
-def by_eigenvectors(problem: Problem) -> Rule:
+def by_eigenvectors(problem: SeparationProblem) -> DiscriminantRule:
     """From B w = lambda C w, as scikit-learn's "eigen"."""
     within = problem.covariances.within(problem.scatter, problem.priors)
     between = problem.covariances.total(problem.scatter) - within
@@ -167,7 +167,7 @@ def by_eigenvectors(problem: Problem) -> Rule:
     total = values.sum()
     ratio = np.sort(values / total)[::-1] if total != 0 else np.zeros(len(values))  # shrinkage may leave a total < 0
     inverse = directions @ directions.T
-    return Rule(problem.ways @ inverse, problem.centre @ inverse, covariance, directions, ratio)
+    return DiscriminantRule(problem.ways @ inverse, problem.centre @ inverse, covariance, directions, ratio)
 
 
 SOLVERS = {"svd": by_whitening, "lsqr": by_least_squares, "eigen": by_eigenvectors}
@@ -179,7 +179,7 @@ def factored(covariance: Floats) -> tuple[Floats, Floats, int | None]:
     unit = covariance / np.outer(scales, scales)
     factor, failed = linalg.lapack.dpotrf(unit, lower=True)
     left = np.diagonal(factor)[: failed - 1 if failed else None] ** 2  # of a column's variance, given those before it
-    small = [*np.flatnonzero(left < 8 * EPS * len(unit)), *([failed - 1] if failed else [])]
+    small = [*np.flatnonzero(left < 8 * FLOAT_EPSILON * len(unit)), *([failed - 1] if failed else [])]
     return scales, factor, int(small[0]) if small else None
 
 
@@ -201,7 +201,7 @@ class Separation(NamedTuple):
     evidence: float  # natural logarithm
 
 
-def separation(scatter: Scatter, discriminants: Floats, spherical: bool) -> Separation:
+def separation(scatter: ClassScatter, discriminants: Floats, spherical: bool) -> Separation:
     """Strength along the directions of greatest signal.
 
     The signals are eigenvalues of C^-1 B, and so of the small matrix of (m_k - m)' C^-1 (m_l - m) sqrt(n_k n_l).
@@ -215,7 +215,7 @@ def separation(scatter: Scatter, discriminants: Floats, spherical: bool) -> Sepa
     return Separation(signals / scatter.weight, signals / 2, evidence(scatter, spherical))
 
 
-def evidence(scatter: Scatter, spherical: bool = False) -> float:
+def evidence(scatter: ClassScatter, spherical: bool = False) -> float:
     """Log of p(rows | labels) / p(rows | no labels), means and shared covariance integrated out.
 
     With prior covariance Psi = total / n at d + 2 degrees of freedom and means N(m, C), for d columns

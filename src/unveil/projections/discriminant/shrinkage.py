@@ -24,16 +24,16 @@ from unveil.core.arrays import Floats
 from unveil.core.protocols import Engine, Memo, Source
 from unveil.core.statistics import Statistics
 from unveil.projections.discriminant.kernels import add_quartics
-from unveil.projections.discriminant.scatter import Scatter
+from unveil.projections.discriminant.scatter import ClassScatter
 
 
 class Covariances(Protocol):
     """How covariances come out of scatter."""
 
-    def within(self, scatter: Scatter, priors: Floats) -> Floats:
+    def within(self, scatter: ClassScatter, priors: Floats) -> Floats:
         """The covariance that the classes share."""
 
-    def total(self, scatter: Scatter) -> Floats:
+    def total(self, scatter: ClassScatter) -> Floats:
         """The covariance of all rows."""
 
 
@@ -43,14 +43,14 @@ class Empirical:
 
     amount: float = 0.0
 
-    def within(self, scatter: Scatter, priors: Floats) -> Floats:
+    def within(self, scatter: ClassScatter, priors: Floats) -> Floats:
         """Classes by their priors; with priors in proportion to weights that is all scatter over all weight."""
         if scatter.apart is None:
             return shrunk(scatter.within / scatter.weight, self.amount)
         shares = np.divide(priors, scatter.weights, out=np.zeros_like(priors), where=scatter.weights > 0)
         return shrunk(np.tensordot(shares, scatter.apart, 1), self.amount)
 
-    def total(self, scatter: Scatter) -> Floats:
+    def total(self, scatter: ClassScatter) -> Floats:
         """About the mean of all rows."""
         return shrunk((scatter.within + scatter.between) / scatter.weight, self.amount)
 
@@ -66,12 +66,12 @@ class LedoitWolf:
         """For some of the classes."""
         return LedoitWolf(self.quartics[kept], self.total_quartic)
 
-    def within(self, scatter: Scatter, priors: Floats) -> Floats:
+    def within(self, scatter: ClassScatter, priors: Floats) -> Floats:
         """Shrunk classes by their priors."""
         classes = zip(priors, _apart(scatter), scatter.weights, self.quartics, strict=True)
         return np.asarray(sum(prior * ledoit_wolf(*of_class) for prior, *of_class in classes))
 
-    def total(self, scatter: Scatter) -> Floats:
+    def total(self, scatter: ClassScatter) -> Floats:
         """All rows, shrunk by an amount of their own."""
         return ledoit_wolf(scatter.within + scatter.between, scatter.weight, self.total_quartic)
 
@@ -84,11 +84,11 @@ class Foreign:
     rows: NDArray[Any]
     codes: NDArray[Any]
 
-    def within(self, scatter: Scatter, priors: Floats) -> Floats:
+    def within(self, scatter: ClassScatter, priors: Floats) -> Floats:
         """Estimates of the classes by their priors."""
         return np.asarray(sum(prior * self._fitted(self.rows[self.codes == k]) for k, prior in enumerate(priors)))
 
-    def total(self, scatter: Scatter) -> Floats:
+    def total(self, scatter: ClassScatter) -> Floats:
         """The estimate of all rows."""
         return self._fitted(self.rows)
 
@@ -157,7 +157,7 @@ class QuarticStep:
         return Statistics(classes=classes, total=total), None
 
 
-def by_ledoit_wolf(engine: Engine, source: Source, scatter: Scatter) -> LedoitWolf:
+def by_ledoit_wolf(engine: Engine, source: Source, scatter: ClassScatter) -> LedoitWolf:
     """The second pass."""
     weights = np.maximum(scatter.weights, np.finfo(float).tiny)
     scales = np.stack([scales_of(of_class / weight) for of_class, weight in zip(_apart(scatter), weights, strict=True)])
@@ -167,7 +167,7 @@ def by_ledoit_wolf(engine: Engine, source: Source, scatter: Scatter) -> LedoitWo
     return LedoitWolf(sums["classes"], float(sums["total"][0]))
 
 
-def _apart(scatter: Scatter) -> Floats:
+def _apart(scatter: ClassScatter) -> Floats:
     if scatter.apart is None:
         raise ValueError("Ledoit-Wolf shrinkage needs the scatter of each class apart")
     return scatter.apart

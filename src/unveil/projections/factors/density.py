@@ -25,7 +25,7 @@ from unveil.estimation.base import engine_for
 from unveil.estimation.input import as_source, finite_rows
 from unveil.numerics.blas import single_threaded_blas
 from unveil.projections.factors.missing import Factors
-from unveil.projections.factors.model import FactorParams, Noise, standing
+from unveil.projections.factors.model import FactorParams, NoiseModel, standing
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class _Complete:
 class FactorDensity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
     """A density of rows with Gaussian factors, once it is fitted."""
 
-    _noise: ClassVar[Noise]
+    _noise: ClassVar[NoiseModel]
     engine: Any
     random_state: Any
     n_components_: int

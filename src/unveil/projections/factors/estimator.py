@@ -42,7 +42,7 @@ from unveil.projections.factors.missing import (
 from unveil.projections.factors.model import (
     Covariance,
     FactorParams,
-    Rule,
+    FactorRule,
     canonical,
     floored,
     interrupted,
@@ -53,13 +53,13 @@ from unveil.projections.factors.model import (
 from unveil.schedules.squarem import Squarem
 from unveil.schedules.stepwise import Running, Stepwise
 
-PATIENCE = 3  # dimensions in a row that must do worse before the search for the best of them ends
-SCARCE, SCARCE_COLUMN, SCARCE_PAIRS = 0.25, 0.05, 0.5  # few: share of all cells, of a column's, of pairs ever seen
+DIMENSION_PATIENCE = 3  # dimensions in a row that must do worse before the search for the best of them ends
+SCARCE_CELLS, SCARCE_COLUMN, SCARCE_PAIRS = 0.25, 0.05, 0.5  # few: shares of all cells, of a column's, of pairs
 LEAST_SQUARES, MOST_SQUARES = 1e-140, 1e140  # of a column about its mean; fits multiply such sums by each other
-REPLACED = frozenset({"restarts", "floored"})  # findings of the certificate that are said in better words here
+REPLACED_FINDINGS = frozenset({"restarts", "floored"})  # findings of the certificate that are said in better words here
 
 
-class Seen(NamedTuple):
+class SeenCells(NamedTuple):
     """A table after its pass of moments."""
 
     source: Source
@@ -79,7 +79,9 @@ class Seen(NamedTuple):
         """Whether so few cells or pairs of columns are there that rows are better not completed by them."""
         pairs = self.statistics["pairs"]
         shares = np.diagonal(pairs) / self.given.weight
-        return bool(np.mean(shares) < SCARCE or np.min(shares) < SCARCE_COLUMN or np.mean(pairs > 0) <= SCARCE_PAIRS)
+        return bool(
+            np.mean(shares) < SCARCE_CELLS or np.min(shares) < SCARCE_COLUMN or np.mean(pairs > 0) <= SCARCE_PAIRS
+        )
 
 
 class FactorEstimator(Estimator, FactorDensity):
@@ -149,7 +151,7 @@ class FactorEstimator(Estimator, FactorDensity):
             self._adopt(stream, seen.floors, seen.statistics if exact else None)
         return self
 
-    def _see(self, source: Source, shift: Floats, before: Statistics | None = None) -> Seen:
+    def _see(self, source: Source, shift: Floats, before: Statistics | None = None) -> SeenCells:
         """The pass of moments, added to those of earlier rows if there are any."""
         engine = engine_for(self.engine, source)
         statistics, _ = engine.map_reduce(ObservedMoments(shift), source, None)
@@ -162,15 +164,15 @@ class FactorEstimator(Estimator, FactorDensity):
         variances = np.where(variances > _resolution(shift + given.mean), variances, 0.0)
         if not np.any(variances):
             raise ValueError("X has no variance: all rows are equal, so there is nothing to explain")
-        return Seen(source, engine, shift, statistics, given, self._noise.floors(variances))
+        return SeenCells(source, engine, shift, statistics, given, self._noise.floors(variances))
 
-    def _is_exact(self, seen: Seen) -> bool:
+    def _is_exact(self, seen: SeenCells) -> bool:
         """Whether moments are all that is needed."""
         return seen.complete and self._is_auto()
 
-    def _solve(self, seen: Seen, count: int, exact: bool) -> Fit:
+    def _solve(self, seen: SeenCells, count: int, exact: bool) -> Fit:
         """The fit with `count` components: that of the moments, or EM from there."""
-        rule = Rule(count, self.tol, self.max_iter, self._start(len(seen.shift)))
+        rule = FactorRule(count, self.tol, self.max_iter, self._start(len(seen.shift)))
         of_moments = self._noise.fit(seen.given, seen.floors, rule)
         if exact:
             return of_moments
@@ -194,7 +196,7 @@ class FactorEstimator(Estimator, FactorDensity):
 
     # -- how many components -------------------------------------------------------------------------------------------
 
-    def _chosen(self, seen: Seen, exact: bool) -> Fit:
+    def _chosen(self, seen: SeenCells, exact: bool) -> Fit:
         """The fit with the number of components asked for."""
         wanted, limit = self.n_components, self._limit(seen.source.n_columns)
         if isinstance(wanted, str) and wanted == "bic":
@@ -207,11 +209,11 @@ class FactorEstimator(Estimator, FactorDensity):
             raise ValueError(f"n_components={wanted} must be from 0 to {limit} for {sizes}")
         return self._solve(seen, count, exact)
 
-    def _named(self, seen: Seen) -> int:
+    def _named(self, seen: SeenCells) -> int:
         """The number that a word other than "bic" stands for."""
         raise ValueError(f"n_components={self.n_components!r} is not known")
 
-    def _best(self, seen: Seen, exact: bool) -> Fit:
+    def _best(self, seen: SeenCells, exact: bool) -> Fit:
         """The fit of lowest BIC; where each takes passes, until more components did worse some times in a row."""
         best, lowest, worse = None, np.inf, 0
         try:
@@ -224,7 +226,7 @@ class FactorEstimator(Estimator, FactorDensity):
                     best, lowest = outcome, bic
                 if outcome.status is Status.INTERRUPTED:
                     raise KeyboardInterrupt
-                if worse >= PATIENCE and not exact:
+                if worse >= DIMENSION_PATIENCE and not exact:
                     break
         except KeyboardInterrupt:
             if best is None:
@@ -246,7 +248,7 @@ class FactorEstimator(Estimator, FactorDensity):
         fresh = not hasattr(self, "_stream")
         with single_threaded_blas():
             source = as_source(self, X, sample_weight, reset=fresh, min_rows=2 if fresh else 1, missing=True)
-            seen: Seen | None
+            seen: SeenCells | None
             if fresh:
                 seen = self._see(source, frame_of(source))
                 start = self._chosen(seen, exact=True).params
@@ -266,9 +268,9 @@ class FactorEstimator(Estimator, FactorDensity):
         if isinstance(wanted, Integral) and int(wanted) != count:
             raise ValueError(f"n_components={wanted} was changed since partial_fit began with {count}: call fit anew")
 
-    def _accounted(self, stream: Stream, seen: Seen) -> Stream:
+    def _accounted(self, stream: Stream, seen: SeenCells) -> Stream:
         """The stream with the fit of all rows so far."""
-        rule = Rule(len(stream.params.centre), self.tol, self.max_iter)
+        rule = FactorRule(len(stream.params.centre), self.tol, self.max_iter)
         outcome = self._noise.fit(seen.given, seen.floors, rule)
         records = (*stream.history.records, outcome.history[-1])
         history = History(records, outcome.history.events, Status.STREAMING, False, (), len(records))
@@ -316,7 +318,7 @@ class FactorEstimator(Estimator, FactorDensity):
     def _amend(self, outcome: Fit, findings: list[Finding]) -> None:
         """Put what is known better into the certificate."""
         several = len(outcome.history.restarts) > 1
-        replaced = REPLACED - {"restarts"} if several else REPLACED
+        replaced = REPLACED_FINDINGS - {"restarts"} if several else REPLACED_FINDINGS
         kept = [finding for finding in self.certificate_.findings if finding.name not in replaced]
         self.certificate_ = Certificate((*kept, *findings))
         for finding in findings:

@@ -20,12 +20,12 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from unveil.certificate import Finding
 from unveil.core.arrays import Floats
 from unveil.projections.factors.estimator import FactorEstimator
-from unveil.projections.factors.missing import Completed, Hidden
-from unveil.projections.factors.model import Covariance, FactorParams, Noise, PerColumn, signed
+from unveil.projections.factors.missing import CompletedRows, Hidden
+from unveil.projections.factors.model import Covariance, FactorParams, NoiseModel, PerColumn, signed
 
 ROTATIONS = {"quartimax": 0.0, "varimax": 1.0}
 """How much the spread of loadings within a factor counts, against that within a row alone."""
-TURNS, TURNED = 1000, 1e-12  # most steps of a rotation, and the gain of its criterion at which it is settled
+MOST_TURNS, TURN_TOL = 1000, 1e-12  # most steps of a rotation, and the gain of its criterion at which it is settled
 
 
 class FactorAnalysis(FactorEstimator):
@@ -92,8 +92,8 @@ class FactorAnalysis(FactorEstimator):
         "rotation": [StrOptions(set(ROTATIONS)), None],
         **FactorEstimator._parameter_constraints,
     }
-    _noise: ClassVar[Noise] = PerColumn()
-    _hidden: ClassVar[type[Hidden]] = Completed
+    _noise: ClassVar[NoiseModel] = PerColumn()
+    _hidden: ClassVar[type[Hidden]] = CompletedRows
 
     def __init__(
         self,
@@ -183,12 +183,12 @@ def rotated(loadings: Floats, spread: float) -> Floats:
     Each step is a polar decomposition of the criterion's slope. Factors come out by falling sum of squares.
     """
     turn, before = np.eye(loadings.shape[1]), 0.0
-    for _ in range(TURNS):
+    for _ in range(MOST_TURNS):
         turned = loadings @ turn
         slope = loadings.T @ (turned**3 - spread * turned * np.mean(turned**2, axis=0))
         left, sizes, right = linalg.svd(slope)
         turn = left @ right
-        if sizes.sum() <= before * (1.0 + TURNED):
+        if sizes.sum() <= before * (1.0 + TURN_TOL):
             break
         before = float(sizes.sum())
     turned = loadings @ turn

@@ -23,10 +23,10 @@ from unveil.numerics.jit import kernel
 from unveil.numerics.tiles import tile_rows
 from unveil.projections.factors.line_sums import added, squared
 
-STRIP = 32
+STRIP_COLUMNS = 32
 
 
-class Table(NamedTuple):
+class PatternRows(NamedTuple):
     """Rows (n, d), their weights (n,) or (0,), and an order in which rows that lack the same cells are together."""
 
     x: Any
@@ -35,7 +35,7 @@ class Table(NamedTuple):
     bounds: Any  # where each pattern begins in the order, and the end
 
 
-class Plan(NamedTuple):
+class FactorPlan(NamedTuple):
     """Parameters as the kernel reads them; symmetric matrices are packed, lower triangle, row by row."""
 
     shift: Any  # (d,): taken off every row first
@@ -46,7 +46,7 @@ class Plan(NamedTuple):
     precision: Any  # (d,): of the noise
 
 
-class Sums(NamedTuple):
+class RegressionSums(NamedTuple):
     """What a regression of the cells on the scores reads, about the mean of the plan: z is extended by a 1."""
 
     latent: Any  # (hh,): of z z' over all rows
@@ -55,14 +55,14 @@ class Sums(NamedTuple):
     squares: Any  # (d,): of the cell
 
 
-class Moments(NamedTuple):
+class ExpectedMoments(NamedTuple):
     """Sums (d,) and products (d, d) to be expected of the rows with their missing cells, about the mean of the plan."""
 
     sums: Any
     products: Any
 
 
-class Tile(NamedTuple):
+class PatternRoom(NamedTuple):
     """Room for so many rows and as many patterns, of which a tile may fill fewer; cells beyond stay 0."""
 
     y: Any  # (d, rows): cells less the mean, 0 where there are none
@@ -81,7 +81,7 @@ class Tile(NamedTuple):
     pulls: Any  # (d, q): how far the scores are in doubt of their cells
 
 
-def plan_of(shift: Any, mean: Any, loadings: Any, noise: Any) -> Plan:
+def plan_of(shift: Any, mean: Any, loadings: Any, noise: Any) -> FactorPlan:
     """The plan of some parameters; copies, since arrays that cannot be written to would be compiled for anew."""
     shift, mean = (np.array(one, dtype=np.float64) for one in (shift, mean))
     d, q = loadings.shape
@@ -90,27 +90,27 @@ def plan_of(shift: Any, mean: Any, loadings: Any, noise: Any) -> Plan:
     products = np.empty((len(first) + 1, d))
     products[:-1] = slopes[first] * loadings.T[second]
     products[-1] = LOG_TWO_PI + np.log(noise)
-    return Plan(shift, mean, np.array(loadings, order="C"), slopes, products, 1.0 / noise)
+    return FactorPlan(shift, mean, np.array(loadings, order="C"), slopes, products, 1.0 / noise)
 
 
-def expect_factors(plan: Plan, table: Table) -> tuple[Sums, float]:
+def expect_factors(plan: FactorPlan, table: PatternRows) -> tuple[RegressionSums, float]:
     """Sums over the rows, and their log-likelihood."""
     d, q = plan.loadings.shape
     packed = (q + 1) * (q + 2) // 2
-    sums = Sums(np.zeros(packed), np.zeros((packed, d)), np.zeros((q + 1, d)), np.zeros(d))
+    sums = RegressionSums(np.zeros(packed), np.zeros((packed, d)), np.zeros((q + 1, d)), np.zeros(d))
     return sums, _expect(plan, table, _room(d, q, len(table.x)), sums)
 
 
-def complete_factors(plan: Plan, table: Table) -> tuple[Moments, float]:
+def complete_factors(plan: FactorPlan, table: PatternRows) -> tuple[ExpectedMoments, float]:
     """Moments to be expected of the rows with their missing cells, and the log-likelihood of those that are there."""
     d, q = plan.loadings.shape
     sums, products = np.zeros(d), np.zeros((d, d))
-    log_likelihood = _complete(plan, table, _room(d, q, len(table.x)), Moments(sums, products))
+    log_likelihood = _complete(plan, table, _room(d, q, len(table.x)), ExpectedMoments(sums, products))
     lower = np.tril(products, -1)
-    return Moments(sums, lower + lower.T + np.diag(np.diagonal(products))), log_likelihood
+    return ExpectedMoments(sums, lower + lower.T + np.diag(np.diagonal(products))), log_likelihood
 
 
-def infer_factors(plan: Plan, table: Table) -> tuple[Any, Any]:
+def infer_factors(plan: FactorPlan, table: PatternRows) -> tuple[Any, Any]:
     """Posterior means of the scores (n, q) and log-densities (n,) of the rows."""
     d, q = plan.loadings.shape
     means, densities = np.empty((len(table.x), q)), np.empty(len(table.x))
@@ -118,18 +118,18 @@ def infer_factors(plan: Plan, table: Table) -> tuple[Any, Any]:
     return means, densities
 
 
-def _room(d: int, q: int, n: int) -> Tile:
+def _room(d: int, q: int, n: int) -> PatternRoom:
     """An empty tile."""
     packed, extended = q * (q + 1) // 2, (q + 1) * (q + 2) // 2
     heights = (d, d, d, packed + 1, packed, extended, q, q, q + 1)
     size = max(min(tile_rows(sum(heights) + 2), n), 1)
     planes = [np.zeros((height, size)) for height in heights]
     lines = [np.zeros(size), np.zeros(size), np.zeros(size, np.intp)]
-    return Tile._make([*planes, *lines, np.zeros(d, np.intp), np.zeros((d, q))])
+    return PatternRoom._make([*planes, *lines, np.zeros(d, np.intp), np.zeros((d, q))])
 
 
 @kernel
-def _expect(plan: Plan, table: Table, tile: Tile, sums: Sums) -> float:
+def _expect(plan: FactorPlan, table: PatternRows, tile: PatternRoom, sums: RegressionSums) -> float:
     """Tile by tile: infer, add up."""
     log_likelihood, first = 0.0, np.intp(0)  # a plain 0 would be compiled for as a type of its own
     for start in range(0, len(table.x), len(tile.place)):
@@ -139,7 +139,7 @@ def _expect(plan: Plan, table: Table, tile: Tile, sums: Sums) -> float:
 
 
 @kernel
-def _complete(plan: Plan, table: Table, tile: Tile, moments: Moments) -> float:
+def _complete(plan: FactorPlan, table: PatternRows, tile: PatternRoom, moments: ExpectedMoments) -> float:
     """Tile by tile: infer, fill, add up."""
     log_likelihood, first = 0.0, np.intp(0)  # a plain 0 would be compiled for as a type of its own
     for start in range(0, len(table.x), len(tile.place)):
@@ -149,7 +149,7 @@ def _complete(plan: Plan, table: Table, tile: Tile, moments: Moments) -> float:
 
 
 @kernel
-def _infer(plan: Plan, table: Table, tile: Tile, means: Any, densities: Any) -> None:
+def _infer(plan: FactorPlan, table: PatternRows, tile: PatternRoom, means: Any, densities: Any) -> None:
     """Tile by tile: infer, write down."""
     first = np.intp(0)
     for start in range(0, len(table.x), len(tile.place)):
@@ -162,7 +162,7 @@ def _infer(plan: Plan, table: Table, tile: Tile, means: Any, densities: Any) -> 
 
 
 @kernel
-def _infer_tile(plan: Plan, table: Table, start: int, first: Any, tile: Tile) -> Any:
+def _infer_tile(plan: FactorPlan, table: PatternRows, start: int, first: Any, tile: PatternRoom) -> Any:
     """All that is inferred of a tile, which begins in pattern `first`.
 
     Returned are the pattern that the next one begins in, and how many rows and patterns this one has.
@@ -179,11 +179,11 @@ def _infer_tile(plan: Plan, table: Table, start: int, first: Any, tile: Tile) ->
 
 
 @kernel
-def _load(plan: Plan, table: Table, start: int, m: int, tile: Tile) -> None:
+def _load(plan: FactorPlan, table: PatternRows, start: int, m: int, tile: PatternRoom) -> None:
     """Cells less the mean, 0 where there are none; which are there, pattern by pattern."""
     x, order, place, d = table.x, table.order, tile.place, len(tile.y)
-    for strip in range(0, m, STRIP):  # few enough rows that both sides stay in the cache
-        last = min(strip + STRIP, m)
+    for strip in range(0, m, STRIP_COLUMNS):  # few enough rows that both sides stay in the cache
+        last = min(strip + STRIP_COLUMNS, m)
         for i in range(d):
             line, seen, down, middle = tile.y[i], tile.there[i], plan.shift[i], plan.mean[i]
             for r in range(strip, last):
@@ -195,7 +195,7 @@ def _load(plan: Plan, table: Table, start: int, m: int, tile: Tile) -> None:
 
 
 @kernel
-def _posterior(plan: Plan, m: int, k: int, tile: Tile) -> None:
+def _posterior(plan: FactorPlan, m: int, k: int, tile: PatternRoom) -> None:
     """Means of the scores, what they make of the cells, log-densities, and the inverse factor of each pattern."""
     factor, heights, constants, place = tile.factor, tile.heights, tile.constants, tile.place
     d, q = plan.loadings.shape
@@ -292,7 +292,7 @@ def _solve(m: int, factor: Any, place: Any, right: Any, scores: Any, heights: An
 
 
 @kernel
-def _weigh(table: Table, start: int, m: int, tile: Tile) -> float:
+def _weigh(table: PatternRows, start: int, m: int, tile: PatternRoom) -> float:
     """Weights of the rows of a tile; the weighted sum of their log-densities."""
     weights, order, weight, total = table.weights, table.order, tile.weighted[-1], 0.0
     for r in range(m):
@@ -302,7 +302,7 @@ def _weigh(table: Table, start: int, m: int, tile: Tile) -> float:
 
 
 @kernel
-def _gather(table: Table, start: int, m: int, k: int, tile: Tile, sums: Sums) -> float:
+def _gather(table: PatternRows, start: int, m: int, k: int, tile: PatternRoom, sums: RegressionSums) -> float:
     """Add up a tile; its log-likelihood."""
     weighted, scores, totals = tile.weighted, tile.scores, tile.totals
     weight, latent, grams, cross = weighted[-1], sums.latent, sums.grams, sums.cross
@@ -322,7 +322,7 @@ def _gather(table: Table, start: int, m: int, k: int, tile: Tile, sums: Sums) ->
 
 
 @kernel
-def _pattern_sums(m: int, tile: Tile) -> None:
+def _pattern_sums(m: int, tile: PatternRoom) -> None:
     """E[z z'] of each pattern, z extended by a 1, packed."""
     scores, weighted, place, totals, at = tile.scores, tile.weighted, tile.place, tile.totals, 0
     q, weight = len(scores), weighted[-1]
@@ -342,7 +342,9 @@ def _pattern_sums(m: int, tile: Tile) -> None:
 
 
 @kernel
-def _fill(plan: Plan, table: Table, start: int, m: int, k: int, tile: Tile, moments: Moments) -> float:
+def _fill(
+    plan: FactorPlan, table: PatternRows, start: int, m: int, k: int, tile: PatternRoom, moments: ExpectedMoments
+) -> float:
     """Add up a tile with its missing cells as the scores make them, and the doubt about those; its log-likelihood."""
     (d, q), place, weight, total = plan.loadings.shape, tile.place, tile.weighted[-1], tile.constants
     sums, products = moments.sums, moments.products
@@ -365,7 +367,7 @@ def _fill(plan: Plan, table: Table, start: int, m: int, k: int, tile: Tile, mome
 
 
 @kernel
-def _add_doubt(plan: Plan, tile: Tile, s: int, weight: float, products: Any) -> None:
+def _add_doubt(plan: FactorPlan, tile: PatternRoom, s: int, weight: float, products: Any) -> None:
     """Add the covariance of the missing cells of a pattern, W_m G^-1 W_m' + V_m, below the diagonal and on it."""
     loadings, there, factor, columns, pulls = plan.loadings, tile.there, tile.factor, tile.columns, tile.pulls
     (d, q), count = loadings.shape, 0

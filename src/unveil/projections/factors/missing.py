@@ -14,10 +14,11 @@ covariance of their own, fitted like all else, and before the next pass both are
 expansion: Liu, Rubin & Wu, Parameter expansion to accelerate EM, 1998). The folding is what `recentre` does, which
 schedules call where no older statistics live on; so incremental and stepwise EM stay right without it.
 
-`Completed`: the missing cells are hidden, and the scores are not asked for. The M step is a whole fit to the covariance
-that is to be expected of the rows. Only what the missing cells would have told slows this down, however small a noise
-is; but the covariance takes the square of the columns, where the regressions take their number times that of the
-scores squared. So it is for noise of each column its own, which regressions crawl to, and whose fit needs it anyway.
+`CompletedRows`: the missing cells are hidden, and the scores are not asked for. The M step is a whole fit to the
+covariance that is to be expected of the rows. Only what the missing cells would have told slows this down, however
+small a noise is; but the covariance takes the square of the columns, where the regressions take their number times that
+of the scores squared. So it is for noise of each column its own, which regressions crawl to, and whose fit needs it
+anyway.
 """
 
 from __future__ import annotations
@@ -42,8 +43,8 @@ from unveil.numerics.tiles import tile_rows
 from unveil.projections.factors.model import (
     Covariance,
     FactorParams,
-    Noise,
-    Rule,
+    FactorRule,
+    NoiseModel,
     complete_covariance,
     floored,
     interrupted,
@@ -54,10 +55,10 @@ from unveil.projections.factors.model import (
 )
 from unveil.projections.pca.moments import MomentsStep
 
-PROBE = 512  # rows by which it is told whether patterns repeat at all
-REPEATED = 2  # rows of a pattern, on average, from which it pays to bring them together
+PROBE_ROWS = 512  # rows by which it is told whether patterns repeat at all
+REPEATED_ROWS = 2  # rows of a pattern, on average, from which it pays to bring them together
 M_STEP_TOL = 1e-11  # log-likelihood per row that an M step which is a search may leave behind
-LEAST_SHARE = 1e-12  # of its largest eigenvalue: below, a matrix of sums is no longer one of real rows
+LEAST_EIGENVALUE = 1e-12  # of its largest eigenvalue: below, a matrix of sums is no longer one of real rows
 
 
 class Arranged(NamedTuple):
@@ -79,7 +80,7 @@ class Prepared(NamedTuple):
 class Hidden(Model, ABC):
     """Rows in a frame: `shift` (d,) is taken off every row; `floors` (d,) is the least noise allowed."""
 
-    noise: Noise
+    noise: NoiseModel
     shift: Floats
     floors: Floats
     remembers: bool = False  # may blocks keep the order of their rows? Not where there is no end to them
@@ -128,7 +129,7 @@ class Hidden(Model, ABC):
 
 @final
 @dataclass(frozen=True)
-class Completed(Hidden):
+class CompletedRows(Hidden):
     """Missing cells are hidden."""
 
     def _sums(self, plan: Prepared, table: Any) -> tuple[dict[str, Floats], float]:
@@ -142,7 +143,7 @@ class Completed(Hidden):
 
     def maximise(self, statistics: Statistics, params: FactorParams) -> FactorParams:
         """The fit to the expected covariance; its search begins where it stands, so that it cannot end lower."""
-        rule = Rule(params.loadings.shape[1], M_STEP_TOL, start=params.noise)
+        rule = FactorRule(params.loadings.shape[1], M_STEP_TOL, start=params.noise)
         found = self.noise.fit(complete_covariance(statistics), self.floors, rule)
         if found.status is Status.INTERRUPTED:
             raise KeyboardInterrupt  # the loop of passes knows what to keep
@@ -155,7 +156,7 @@ class Completed(Hidden):
         matrix = complete_covariance(statistics).matrix
         scale = np.sqrt(np.maximum(np.diagonal(matrix), self.floors))
         values = np.linalg.eigvalsh(matrix / np.outer(scale, scale))
-        return bool(values[0] >= -LEAST_SHARE * values[-1])
+        return bool(values[0] >= -LEAST_EIGENVALUE * values[-1])
 
 
 @final
@@ -213,7 +214,7 @@ class Factors(Hidden):
         grams = np.concatenate([unpacked(statistics["latent"][:, None]), unpacked(statistics["grams"])])
         counts = grams[:, -1, -1]
         values = np.linalg.eigvalsh(grams[counts > 0])
-        real = np.all(counts >= 0) and np.all(values[:, 0] > LEAST_SHARE * values[:, -1])
+        real = np.all(counts >= 0) and np.all(values[:, 0] > LEAST_EIGENVALUE * values[:, -1])
         return bool(real) and self._leaves_noise(statistics)
 
     @staticmethod
@@ -230,8 +231,8 @@ def arrange(rows: NDArray[Any]) -> Arranged:
     n_rows = len(rows)
     if not has_missing(rows):
         return Arranged(np.arange(n_rows), np.array([0, n_rows]))
-    few = find_patterns(rows[:PROBE])
-    patterns = few if n_rows <= PROBE or _differ(few) else find_patterns(rows)
+    few = find_patterns(rows[:PROBE_ROWS])
+    patterns = few if n_rows <= PROBE_ROWS or _differ(few) else find_patterns(rows)
     if _differ(patterns):
         return Arranged(np.arange(n_rows), np.arange(n_rows + 1))
     return Arranged(patterns.order, patterns.bounds.astype(np.intp))
@@ -239,17 +240,17 @@ def arrange(rows: NDArray[Any]) -> Arranged:
 
 def _differ(patterns: Patterns) -> bool:
     """Whether most rows have a pattern of their own."""
-    return len(patterns.present) > len(patterns.order) / REPEATED
+    return len(patterns.present) > len(patterns.order) / REPEATED_ROWS
 
 
 def _table(block: Block, arranged: Arranged) -> Any:
     """The rows as the kernel takes them: one type for the compiler, whether or not they could be written to."""
-    from unveil.projections.factors.kernels import Table
+    from unveil.projections.factors.kernels import PatternRows
 
     rows = np.ascontiguousarray(block.rows).view()
     rows.flags.writeable = False
     weights = np.empty(0) if block.weights is None else np.array(block.weights, dtype=np.float64)
-    return Table(rows, weights, arranged.order, arranged.bounds)
+    return PatternRows(rows, weights, arranged.order, arranged.bounds)
 
 
 def _in_frame(sums: Any, mean: Floats) -> dict[str, Floats]:
@@ -304,7 +305,7 @@ def climb(parts: Parts, start: FactorParams) -> Fit:
             outcome = interrupted(outcome) if further.status is Status.INTERRUPTED else outcome
             break
         outcome = replace(further, history=_joined(outcome.history, further.history))
-    if isinstance(parts.model, Completed) and outcome.history:  # a stream would go on with scores
+    if isinstance(parts.model, CompletedRows) and outcome.history:  # a stream would go on with scores
         outcome = replace(outcome, statistics=expect_moments(outcome.statistics, outcome.params))
     return outcome
 

@@ -31,13 +31,13 @@ from unveil.core.result import Fit, History, Record, Status
 from unveil.core.statistics import Statistics
 from unveil.numerics.constants import LOG_TWO_PI
 
-FLOOR = 1e-9  # least noise of a column, as a share of its variance
-AT_FLOOR = 1.0 + 1e-6
-ROUNDING = 1e-13  # share of the largest eigenvalue below which a direction has no variance
-VANISHING = 1e-3  # noise, as a share of a column's variance, that may be on its way to nothing
-LEAST_START = 0.005  # noise that a search starts from, as a share of a column's variance
-STIR = 0.1  # how far loadings are moved from a start that says nothing of some, as a share of a column's spread
-MEMORY = 20  # steps that L-BFGS-B learns curvature from
+NOISE_FLOOR = 1e-9  # least noise of a column, as a share of its variance
+AT_NOISE_FLOOR = 1.0 + 1e-6
+RANK_ROUNDING = 1e-13  # share of the largest eigenvalue below which a direction has no variance
+VANISHING_NOISE = 1e-3  # noise, as a share of a column's variance, that may be on its way to nothing
+LEAST_START_NOISE = 0.005  # noise that a search starts from, as a share of a column's variance
+LOADING_STIR = 0.1  # how far loadings are moved from a start that says nothing of some, as a share of a column's spread
+LBFGS_MEMORY = 20  # steps that L-BFGS-B learns curvature from
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def complete_covariance(statistics: Statistics) -> Covariance:
     return Covariance(weight, mean, statistics["products"] / weight - np.outer(mean, mean))
 
 
-class Noise(ABC):
+class NoiseModel(ABC):
     """What the noise of the columns has in common."""
 
     @abstractmethod
@@ -88,11 +88,11 @@ class Noise(ABC):
         """Free parameters."""
 
     @abstractmethod
-    def fit(self, given: Covariance, floors: Floats, rule: Rule) -> Fit:
+    def fit(self, given: Covariance, floors: Floats, rule: FactorRule) -> Fit:
         """Greatest likelihood for complete rows."""
 
 
-class Rule(NamedTuple):
+class FactorRule(NamedTuple):
     """How many factors are wanted, and when a search for them ends."""
 
     n_factors: int
@@ -103,7 +103,7 @@ class Rule(NamedTuple):
 
 @final
 @dataclass(frozen=True)
-class Shared(Noise):
+class Shared(NoiseModel):
     """One variance for all columns."""
 
     def maximise(self, squares: Floats, counts: Floats, floors: Floats, before: Floats) -> Floats:
@@ -114,13 +114,13 @@ class Shared(Noise):
 
     def floors(self, variances: Floats) -> Floats:
         """A share of the mean variance."""
-        return np.full(len(variances), FLOOR * float(np.mean(variances)))
+        return np.full(len(variances), NOISE_FLOOR * float(np.mean(variances)))
 
     def n_parameters(self, n_columns: int) -> int:
         """One."""
         return 1
 
-    def fit(self, given: Covariance, floors: Floats, rule: Rule) -> Fit:
+    def fit(self, given: Covariance, floors: Floats, rule: FactorRule) -> Fit:
         """In closed form."""
         values, vectors = spectrum(given.matrix)
         n_columns, kept = len(values), rule.n_factors
@@ -132,7 +132,7 @@ class Shared(Noise):
 
 @final
 @dataclass(frozen=True)
-class PerColumn(Noise):
+class PerColumn(NoiseModel):
     """A variance for each column."""
 
     def maximise(self, squares: Floats, counts: Floats, floors: Floats, before: Floats) -> Floats:
@@ -142,15 +142,15 @@ class PerColumn(Noise):
 
     def floors(self, variances: Floats) -> Floats:
         """A share of each variance, whatever its unit; of their mean where there is none."""
-        return FLOOR * np.where(variances > 0, variances, float(np.mean(variances)))
+        return NOISE_FLOOR * np.where(variances > 0, variances, float(np.mean(variances)))
 
     def n_parameters(self, n_columns: int) -> int:
         """One a column."""
         return n_columns
 
-    def fit(self, given: Covariance, floors: Floats, rule: Rule) -> Fit:
+    def fit(self, given: Covariance, floors: Floats, rule: FactorRule) -> Fit:
         """By a search over the noise, from two starts that are often far apart, or from the one that is given."""
-        scale = np.sqrt(np.maximum(np.diagonal(given.matrix), floors / FLOOR))
+        scale = np.sqrt(np.maximum(np.diagonal(given.matrix), floors / NOISE_FLOOR))
         profile = Profile.of(given.matrix / np.outer(scale, scale), rule.n_factors)
         least = floors / scale**2
         begin = _starts(profile) if rule.start is None else _off_the_floor(rule.start / scale**2)
@@ -165,7 +165,7 @@ class PerColumn(Noise):
         return replace(outcome, history=replace(outcome.history, restarts=restarts))
 
 
-class Search(NamedTuple):
+class NoiseSearch(NamedTuple):
     """Noise that a search ended at, the log-likelihood per row along it, and how it ended."""
 
     noise: Floats
@@ -206,7 +206,7 @@ class Profile(NamedTuple):
         own = np.where(factors, np.log(np.maximum(values, 1.0)) + 1.0, values)
         return float(np.sum(logs + LOG_TWO_PI + own)), np.where(factors, 0.0, 1.0 - values) @ vectors**2
 
-    def climb(self, start: Floats, least: Floats, rule: Rule) -> Search:
+    def climb(self, start: Floats, least: Floats, rule: FactorRule) -> NoiseSearch:
         """The noise of greatest likelihood that a search from `start` finds; the best so far, if interrupted."""
         seen: dict[bytes, float] = {}
 
@@ -217,7 +217,7 @@ class Profile(NamedTuple):
 
         path = [-0.5 * look(np.log(start))[0]]
         # a step may gain little and the next one much, so the search is held to a tenth of what is asked
-        options = {"maxiter": rule.max_iter, "maxfun": 20 * rule.max_iter, "maxcor": MEMORY, "gtol": 1e-10}
+        options = {"maxiter": rule.max_iter, "maxfun": 20 * rule.max_iter, "maxcor": LBFGS_MEMORY, "gtol": 1e-10}
         options["ftol"] = 0.1 * rule.tol / max(abs(path[0]), 1.0)
         try:
             found = minimize(
@@ -234,11 +234,11 @@ class Profile(NamedTuple):
         except KeyboardInterrupt:
             key, height = min(seen.items(), key=lambda item: item[1])
             logs, status = np.frombuffer(key), Status.INTERRUPTED
-        return Search(np.maximum(np.exp(logs), least), [*path, -0.5 * height], status)
+        return NoiseSearch(np.maximum(np.exp(logs), least), [*path, -0.5 * height], status)
 
     def _sunk(self, logs: Floats, height: float, least: Floats) -> tuple[Floats, float]:
         """All but vanished noise at its floor, unless that is worse: in logarithms the last stretch is flat."""
-        sunk = np.where(logs < np.log(VANISHING), least, logs)
+        sunk = np.where(logs < np.log(VANISHING_NOISE), least, logs)
         there, _ = self.height(sunk)
         return (sunk, there) if there <= height else (logs, height)
 
@@ -249,18 +249,18 @@ def _starts(profile: Profile) -> list[Floats]:
     n_columns = len(matrix)
     share = 1.0 - 0.5 * min(profile.n_factors, n_columns) / n_columns
     unique = share / np.maximum(np.diagonal(linalg.pinvh(matrix)), 1.0)
-    return [np.clip(unique, LEAST_START, 1.0), np.full(n_columns, 0.5)]
+    return [np.clip(unique, LEAST_START_NOISE, 1.0), np.full(n_columns, 0.5)]
 
 
 def _off_the_floor(noise: Floats) -> list[Floats]:
     """The noise as it is and, where some has all but vanished, lifted: at its floor no slope would tell."""
-    vanished = noise < VANISHING
-    return [noise, np.where(vanished, LEAST_START, noise)] if np.any(vanished) else [noise]
+    vanished = noise < VANISHING_NOISE
+    return [noise, np.where(vanished, LEAST_START_NOISE, noise)] if np.any(vanished) else [noise]
 
 
-def _until_interrupted(searches: Iterator[Search]) -> list[Search]:
+def _until_interrupted(searches: Iterator[NoiseSearch]) -> list[NoiseSearch]:
     """The searches up to the one that Ctrl-C has ended."""
-    done: list[Search] = []
+    done: list[NoiseSearch] = []
     try:
         for search in searches:
             done.append(search)
@@ -321,13 +321,15 @@ def isotropic_log_likelihood(values: Floats, kept: int, noise: float) -> float:
 
 def floored(noise: Floats, floors: Floats) -> NDArray[np.intp]:
     """Columns whose noise is at its floor."""
-    return np.flatnonzero(noise <= floors * AT_FLOOR)
+    return np.flatnonzero(noise <= floors * AT_NOISE_FLOOR)
 
 
 def lifted(params: FactorParams, floors: Floats) -> FactorParams:
     """Parameters to start EM from: it would take ages to leave a noise of all but nothing."""
-    variances = floors / FLOOR
-    return replace(params, noise=np.where(params.noise < VANISHING * variances, LEAST_START * variances, params.noise))
+    variances = floors / NOISE_FLOOR
+    return replace(
+        params, noise=np.where(params.noise < VANISHING_NOISE * variances, LEAST_START_NOISE * variances, params.noise)
+    )
 
 
 def stirred(params: FactorParams) -> FactorParams:
@@ -335,12 +337,12 @@ def stirred(params: FactorParams) -> FactorParams:
     that has nothing to tell of them, and EM would leave them so, however much likelier it is that they are not.
     """
     moves = np.random.default_rng(0).standard_normal(params.loadings.shape)
-    return replace(params, loadings=params.loadings + STIR * np.sqrt(variances_of(params))[:, None] * moves)
+    return replace(params, loadings=params.loadings + LOADING_STIR * np.sqrt(variances_of(params))[:, None] * moves)
 
 
 def sunk(params: FactorParams, floors: Floats) -> FactorParams | None:
     """Parameters with vanishing noise at its floor, which EM would take ages to reach; None if there is none."""
-    vanishing = (params.noise < VANISHING * floors / FLOOR) & (params.noise > floors * AT_FLOOR)
+    vanishing = (params.noise < VANISHING_NOISE * floors / NOISE_FLOOR) & (params.noise > floors * AT_NOISE_FLOOR)
     return replace(params, noise=np.where(vanishing, floors, params.noise)) if np.any(vanishing) else None
 
 
@@ -362,7 +364,7 @@ def interrupted(outcome: Fit) -> Fit:
 def rank_of(given: Covariance) -> int:
     """Directions that the rows have variance in."""
     values, _ = spectrum(given.matrix)
-    return int(np.count_nonzero(values > ROUNDING * len(values) * values[0]))
+    return int(np.count_nonzero(values > RANK_ROUNDING * len(values) * values[0]))
 
 
 def variances_of(params: FactorParams) -> Floats:

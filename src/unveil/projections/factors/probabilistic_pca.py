@@ -18,8 +18,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from unveil.certificate import Finding
 from unveil.core.arrays import Floats
-from unveil.projections.factors.estimator import FactorEstimator, Seen
-from unveil.projections.factors.model import Covariance, FactorParams, Noise, Shared, rank_of
+from unveil.projections.factors.estimator import FactorEstimator, SeenCells
+from unveil.projections.factors.model import Covariance, FactorParams, NoiseModel, Shared, rank_of
 from unveil.projections.pca.dimension import minka_dimension
 
 
@@ -81,7 +81,7 @@ class ProbabilisticPCA(FactorEstimator):
         "n_components": [Interval(Integral, 0, None, closed="left"), StrOptions({"bic", "mle"}), None],
         **FactorEstimator._parameter_constraints,
     }
-    _noise: ClassVar[Noise] = Shared()
+    _noise: ClassVar[NoiseModel] = Shared()
 
     def __init__(
         self,
@@ -108,7 +108,7 @@ class ProbabilisticPCA(FactorEstimator):
     def _most(self, given: Covariance) -> int:
         return max(rank_of(given) - 1, 0)
 
-    def _named(self, seen: Seen) -> int:
+    def _named(self, seen: SeenCells) -> int:
         """Minka's choice."""
         if not seen.complete:
             raise ValueError("n_components='mle' is for complete rows, and X has missing cells; 'bic' takes them")

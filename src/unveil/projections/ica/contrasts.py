@@ -30,13 +30,13 @@ from unveil.numerics.jit import inlined, kernel
 from unveil.numerics.tiles import subtract, tile_rows
 
 LN2 = 0.6931471805599453
-FURTHEST = -700.0  # exp of less is taken for 0
-LONGEST = 4096  # rows of a tile; factors of a lane multiply up to 2**(4096 / LANES), far below the largest float
+LEAST_EXPONENT = -700.0  # exp of less is taken for 0
+LONGEST_TILE = 4096  # rows of a tile; factors of a lane multiply up to 2**(4096 / LANES), far below the largest float
 LANES = 8
 NO_WEIGHTS = np.empty(0)
 
 
-class Sums(NamedTuple):
+class ContrastSums(NamedTuple):
     """What a block adds up to."""
 
     products: Array  # (active, sources)
@@ -47,12 +47,12 @@ class Sums(NamedTuple):
 
 def contrast_sums(
     block: Any, scale: float, rows: Array, weights: Array | None, shift: Array, basis: Array, active: int, curved: bool
-) -> Sums:
+) -> ContrastSums:
     """Sums of some rows by one of the compiled contrasts: `logcosh_block`, `exp_block` or `cube_block`."""
     n_sources, n_columns = basis.shape
-    size = min(tile_rows(n_columns + (4 if curved else 2) * n_sources), LONGEST, len(rows))
+    size = min(tile_rows(n_columns + (4 if curved else 2) * n_sources), LONGEST_TILE, len(rows))
     wide = n_sources if curved else 0
-    sums = Sums(np.zeros((active, n_sources)), np.zeros(active), np.zeros(active), np.zeros((active, wide)))
+    sums = ContrastSums(np.zeros((active, n_sources)), np.zeros(active), np.zeros(active), np.zeros((active, wide)))
     table, heed = _read_only(rows), _read_only(NO_WEIGHTS if weights is None else weights)
     block(table, heed, _read_only(shift), _read_only(basis), scale, size, *sums)
     return sums
@@ -60,7 +60,7 @@ def contrast_sums(
 
 def power_sums(rows: Array, weights: Array | None, shift: Array, basis: Array) -> Array:
     """Σ w y, Σ w y², Σ w y³ and Σ w y⁴ of every source, (4, sources)."""
-    size = min(tile_rows(sum(basis.shape)), LONGEST, len(rows))
+    size = min(tile_rows(sum(basis.shape)), LONGEST_TILE, len(rows))
     sums = np.zeros((4, len(basis)))
     table, heed = _read_only(rows), _read_only(NO_WEIGHTS if weights is None else weights)
     _power_block(table, heed, _read_only(shift), _read_only(basis), size, sums)
@@ -113,7 +113,7 @@ def _logcosh(y: Any, scale: float, g: Any, slope: Any, value: Any, factor: Any) 
     for r in range(len(y)):
         u = scale * y[r]
         size = abs(u)
-        e = exp_nonpositive(-2.0 * size, FURTHEST)
+        e = exp_nonpositive(-2.0 * size, LEAST_EXPONENT)
         t = (1.0 - e) / (1.0 + e)
         g[r] = t if u >= 0.0 else -t
         slope[r] = scale * (1.0 - t * t)
@@ -126,7 +126,7 @@ def _exp(y: Any, scale: float, g: Any, slope: Any, value: Any, factor: Any) -> N
     """g, g' and F of a line; it has no factors."""
     for r in range(len(y)):
         square = y[r] * y[r]
-        e = exp_nonpositive(-0.5 * square, FURTHEST)
+        e = exp_nonpositive(-0.5 * square, LEAST_EXPONENT)
         g[r] = y[r] * e
         slope[r] = (1.0 - square) * e
         value[r] = -e

@@ -19,14 +19,14 @@ from scipy import linalg
 
 from unveil.core.arrays import Floats
 from unveil.core.result import Status
-from unveil.projections.ica.model import Means
+from unveil.projections.ica.model import ContrastMeans
 
 logger = logging.getLogger("unveil")
 
-Evaluate = Callable[..., Means]
+Evaluate = Callable[..., ContrastMeans]
 
 
-class Outcome(NamedTuple):
+class UnmixingOutcome(NamedTuple):
     """Where a solver ended."""
 
     unmixing: Floats
@@ -35,7 +35,7 @@ class Outcome(NamedTuple):
     status: Status
 
 
-def parallel(evaluate: Evaluate, start: Floats, tol: float, max_iter: int) -> Outcome:
+def parallel(evaluate: Evaluate, start: Floats, tol: float, max_iter: int) -> UnmixingOutcome:
     """All sources at once; stops when no vector turns by more than `tol`, by 1 minus the cosine.
 
     Ctrl-C ends it early, here and below, and keeps what was reached.
@@ -51,10 +51,10 @@ def parallel(evaluate: Evaluate, start: Floats, tol: float, max_iter: int) -> Ou
             unmixing = moved
     except KeyboardInterrupt:
         status = interrupted(len(norms))
-    return Outcome(unmixing, np.array(norms), len(norms), Status.CONVERGED if turn < tol else status)
+    return UnmixingOutcome(unmixing, np.array(norms), len(norms), Status.CONVERGED if turn < tol else status)
 
 
-def deflation(evaluate: Evaluate, start: Floats, tol: float, max_iter: int) -> Outcome:
+def deflation(evaluate: Evaluate, start: Floats, tol: float, max_iter: int) -> UnmixingOutcome:
     """One source after the other. Each vector is followed until it turns by less than `tol`."""
     found: list[Floats] = []
     counts, status = [0], Status.CONVERGED
@@ -71,7 +71,7 @@ def deflation(evaluate: Evaluate, start: Floats, tol: float, max_iter: int) -> O
     except KeyboardInterrupt:
         status = interrupted(sum(counts))
     unmixing = completed(np.array(found if counts[-1] else found[:-1]))
-    return Outcome(unmixing, np.array([rotation_gradient(evaluate(unmixing))]), max(counts), status)
+    return UnmixingOutcome(unmixing, np.array([rotation_gradient(evaluate(unmixing))]), max(counts), status)
 
 
 def _followed(evaluate: Evaluate, vector: Floats, before: Floats) -> Floats:
@@ -104,7 +104,7 @@ def completed(vectors: Floats) -> Floats:
     return np.ascontiguousarray(basis)
 
 
-def signs_of(means: Means, variances: Floats | float = 1.0) -> Floats:
+def signs_of(means: ContrastMeans, variances: Floats | float = 1.0) -> Floats:
     """+1 where F has a minimum in the source's direction, as for heavy tails under log cosh, and -1 where a maximum.
 
     The criterion is E[g'(y)] E[y²] - E[g(y) y], 0 for a Gaussian.
@@ -112,7 +112,7 @@ def signs_of(means: Means, variances: Floats | float = 1.0) -> Floats:
     return np.where(means.slopes * variances - np.diagonal(means.products) < 0.0, -1.0, 1.0)
 
 
-def rotation_gradient(means: Means) -> float:
+def rotation_gradient(means: ContrastMeans) -> float:
     """Largest entry of the gradient of the contrast along rotations, in the coordinates of the sources."""
     signed = signs_of(means)[:, None] * means.products
     return float(np.max(np.abs(signed - signed.T)) / 2.0)

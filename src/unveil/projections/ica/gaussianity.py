@@ -30,8 +30,8 @@ from scipy.special import gammaln, log_ndtr
 from unveil.certificate import Finding
 from unveil.core.arrays import Floats
 
-FEWEST = 20  # rows below which the transformations mean nothing, and nothing is told from a Gaussian
-MOST = 1e15  # rows beyond which more make no difference
+FEWEST_ROWS = 20  # rows below which the transformations mean nothing, and nothing is told from a Gaussian
+MOST_ROWS = 1e15  # rows beyond which more make no difference
 
 
 class Shape(NamedTuple):
@@ -56,8 +56,8 @@ def shape_of(powers: Floats, weight: float) -> Shape:
 
 def pvalues_of(skewness: Floats, kurtosis: Floats, weight: float) -> Floats:
     """The chance of such a skewness or kurtosis in any direction of Gaussian rows."""
-    count, n = len(skewness), min(weight, MOST)
-    if n < FEWEST:
+    count, n = len(skewness), min(weight, MOST_ROWS)
+    if n < FEWEST_ROWS:
         return np.ones(count)
     heavy = np.abs(kurtosis_score(kurtosis, n))
     light = heavy if count == 1 else np.minimum(heavy, light_score(kurtosis, n))
@@ -91,7 +91,7 @@ def skewness_score(skewness: Floats, n: float) -> Floats:
     return np.asarray(np.arcsinh(scaled / width) / np.sqrt(0.5 * np.log(square)))
 
 
-class Spread(NamedTuple):
+class KurtosisSpread(NamedTuple):
     """Moments of the kurtosis of n Gaussian rows."""
 
     mean: float
@@ -99,12 +99,12 @@ class Spread(NamedTuple):
     skewness: float
 
 
-def spread_of_kurtosis(n: float) -> Spread:
+def spread_of_kurtosis(n: float) -> KurtosisSpread:
     """Exact moments (Anscombe & Glynn 1983)."""
     variance = 24.0 * n * (n - 2.0) * (n - 3.0) / ((n + 1.0) ** 2 * (n + 3.0) * (n + 5.0))
     third = (n**2 - 5.0 * n + 2.0) / ((n + 7.0) * (n + 9.0))
     third *= 6.0 * np.sqrt(6.0 * (n + 3.0) * (n + 5.0) / (n * (n - 2.0) * (n - 3.0)))
-    return Spread(-6.0 / (n + 1.0), float(np.sqrt(variance)), float(third))
+    return KurtosisSpread(-6.0 / (n + 1.0), float(np.sqrt(variance)), float(third))
 
 
 def kurtosis_score(kurtosis: Floats, n: float) -> Floats:

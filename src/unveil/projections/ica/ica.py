@@ -26,11 +26,11 @@ from unveil.core.result import Status
 from unveil.estimation.base import Estimator, engine_for, warn_of
 from unveil.estimation.input import as_source
 from unveil.numerics.blas import single_threaded_blas
-from unveil.projections.ica.fixed_point import Outcome
+from unveil.projections.ica.fixed_point import UnmixingOutcome
 from unveil.projections.ica.gaussianity import gaussian_finding, shape_of
 from unveil.projections.ica.model import Passes, PowersStep
-from unveil.projections.ica.quasi_newton import Free, Geometry
-from unveil.projections.ica.search import CONTRASTS, Frame, contrast_of, geometry_of, solved
+from unveil.projections.ica.quasi_newton import FreeUnmixing, UnmixingGeometry
+from unveil.projections.ica.search import CONTRASTS, SolverFrame, contrast_of, geometry_of, solved
 from unveil.projections.ica.whitening import rank_finding, root_of, second_moments, whitening_of
 from unveil.projections.pca.rows import Project
 
@@ -195,7 +195,9 @@ class ICA(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             self._certify(outcome.status, findings)
         return self
 
-    def _frame(self, engine: Engine, source: Source, geometry: Geometry | None) -> tuple[Frame, list[Finding]]:
+    def _frame(
+        self, engine: Engine, source: Source, geometry: UnmixingGeometry | None
+    ) -> tuple[SolverFrame, list[Finding]]:
         """Coordinates for the solver, and what was found on the way to them."""
         if not self.whiten:
             for name in {"mean_", "whitening_"} & vars(self).keys():  # of a fit before
@@ -204,10 +206,10 @@ class ICA(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         white = whitening_of(engine, source, self.n_components, self.whiten_solver)
         self.mean_, self.whitening_ = white.mean, white.matrix / np.sqrt(white.weight)
         same = np.eye(len(white.matrix))
-        frame = Frame(white.mean, white.matrix, white.colouring, same, white.mean, white.weight)
+        frame = SolverFrame(white.mean, white.matrix, white.colouring, same, white.mean, white.weight)
         return frame, [rank_finding(white, self.n_components)]
 
-    def _raw_frame(self, engine: Engine, source: Source, geometry: Geometry | None) -> Frame:
+    def _raw_frame(self, engine: Engine, source: Source, geometry: UnmixingGeometry | None) -> SolverFrame:
         """Rows as they are; for a search over all matrices, brought near to white so that the start is sensible."""
         columns = source.n_columns
         if self.n_components not in (None, columns):
@@ -215,14 +217,14 @@ class ICA(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         found = second_moments(engine, source)
         second = found.scatter / found.weight + np.outer(found.mean, found.mean)
         same, shift = np.eye(columns), np.zeros(columns)
-        if not isinstance(geometry, Free):
-            return Frame(shift, same, same, second, found.mean, found.weight)
+        if not isinstance(geometry, FreeUnmixing):
+            return SolverFrame(shift, same, same, second, found.mean, found.weight)
         root = root_of(second)
         if root is None:
             raise ValueError("columns of X are linearly dependent, which needs whiten='unit-variance'")
-        return Frame(shift, root, linalg.inv(root), same, found.mean, found.weight)
+        return SolverFrame(shift, root, linalg.inv(root), same, found.mean, found.weight)
 
-    def _keep(self, engine: Engine, source: Source, frame: Frame, outcome: Outcome) -> None:
+    def _keep(self, engine: Engine, source: Source, frame: SolverFrame, outcome: UnmixingOutcome) -> None:
         """Bring the sources to their canonical form, and set what was found."""
         components = np.ascontiguousarray(outcome.unmixing @ frame.matrix)
         mixing = frame.back @ linalg.inv(outcome.unmixing)

@@ -20,7 +20,14 @@ import numpy as np
 from unveil.core.arrays import Floats
 from unveil.core.protocols import Block, Engine, Memo, Source
 from unveil.core.statistics import Statistics
-from unveil.projections.ica.contrasts import Sums, contrast_sums, cube_block, exp_block, logcosh_block, power_sums
+from unveil.projections.ica.contrasts import (
+    ContrastSums,
+    contrast_sums,
+    cube_block,
+    exp_block,
+    logcosh_block,
+    power_sums,
+)
 
 
 class Contrast(Protocol):
@@ -28,7 +35,7 @@ class Contrast(Protocol):
 
     def sums(
         self, block: Block, shift: Floats, basis: Floats, active: int, curved: bool
-    ) -> Sums | tuple[Floats, Floats, Floats, Floats]:
+    ) -> ContrastSums | tuple[Floats, Floats, Floats, Floats]:
         """Products, slopes, values and curvature summed over a block, for the first `active` sources."""
 
 
@@ -38,16 +45,16 @@ class LogCosh:
 
     scale: float = 1.0
 
-    def sums(self, block: Block, shift: Floats, basis: Floats, active: int, curved: bool) -> Sums:
+    def sums(self, block: Block, shift: Floats, basis: Floats, active: int, curved: bool) -> ContrastSums:
         """Sums over a block."""
         return contrast_sums(logcosh_block, self.scale, block.rows, block.weights, shift, basis, active, curved)
 
 
 @dataclass(frozen=True)
-class Exponential:
+class ExponentialContrast:
     """F = -exp(-y² / 2): bounded, for tails that are very heavy."""
 
-    def sums(self, block: Block, shift: Floats, basis: Floats, active: int, curved: bool) -> Sums:
+    def sums(self, block: Block, shift: Floats, basis: Floats, active: int, curved: bool) -> ContrastSums:
         """Sums over a block."""
         return contrast_sums(exp_block, 1.0, block.rows, block.weights, shift, basis, active, curved)
 
@@ -56,7 +63,7 @@ class Exponential:
 class Cube:
     """F = y⁴ / 4, the kurtosis: for sources without outliers."""
 
-    def sums(self, block: Block, shift: Floats, basis: Floats, active: int, curved: bool) -> Sums:
+    def sums(self, block: Block, shift: Floats, basis: Floats, active: int, curved: bool) -> ContrastSums:
         """Sums over a block."""
         return contrast_sums(cube_block, 1.0, block.rows, block.weights, shift, basis, active, curved)
 
@@ -71,14 +78,14 @@ class Custom:
     function: Callable[..., tuple[Any, Any]]
     arguments: Mapping[str, Any] = field(default_factory=dict)
 
-    def sums(self, block: Block, shift: Floats, basis: Floats, active: int, curved: bool) -> Sums:
+    def sums(self, block: Block, shift: Floats, basis: Floats, active: int, curved: bool) -> ContrastSums:
         """Sums over a block; F is given as 0, and curvature is never asked for."""
         y = basis @ (block.rows - shift).T
         given = y[0] if active == 1 and len(y) > 1 else y[:active]  # one source at a time comes as a line, as there
         g, slope = self._applied(given)
         slopes = self._slopes(slope, given.shape, block.weights)
         weighted = g if block.weights is None else g * block.weights
-        return Sums(np.atleast_2d(weighted) @ y.T, slopes, np.zeros(active), np.zeros((active, 0)))
+        return ContrastSums(np.atleast_2d(weighted) @ y.T, slopes, np.zeros(active), np.zeros((active, 0)))
 
     def _applied(self, y: Floats) -> tuple[Floats, Floats]:
         """g and what is said of g', if they are what they should be."""
@@ -133,7 +140,7 @@ class PowersStep:
         return Statistics(weight=weight, powers=power_sums(block.rows, block.weights, self.shift, self.basis)), None
 
 
-class Means(NamedTuple):
+class ContrastMeans(NamedTuple):
     """What a pass finds, each a mean over rows."""
 
     products: Floats  # (active, sources)
@@ -154,7 +161,7 @@ class Passes:
     lone: Block | None = None  # all rows, where they are one block that needs no engine
     _memos: Any = field(default=None, init=False)  # the engine's: it knows from them how long a block takes
 
-    def __call__(self, unmixing: Floats, active: int | None = None, curved: bool = False) -> Means:
+    def __call__(self, unmixing: Floats, active: int | None = None, curved: bool = False) -> ContrastMeans:
         """Means at `unmixing`; g is applied to the first `active` sources only, all by default."""
         basis = np.ascontiguousarray(unmixing @ self.whitening)
         step = ContrastStep(self.contrast, self.shift, basis, len(basis) if active is None else active, curved)
@@ -162,4 +169,4 @@ class Passes:
             total, _ = step(self.lone, None)
         else:
             total, self._memos = self.engine.map_reduce(step, self.source, self._memos)
-        return Means(*(total[name] / float(total["weight"]) for name in Means._fields))
+        return ContrastMeans(*(total[name] / float(total["weight"]) for name in ContrastMeans._fields))

@@ -22,20 +22,26 @@ from unveil.core.protocols import Block, Engine, Source
 from unveil.core.result import Status
 from unveil.engines.threads import Threads
 from unveil.estimation.input import SAMPLE_CELLS, SAMPLE_ROWS, sample_of
-from unveil.projections.ica.fixed_point import Outcome, deflation, orthogonalised, parallel
-from unveil.projections.ica.model import Contrast, Cube, Custom, Exponential, LogCosh, Passes
-from unveil.projections.ica.quasi_newton import Free, Geometry, Orthogonal, Search, quasi_newton
+from unveil.projections.ica.fixed_point import UnmixingOutcome, deflation, orthogonalised, parallel
+from unveil.projections.ica.model import Contrast, Cube, Custom, ExponentialContrast, LogCosh, Passes
+from unveil.projections.ica.quasi_newton import (
+    FreeUnmixing,
+    OrthogonalUnmixing,
+    UnmixingGeometry,
+    UnmixingSearch,
+    quasi_newton,
+)
 from unveil.sources.array import ArraySource
 
-FEWER = 10  # a first search runs on one row in so many
-ENOUGH = 1 << 13  # rows that it runs on at least
-SETTLED = 0.1  # it ends where its gradient is this share of the error that a sample of its size has
+ROWS_PER_SAMPLED = 10  # a first search runs on one row in so many
+ENOUGH_ROWS = 1 << 13  # rows that it runs on at least
+SETTLED_GRADIENT = 0.1  # it ends where its gradient is this share of the error that a sample of its size has
 
-CONTRASTS: dict[str, Callable[[], Contrast]] = {"logcosh": LogCosh, "exp": Exponential, "cube": Cube}
-FIXED_POINTS: dict[str, Callable[..., Outcome]] = {"parallel": parallel, "deflation": deflation}
+CONTRASTS: dict[str, Callable[[], Contrast]] = {"logcosh": LogCosh, "exp": ExponentialContrast, "cube": Cube}
+FIXED_POINTS: dict[str, Callable[..., UnmixingOutcome]] = {"parallel": parallel, "deflation": deflation}
 
 
-class Settings(Protocol):
+class ICASettings(Protocol):
     """Parameters of `ICA` that a search goes by."""
 
     algorithm: str
@@ -50,7 +56,7 @@ class Settings(Protocol):
     random_state: Any
 
 
-class Frame(NamedTuple):
+class SolverFrame(NamedTuple):
     """Coordinates that the solver works in, z = matrix (x - shift)."""
 
     shift: Floats
@@ -61,18 +67,18 @@ class Frame(NamedTuple):
     weight: float  # sum of their weights
 
 
-def geometry_of(settings: Settings) -> Geometry | None:
+def geometry_of(settings: ICASettings) -> UnmixingGeometry | None:
     """Which matrices "picard" searches; None for FastICA."""
     if settings.algorithm == "picard":
         wanted = bool(settings.whiten) if settings.orthogonal == "auto" else settings.orthogonal
-        return Orthogonal() if wanted else Free()
+        return OrthogonalUnmixing() if wanted else FreeUnmixing()
     for name in ("orthogonal", "extended"):
         if not getattr(settings, name):
             raise ValueError(f"{name}=False needs algorithm='picard', got {settings.algorithm!r}")
     return None
 
 
-def contrast_of(settings: Settings) -> Contrast:
+def contrast_of(settings: ICASettings) -> Contrast:
     """The contrast that `fun` and `fun_args` name, if the algorithm can take it."""
     fun, arguments = settings.fun, {} if settings.fun_args is None else settings.fun_args
     if callable(fun):
@@ -82,7 +88,7 @@ def contrast_of(settings: Settings) -> Contrast:
     unknown = sorted(map(repr, arguments.keys() - ({"alpha"} if fun == "logcosh" else set())))
     if unknown:
         raise ValueError(f"fun_args has {unknown[0]}, which fun={fun!r} does not take")
-    if isinstance(geometry_of(settings), Free) and fun == ("cube" if settings.extended else "exp"):
+    if isinstance(geometry_of(settings), FreeUnmixing) and fun == ("cube" if settings.extended else "exp"):
         made = f"fun={fun!r} with extended={bool(settings.extended)}"
         raise ValueError(f"{made} makes no density that adds up to 1: with 'picard' it needs orthogonal=True")
     return LogCosh(_checked_alpha(arguments.get("alpha", 1.0))) if fun == "logcosh" else CONTRASTS[fun]()
@@ -94,20 +100,22 @@ def _checked_alpha(alpha: Any) -> float:
     return float(alpha)
 
 
-def solved(settings: Settings, evaluate: Passes, frame: Frame, geometry: Geometry | None) -> Outcome:
+def solved(
+    settings: ICASettings, evaluate: Passes, frame: SolverFrame, geometry: UnmixingGeometry | None
+) -> UnmixingOutcome:
     """Run the solver, from a sample first where that saves time."""
     evaluate = replace(evaluate, lone=lone_block(evaluate.engine, evaluate.source))
     random = check_random_state(settings.random_state)
     start, given = start_of(settings, random, frame), settings.w_init is not None
     if geometry is None:
         return FIXED_POINTS[settings.algorithm](evaluate, start, settings.tol, settings.max_iter)
-    begin = orthogonalised(start) if isinstance(geometry, Orthogonal) or not given else start
-    search = partial(Search, geometry=geometry, covariance=frame.covariance)
+    begin = orthogonalised(start) if isinstance(geometry, OrthogonalUnmixing) or not given else start
+    search = partial(UnmixingSearch, geometry=geometry, covariance=frame.covariance)
     solve = partial(quasi_newton, extended=settings.extended, max_iter=settings.max_iter)
     few = None if given else sampled(evaluate, len(start), random)
     if few is None:
         return solve(search(evaluate), begin, tol=settings.tol)
-    rough = solve(search(few), begin, tol=SETTLED / few.source.n_rows**0.5)
+    rough = solve(search(few), begin, tol=SETTLED_GRADIENT / few.source.n_rows**0.5)
     if rough.status is Status.INTERRUPTED:
         return rough
     try:
@@ -120,8 +128,8 @@ def sampled(evaluate: Passes, count: int, random: Any) -> Passes | None:
     """Passes over some of the rows, held in memory; None where that would save no time."""
     source, engine = evaluate.source, evaluate.engine
     most = min(SAMPLE_ROWS, SAMPLE_CELLS // source.n_columns)
-    size = min(max(source.n_rows // FEWER, ENOUGH, 16 * count**2), most)
-    if size < max(ENOUGH, 4 * count**2) or 4 * size > source.n_rows:
+    size = min(max(source.n_rows // ROWS_PER_SAMPLED, ENOUGH_ROWS, 16 * count**2), most)
+    if size < max(ENOUGH_ROWS, 4 * count**2) or 4 * size > source.n_rows:
         return None
     rows, weights = sample_of(source, int(random.randint(2**31 - 1)), 1, size)
     if weights is not None and not weights.any():
@@ -137,7 +145,7 @@ def lone_block(engine: Engine, source: Source) -> Block | None:
     return next(iter(source.read())) if partition_count(source.n_rows, width_of(source)) == 1 else None
 
 
-def start_of(settings: Settings, random: Any, frame: Frame) -> Floats:
+def start_of(settings: ICASettings, random: Any, frame: SolverFrame) -> Floats:
     """The matrix to start from, in the coordinates of the frame."""
     count = len(frame.matrix)
     if settings.w_init is None:

@@ -22,11 +22,11 @@ from unveil.core.arrays import Floats
 from unveil.core.protocols import Block, Engine, Memo, Source
 from unveil.core.statistics import Statistics
 from unveil.estimation.input import finite_rows, frame_of, refuse_nonfinite
-from unveil.projections.pca.moments import Moments, MomentsStep, moments
+from unveil.projections.pca.moments import MomentsStep, TableMoments, moments
 
-EPS = float(np.finfo(np.float64).eps)
-UNEVEN = 1e-6  # ratio of variances below which the first whitening is not taken for exact
-SMALL = 1 << 22  # cells of a table that may be held in memory
+FLOAT_EPSILON = float(np.finfo(np.float64).eps)
+UNEVEN_VARIANCES = 1e-6  # ratio of variances below which the first whitening is not taken for exact
+SMALL_CELLS = 1 << 22  # cells of a table that may be held in memory
 
 
 class Whitening(NamedTuple):
@@ -39,7 +39,7 @@ class Whitening(NamedTuple):
     rank: int  # directions with variance, of which `count` were wanted
 
 
-class Directions(NamedTuple):
+class ScaledDirections(NamedTuple):
     """Variances, falling, and directions in rows, of columns divided by their `scales`."""
 
     variances: Floats
@@ -51,7 +51,7 @@ class Directions(NamedTuple):
 def whitening_of(engine: Engine, source: Source, count: int | None, solver: str) -> Whitening:
     """Whitening by `count` principal directions, or as many as there are."""
     if solver == "auto":  # by the shape alone, so that every source of the same rows goes the same way
-        small = source.n_rows * source.n_columns <= SMALL
+        small = source.n_rows * source.n_columns <= SMALL_CELLS
         solver = "svd" if small and source.n_rows < 10 * source.n_columns else "eigh"
     noise = 4.0 * float(np.finfo(source.dtype).eps)
     if solver == "svd":
@@ -60,10 +60,10 @@ def whitening_of(engine: Engine, source: Source, count: int | None, solver: str)
     directions = _suited(found, noise)
     first = _white(found.mean, directions, found.weight, count)
     kept = directions.variances[: len(first.matrix)]
-    return _polished(engine, source, first) if kept[-1] < UNEVEN * kept[0] else first
+    return _polished(engine, source, first) if kept[-1] < UNEVEN_VARIANCES * kept[0] else first
 
 
-def second_moments(engine: Engine, source: Source) -> Moments:
+def second_moments(engine: Engine, source: Source) -> TableMoments:
     """Mean and scatter of the rows; an error names the first cell that is not finite."""
     shift = frame_of(source)
     statistics, _ = engine.map_reduce(MomentsStep(shift), source, None)
@@ -84,7 +84,7 @@ def rank_finding(white: Whitening, wanted: int | None) -> Finding:
     return Finding("rank", "fine", f"the rows vary in all {rank} directions", float(rank))
 
 
-def _suited(found: Moments, noise: float) -> Directions:
+def _suited(found: TableMoments, noise: float) -> ScaledDirections:
     """Principal directions; of columns with unit variance where the others would miss some."""
     covariance = found.scatter / found.weight
     spread = np.sqrt(np.diagonal(covariance))
@@ -95,11 +95,11 @@ def _suited(found: Moments, noise: float) -> Directions:
     return even if even.rank > plain.rank else plain
 
 
-def _directions(covariance: Floats, mean: Floats, scales: Floats, noise: float) -> Directions:
+def _directions(covariance: Floats, mean: Floats, scales: Floats, noise: float) -> ScaledDirections:
     values, vectors = linalg.eigh(covariance / np.outer(scales, scales))
     values = np.maximum(values[::-1], 0.0)
-    least = max(8.0 * EPS * len(values) * values[0], _rounding(np.diagonal(covariance), mean, scales, noise))
-    return Directions(values, _signed(vectors.T[::-1]), scales, int(np.count_nonzero(values > least)))
+    least = max(8.0 * FLOAT_EPSILON * len(values) * values[0], _rounding(np.diagonal(covariance), mean, scales, noise))
+    return ScaledDirections(values, _signed(vectors.T[::-1]), scales, int(np.count_nonzero(values > least)))
 
 
 def _rounding(variances: Floats, mean: Floats, scales: Floats, noise: float) -> float:
@@ -109,7 +109,7 @@ def _rounding(variances: Floats, mean: Floats, scales: Floats, noise: float) -> 
 
 def _by_svd(source: Source, count: int | None, noise: float) -> Whitening:
     """Whitening from all rows at once."""
-    if source.n_rows * source.n_columns > SMALL and not getattr(source, "random_access", False):
+    if source.n_rows * source.n_columns > SMALL_CELLS and not getattr(source, "random_access", False):
         got = type(source).__name__
         raise ValueError(f"whiten_solver='svd' needs rows in memory, got {got}; 'eigh' takes any source")
     blocks = [(finite_rows(block, source.names).astype(np.float64), block.weights) for block in source.read()]
@@ -121,8 +121,8 @@ def _by_svd(source: Source, count: int | None, noise: float) -> Whitening:
     _, singular, vectors = linalg.svd(centred, full_matrices=False, check_finite=False)
     values, scales = singular**2 / weight, np.ones(rows.shape[1])
     least = _rounding(np.mean(centred**2, axis=0) * len(rows) / weight, mean, scales, noise)
-    least = max(least, (8.0 * EPS * max(rows.shape)) ** 2 * float(values[0]))
-    directions = Directions(values, _signed(vectors), scales, int(np.count_nonzero(values > least)))
+    least = max(least, (8.0 * FLOAT_EPSILON * max(rows.shape)) ** 2 * float(values[0]))
+    directions = ScaledDirections(values, _signed(vectors), scales, int(np.count_nonzero(values > least)))
     return _white(mean, directions, weight, count)
 
 
@@ -133,7 +133,7 @@ def _signed(vectors: Floats) -> Floats:
     return np.ascontiguousarray(vectors * np.where(leading < 0.0, -1.0, 1.0)[:, None])
 
 
-def _white(mean: Floats, directions: Directions, weight: float, count: int | None) -> Whitening:
+def _white(mean: Floats, directions: ScaledDirections, weight: float, count: int | None) -> Whitening:
     if directions.rank == 0:
         raise ValueError("X has no variance: its rows are the same, or differ by less than rounding")
     kept = directions.rank if count is None else min(count, directions.rank)
@@ -171,6 +171,6 @@ def _polished(engine: Engine, source: Source, first: Whitening) -> Whitening:
 def root_of(second: Floats) -> Any:
     """The symmetric inverse root of a matrix of second moments; None where it has none."""
     values, vectors = linalg.eigh(second)
-    if values[0] <= 8.0 * EPS * len(values) * values[-1]:
+    if values[0] <= 8.0 * FLOAT_EPSILON * len(values) * values[-1]:
         return None
     return (vectors / np.sqrt(values)) @ vectors.T

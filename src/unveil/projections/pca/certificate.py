@@ -8,10 +8,10 @@ import numpy as np
 
 from unveil.certificate import Certificate, Finding
 from unveil.projections.pca.routes import Spectrum
-from unveil.projections.pca.scaling import EPSILON
+from unveil.projections.pca.scaling import FLOAT_EPSILON
 
-EXACT = 1e-9  # of the largest variance: a residual below this share moves no variance in its first nine digits
-MOST = 256  # directions that are compared with each other
+EXACT_RESIDUAL = 1e-9  # of the largest variance: a residual below this share moves no variance in its first nine digits
+MOST_COMPARED = 256  # directions that are compared with each other
 
 
 def certify(spectrum: Spectrum, kept: int, approximate: bool) -> Certificate:
@@ -41,7 +41,7 @@ def _convergence(spectrum: Spectrum) -> Iterator[Finding]:
 def _residual(spectrum: Spectrum, approximate: bool) -> Iterator[Finding]:
     residual = spectrum.residual
     said = f"S u = lambda u holds to {residual:.1e} of the largest variance"
-    if residual <= EXACT:
+    if residual <= EXACT_RESIDUAL:
         yield Finding("residual", "fine", said, residual)
     elif approximate:
         way = "raise iterated_power or take svd_solver='arpack' for more digits"
@@ -51,16 +51,16 @@ def _residual(spectrum: Spectrum, approximate: bool) -> Iterator[Finding]:
 
 
 def _orthonormality(spectrum: Spectrum, kept: int) -> Iterator[Finding]:
-    some = spectrum.components[: min(kept, MOST)]
+    some = spectrum.components[: min(kept, MOST_COMPARED)]
     worst = float(np.abs(some @ some.T - np.eye(len(some))).max(initial=0.0))
-    severity = "fine" if worst <= EXACT else "warning"
+    severity = "fine" if worst <= EXACT_RESIDUAL else "warning"
     yield Finding("orthonormality", severity, f"components are orthonormal to {worst:.1e}", worst)
 
 
 def _rounding(spectrum: Spectrum, kept: int) -> Iterator[Finding]:
     """Variances that are there in name alone: the covariance of so many columns is not known better."""
     values = spectrum.values[:kept]
-    floor = EPSILON * spectrum.components.shape[1] * float(spectrum.values.max(initial=0.0))
+    floor = FLOAT_EPSILON * spectrum.components.shape[1] * float(spectrum.values.max(initial=0.0))
     lost = int(np.count_nonzero(values <= floor))
     if lost:
         message = f"variances of {lost} of {kept} components are rounding: the rows lie in fewer directions"

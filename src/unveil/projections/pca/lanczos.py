@@ -24,11 +24,11 @@ from scipy import linalg
 from unveil.core.arrays import Floats
 
 Share = Callable[[Callable[[slice], Floats], list[slice]], Iterable[Floats]]
-ROUNDING = float(np.finfo(np.float64).eps)
-CLEAR = 1e-3  # of its length: a vector of which more is left after projections needs no further ones
-LOST = 1e-12  # of its length: a vector of which less is left after projections has no direction of its own
-STRIP = 2048  # columns at least of a strip of vectors that is worth a thread of its own
-EAGER, SELDOM = 8, 4  # products after each of which convergence is looked at; later on, after every fourth
+LANCZOS_ROUNDING = float(np.finfo(np.float64).eps)
+CLEAR_REMAINDER = 1e-3  # of its length: a vector of which more is left after projections needs no further ones
+LOST_REMAINDER = 1e-12  # of its length: a vector of which less is left after projections has no direction of its own
+STRIP_COLUMNS = 2048  # columns at least of a strip of vectors that is worth a thread of its own
+EAGER_PRODUCTS, CHECK_EVERY = 8, 4  # products after each of which convergence is looked at; later, after every fourth
 
 
 class Leading(NamedTuple):
@@ -42,7 +42,7 @@ class Leading(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Search:
+class LanczosSearch:
     """How many pairs are wanted, and how hard to look for them."""
 
     count: int
@@ -65,7 +65,7 @@ class Search:
 def leading(
     product: Callable[[Floats], Floats],
     support: NDArray[np.bool_],
-    search: Search,
+    search: LanczosSearch,
     random: np.random.Generator,
     share: Share = map,
 ) -> Leading:
@@ -80,10 +80,10 @@ def leading(
     for number in range(1, search.products + 1):
         block, left = basis.extended(block, product(block), search.block)
         full = basis.count + len(block) > basis.most
-        if not full and len(block) and number < search.products and number > EAGER and number % SELDOM:
+        if not full and len(block) and number < search.products and number > EAGER_PRODUCTS and number % CHECK_EVERY:
             continue
         values, residuals = basis.values(search.count, left)
-        within = search.tolerance * np.abs(values) + 32 * ROUNDING * abs(values[0]) + search.floor
+        within = search.tolerance * np.abs(values) + 32 * LANCZOS_ROUNDING * abs(values[0]) + search.floor
         complete = len(values) == min(search.count, size) and bool(np.all(residuals <= within))
         if not len(block) or (complete and not doubted) or number == search.products:
             return Leading(*basis.best(search.count), residuals, number, complete)
@@ -101,7 +101,7 @@ class _Basis:
 
     def __init__(self, support: NDArray[np.bool_], most: int, random: np.random.Generator, share: Share) -> None:
         self.support, self.most, self.random, self.share = support, most, random, share
-        edges = np.linspace(0, len(support), max(len(support) // STRIP, 1) + 1).astype(int)
+        edges = np.linspace(0, len(support), max(len(support) // STRIP_COLUMNS, 1) + 1).astype(int)
         self.strips = [slice(first, last) for first, last in pairwise(edges)]
         self.size = int(np.count_nonzero(support))
         self.vectors = np.zeros((most, len(support)))
@@ -129,7 +129,7 @@ class _Basis:
             more = self._along(known, vectors)
             vectors = self._less(vectors, more, known)
             inside += more
-            if np.abs(more).max(initial=0.0) <= CLEAR * np.abs(inside).max(initial=0.0):
+            if np.abs(more).max(initial=0.0) <= CLEAR_REMAINDER * np.abs(inside).max(initial=0.0):
                 break
         return vectors, inside
 
@@ -153,10 +153,10 @@ class _Basis:
         if wanted is None or scale == 0.0:
             return self._orthonormal(self._outside(self._drawn(width))[0])
         vectors, triangle = np.linalg.qr(wanted[:width].T)
-        if len(wanted) >= width and np.abs(np.diagonal(triangle)).min() > CLEAR * scale:
+        if len(wanted) >= width and np.abs(np.diagonal(triangle)).min() > CLEAR_REMAINDER * scale:
             return np.ascontiguousarray(vectors.T * self.support)
         _, triangle, order = linalg.qr(wanted.T, mode="economic", pivoting=True)
-        rank = min(int(np.count_nonzero(np.abs(np.diagonal(triangle)) > LOST * scale)), width)
+        rank = min(int(np.count_nonzero(np.abs(np.diagonal(triangle)) > LOST_REMAINDER * scale)), width)
         chosen = wanted[order[:rank]]
         if rank < width:
             others = self._orthonormal(chosen) if rank else chosen

@@ -21,7 +21,7 @@ from unveil.numerics.sparse_rows import Compressed
 from unveil.numerics.tiles import tile_rows
 from unveil.projections.pca.product_kernels import add_cells, add_outer, expanded, shift_and_sum
 
-FEWEST = 256  # rows of a tile: with fewer, adding the products would take as long as making them
+FEWEST_TILE_ROWS = 256  # rows of a tile: with fewer, adding the products would take as long as making them
 NO_WEIGHTS: Floats = np.empty(0)
 
 _threads = local()
@@ -47,7 +47,7 @@ class MomentsStep:
 
 def _dense_sums(block: Block, shift: Floats) -> tuple[Floats, Floats]:
     n_rows, n_columns = block.rows.shape
-    size = min(max(tile_rows(n_columns), FEWEST), n_rows)
+    size = min(max(tile_rows(n_columns), FEWEST_TILE_ROWS), n_rows)
     tiles, part = room("tile", size, n_columns), room("products", n_columns, n_columns)
     sums, products = np.zeros(n_columns), np.zeros((n_columns, n_columns))
     rows, shift = fixed(block.rows), fixed(shift)
@@ -89,7 +89,7 @@ def room(name: str, *shape: int) -> Floats:
     return kept
 
 
-class Moments(NamedTuple):
+class TableMoments(NamedTuple):
     """Weight, mean and centred scatter of a table."""
 
     weight: float
@@ -97,18 +97,19 @@ class Moments(NamedTuple):
     scatter: Floats  # sum of weighted (x - mean)(x - mean)'
 
 
-def moments(statistics: Statistics, shift: Floats) -> Moments:
+def moments(statistics: Statistics, shift: Floats) -> TableMoments:
     """Mean and scatter from the sums about `shift`."""
     weight = float(statistics["weight"])
     offset = statistics["sums"] / weight
     scatter = statistics["products"] - weight * np.outer(offset, offset)
-    return Moments(weight, shift + offset, scatter)
+    return TableMoments(weight, shift + offset, scatter)
 
 
-def merged(one: Moments, other: Moments) -> Moments:
+def merged(one: TableMoments, other: TableMoments) -> TableMoments:
     """Moments of the rows of both.
 
-    >>> whole = merged(Moments(1.0, np.array([0.0]), np.zeros((1, 1))), Moments(1.0, np.array([2.0]), np.zeros((1, 1))))
+    >>> one, other = (TableMoments(1.0, np.array([mean]), np.zeros((1, 1))) for mean in (0.0, 2.0))
+    >>> whole = merged(one, other)
     >>> whole.weight, whole.mean.tolist(), whole.scatter.tolist()
     (2.0, [1.0], [[2.0]])
     """
@@ -116,4 +117,4 @@ def merged(one: Moments, other: Moments) -> Moments:
     apart = other.mean - one.mean
     mean = one.mean + (other.weight / weight) * apart
     between = (one.weight * other.weight / weight) * np.outer(apart, apart)
-    return Moments(weight, mean, one.scatter + other.scatter + between)
+    return TableMoments(weight, mean, one.scatter + other.scatter + between)

@@ -24,19 +24,19 @@ from unveil.estimation.input import as_source
 from unveil.numerics.blas import single_threaded_blas
 from unveil.projections.pca.certificate import certify
 from unveil.projections.pca.dimension import minka_dimension
-from unveil.projections.pca.moments import Moments
-from unveil.projections.pca.projector import Plane
+from unveil.projections.pca.moments import TableMoments
+from unveil.projections.pca.projector import PlaneMixin
 from unveil.projections.pca.routes import Effort, Spectrum, by_covariance, by_products, by_svd, in_units
 from unveil.projections.pca.rows import as_rows, is_sparse
-from unveil.projections.pca.scaling import Metric, checked_feature_weight
+from unveil.projections.pca.scaling import ColumnMetric, checked_feature_weight
 from unveil.projections.pca.unequal_routes import by_cells, by_outlyingness
 
-NARROW = 1000  # columns up to which all of the covariance is cheap
-SMALL = 1 << 26  # cells up to which rows may be brought into memory unasked: half a gigabyte
-WIDEST = 20_000  # columns up to which there is room for a covariance: 3.2 gigabytes
-LANES = 8  # vectors that the tight search multiplies in a pass: as many as a compressed row is multiplied by at once
-TIGHT = 1e-10  # share of a variance to which its residual falls in the tight search
-SETTLED = 1e-8  # and at which the quick one ends before its passes do
+NARROW_COLUMNS = 1000  # columns up to which all of the covariance is cheap
+SMALL_CELLS = 1 << 26  # cells up to which rows may be brought into memory unasked: half a gigabyte
+WIDEST_COLUMNS = 20_000  # columns up to which there is room for a covariance: 3.2 gigabytes
+TIGHT_VECTORS = 8  # that the tight search multiplies in a pass: as many as a compressed row is multiplied by at once
+TIGHT_RESIDUAL = 1e-10  # share of a variance to which its residual falls in the tight search
+SETTLED_RESIDUAL = 1e-8  # and at which the quick one ends before its passes do
 
 
 def _adds_up(estimator: PCA) -> bool:
@@ -49,7 +49,7 @@ def _adds_up(estimator: PCA) -> bool:
     return True
 
 
-class PCA(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Plane, BaseEstimator):
+class PCA(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, PlaneMixin, BaseEstimator):
     """Principal component analysis.
 
     Parameters
@@ -210,7 +210,7 @@ noise_variance_, n_features_in_, feature_names_in_
             return self._fit_unevenly(X, sample_weight, feature_weight, cell_weight)
         with single_threaded_blas():
             source = as_rows(self, X, sample_weight, reset=True)
-            metric = Metric(self.scale, checked_feature_weight(feature_weight, source.n_columns))
+            metric = ColumnMetric(self.scale, checked_feature_weight(feature_weight, source.n_columns))
             spectrum = self._solve(source, metric)
         self.n_samples_ = source.n_rows
         self._keep(spectrum, metric, self._count(spectrum))
@@ -237,7 +237,7 @@ noise_variance_, n_features_in_, feature_names_in_
             found = by_cells(engine, source, cell_weight, count, callbacks)
         self.n_samples_, self.history_, self.n_iter_ = source.n_rows, found.history, len(found.history)
         self.converged_ = found.history.status is Status.CONVERGED
-        self._keep(found.spectrum, Metric(), count, found.certificate)
+        self._keep(found.spectrum, ColumnMetric(), count, found.certificate)
         return self
 
     def _source_of(self, X: Any, sample_weight: Any, cell_weight: Any) -> Source:
@@ -270,7 +270,7 @@ noise_variance_, n_features_in_, feature_names_in_
             weights = checked_feature_weight(feature_weight, source.n_columns)
             if weights is None and not first:
                 weights = self.feature_weight_
-            metric = Metric(self.scale, weights)
+            metric = ColumnMetric(self.scale, weights)
             before = None if first else (_moments_of(self._moments), self.n_samples_)
             spectrum = by_covariance(engine_for(self.engine, source), source, metric, before)
         self.n_samples_ = source.n_rows + (0 if before is None else before[1])
@@ -289,7 +289,7 @@ noise_variance_, n_features_in_, feature_names_in_
         self.fit(X, None, sample_weight, feature_weight, cell_weight)
         return self.transform(X) if cell_weight is None else self.scores(X, cell_weight)
 
-    def _solve(self, source: Source, metric: Metric) -> Spectrum:
+    def _solve(self, source: Source, metric: ColumnMetric) -> Spectrum:
         """The spectrum, by the route that suits the data and `svd_solver`."""
         solver = self._suited(source) if self.svd_solver == "auto" else self.svd_solver
         if solver == "covariance_eigh":
@@ -310,20 +310,20 @@ noise_variance_, n_features_in_, feature_names_in_
         tall, least = n_rows >= 10 * n_columns, min(n_rows, n_columns)
         few = isinstance(self.n_components, Integral) and 1 <= int(self.n_components) < 0.8 * least
         if is_sparse(source):
-            return "arpack" if few and n_columns > NARROW else "covariance_eigh"
-        if n_columns <= NARROW and tall:
+            return "arpack" if few and n_columns > NARROW_COLUMNS else "covariance_eigh"
+        if n_columns <= NARROW_COLUMNS and tall:
             return "covariance_eigh"
         if few and max(n_rows, n_columns) > 500:
             return "randomized"
-        small = n_rows * n_columns <= SMALL and not tall
+        small = n_rows * n_columns <= SMALL_CELLS and not tall
         return "full" if small or n_rows < n_columns else "covariance_eigh"
 
     def _refuse_too_wide(self, source: Source) -> None:
-        if source.n_columns > WIDEST:
-            taken = f"at most {WIDEST} columns; ask for a number of components by 'randomized' or 'arpack'"
+        if source.n_columns > WIDEST_COLUMNS:
+            taken = f"at most {WIDEST_COLUMNS} columns; ask for a number of components by 'randomized' or 'arpack'"
             raise ValueError(f"X has {source.n_columns} columns; svd_solver='covariance_eigh' takes {taken}")
 
-    def _few(self, source: Source, metric: Metric, solver: str) -> int:
+    def _few(self, source: Source, metric: ColumnMetric, solver: str) -> int:
         """Number of components, where a route finds the first few alone."""
         columns = int(np.count_nonzero(metric.support(source.n_columns)))
         limit = min(source.n_rows, columns) - (solver == "arpack")
@@ -334,16 +334,18 @@ noise_variance_, n_features_in_, feature_names_in_
         return int(count)
 
     def _tight(self, count: int) -> Effort:
-        return Effort(min(count, LANES), 10_000, max(float(self.tol), TIGHT), settle=True)
+        return Effort(min(count, TIGHT_VECTORS), 10_000, max(float(self.tol), TIGHT_RESIDUAL), settle=True)
 
     def _quick(self, count: int, source: Source) -> Effort:
         block = count + self.n_oversamples
         if self.iterated_power != "auto":
             return Effort(block, 1 + int(self.iterated_power), 0.0, settle=False)
         more = 6 if count < 0.1 * min(source.n_rows, source.n_columns) else 4
-        return Effort(block, 1 + more, SETTLED, settle=False)
+        return Effort(block, 1 + more, SETTLED_RESIDUAL, settle=False)
 
-    def _keep(self, spectrum: Spectrum, metric: Metric, kept: int, certificate: Certificate | None = None) -> None:
+    def _keep(
+        self, spectrum: Spectrum, metric: ColumnMetric, kept: int, certificate: Certificate | None = None
+    ) -> None:
         """Set the attributes of the first `kept` components, and warn if they cannot be trusted."""
         values, total = spectrum.values[:kept], spectrum.total
         self.n_components_ = kept
@@ -385,5 +387,5 @@ noise_variance_, n_features_in_, feature_names_in_
         return tags
 
 
-def _moments_of(statistics: Statistics) -> Moments:
-    return Moments(float(statistics["weight"]), statistics["mean"], statistics["scatter"])
+def _moments_of(statistics: Statistics) -> TableMoments:
+    return TableMoments(float(statistics["weight"]), statistics["mean"], statistics["scatter"])

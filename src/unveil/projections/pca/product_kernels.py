@@ -15,7 +15,7 @@ from unveil.core.arrays import Floats
 from unveil.numerics.jit import kernel
 from unveil.numerics.sparse_rows import Compressed
 
-PANEL = 8
+PANEL_COLUMNS = 8
 
 
 @kernel
@@ -144,9 +144,9 @@ def filled(rows: Compressed) -> NDArray[np.bool_]:
 def panels(basis: Floats) -> Floats:
     """Vectors, one a row, as panels; the last is filled up with zeros."""
     count, n_columns = basis.shape
-    room = np.zeros((-(-count // PANEL) * PANEL, n_columns))
+    room = np.zeros((-(-count // PANEL_COLUMNS) * PANEL_COLUMNS, n_columns))
     room[:count] = basis
-    return np.ascontiguousarray(room.reshape(-1, PANEL, n_columns).transpose(0, 2, 1))
+    return np.ascontiguousarray(room.reshape(-1, PANEL_COLUMNS, n_columns).transpose(0, 2, 1))
 
 
 def unpanelled(products: Floats, count: int) -> Floats:

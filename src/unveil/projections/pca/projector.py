@@ -23,7 +23,7 @@ from unveil.projections.pca.rows import Decompose, Project, as_rows
 from unveil.projections.pca.weighted import scores_of
 
 
-class Plane:
+class PlaneMixin:
     """Mixin of estimators with `mean_`, `components_`, `explained_variance_` and `noise_variance_`.
 
     `scale_` and `feature_weight_` are None where there are none.
@@ -148,7 +148,7 @@ class Plane:
         """Mean log-density of the rows."""
         return float(np.mean(self.score_samples(X)))
 
-    def _checked(self) -> Plane:
+    def _checked(self) -> PlaneMixin:
         check_is_fitted(self)
         return self
 

@@ -33,10 +33,10 @@ from unveil.core.statistics import Statistics
 from unveil.numerics.blas import single_threaded_blas
 from unveil.numerics.tiles import tile_rows
 from unveil.projections.pca.moments import MomentsStep, moments
-from unveil.projections.pca.robust_start import Biweight, Flat, Precision, Start, start_of
+from unveil.projections.pca.robust_start import Biweight, Precision, RobustPlane, RobustStart, start_of
 from unveil.projections.pca.routes import Spectrum, of_moments, refuse_what_is_not_finite
 from unveil.projections.pca.rows import is_sparse
-from unveil.projections.pca.scaling import Metric
+from unveil.projections.pca.scaling import ColumnMetric
 from unveil.projections.pca.wide import is_wide, narrowed
 
 logger = logging.getLogger("unveil")
@@ -125,7 +125,7 @@ def robust_pca(
     return found._replace(spectrum=narrow.widened(found.spectrum))
 
 
-def _fitted(engine: Engine, source: Source, start: Start, effort: _Effort) -> RobustFit:
+def _fitted(engine: Engine, source: Source, start: RobustStart, effort: _Effort) -> RobustFit:
     step, statistics, history = _climb(engine, source, start, effort)
     weights = np.concatenate(list(engine.map(_Weights(step), source)))
     cutoffs = float(np.sqrt(start.loss.near)), float(np.sqrt(start.loss.far))
@@ -140,7 +140,7 @@ class _Reweighted:
     """Moments of a block under the weights that its rows have by their distances, and the sum of their losses."""
 
     shift: Floats
-    plane: Flat  # in the frame: rows less the shift
+    plane: RobustPlane  # in the frame: rows less the shift
     loss: Biweight
 
     def __call__(self, block: Block, memo: Memo) -> tuple[Statistics, Memo]:
@@ -173,7 +173,9 @@ class _Weights:
         return self.step.loss.weight(self.step.squares(block))
 
 
-def _climb(engine: Engine, source: Source, start: Start, effort: _Effort) -> tuple[_Reweighted, Statistics, History]:
+def _climb(
+    engine: Engine, source: Source, start: RobustStart, effort: _Effort
+) -> tuple[_Reweighted, Statistics, History]:
     """Passes until the plane stands still: the last of them, what it found, and the path."""
     began, records, status = perf_counter(), list[Record](), Status.MAX_ITER
     step = _Reweighted(start.shift, start.plane, start.loss)
@@ -210,15 +212,15 @@ def _record(statistics: Statistics, began: float) -> Record:
     return Record(climbed, climbed, climbed, float(statistics["weight"]), perf_counter() - began)
 
 
-def _plane_of(statistics: Statistics, count: int) -> Flat:
+def _plane_of(statistics: Statistics, count: int) -> RobustPlane:
     """The plane of least weighted squares."""
     _, mean, scatter = moments(statistics, np.zeros(len(statistics["sums"])))
     last = len(scatter) - 1
     _, vectors = linalg.eigh(scatter, subset_by_index=[last - count + 1, last])
-    return Flat(mean, np.ascontiguousarray(vectors[:, ::-1].T))
+    return RobustPlane(mean, np.ascontiguousarray(vectors[:, ::-1].T))
 
 
-def _movement(before: Flat, after: Flat, near: float) -> float:
+def _movement(before: RobustPlane, after: RobustPlane, near: float) -> float:
     """Sine of the angle between planes, or how far one lies off the other in units of `near`, whichever is larger."""
     turned = np.linalg.norm(after.basis - (after.basis @ before.basis.T) @ before.basis)
     shifted = np.sqrt(before.squared_distances(after.centre[None])[0])
@@ -228,4 +230,4 @@ def _movement(before: Flat, after: Flat, near: float) -> float:
 def _spectrum(statistics: Statistics, shift: Floats, source: Source) -> Spectrum:
     """All components under the last weights."""
     found = moments(Statistics(**{n: statistics[n] for n in ("weight", "sums", "products")}), shift)
-    return of_moments(found, source.n_rows, Metric())._replace(moments=None)
+    return of_moments(found, source.n_rows, ColumnMetric())._replace(moments=None)

@@ -24,15 +24,15 @@ from unveil.estimation.input import sample_of
 from unveil.projections.pca.wide import leading_directions
 from unveil.sources.rows import sample_rows
 
-NEAR, FAR = 1.96, 4.0  # in standard deviations of the Gaussian that the cube roots are nearly
-STARTS = 64  # planes through rows drawn at random
-FEW = 1024  # rows that starts are compared on
+NEAR_DEVIATIONS, FAR_DEVIATIONS = 1.96, 4.0  # in standard deviations of the Gaussian that the cube roots are nearly
+RANDOM_STARTS = 64  # planes through rows drawn at random
+COMPARED_ROWS = 1024  # rows that starts are compared on
 FINALISTS = 4  # starts that are followed to the end
-INSIDE, SHRUNK = 2.5, 0.9547  # a Gaussian cut at 2.5 standard deviations has this one
+CUT_DEVIATIONS, CUT_SPREAD = 2.5, 0.9547  # a Gaussian cut at 2.5 standard deviations has this one
 
 
 @dataclass(frozen=True)
-class Flat:
+class RobustPlane:
     """A plane: a point of it and orthonormal directions (q, d)."""
 
     centre: Floats
@@ -69,11 +69,11 @@ class Biweight:
         return np.asarray(np.minimum(squares, self.near) + rest)
 
 
-class Start(NamedTuple):
+class RobustStart(NamedTuple):
     """Where the passes begin: the frame's origin, the plane in the frame, its scale, and the loss."""
 
     shift: Floats
-    plane: Flat
+    plane: RobustPlane
     scale: float
     loss: Biweight
 
@@ -89,7 +89,7 @@ class _Sample(NamedTuple):
         """Some of the rows."""
         return _Sample(self.rows[chosen], self.weights[chosen], self.rounding)
 
-    def squares(self, plane: Flat) -> Floats:
+    def squares(self, plane: RobustPlane) -> Floats:
         """Squared distances off a plane, 0 for rows that lie on it but for rounding."""
         squares = plane.squared_distances(self.rows)
         return np.where(squares > self.rounding, squares, 0.0)
@@ -117,7 +117,7 @@ class Precision(NamedTuple):
         return (8.0 * self.epsilon * (self.offset + size)) ** 2 * self.n_columns
 
 
-def start_of(source: Source, count: int, seed: int, precision: Precision) -> Start:
+def start_of(source: Source, count: int, seed: int, precision: Precision) -> RobustStart:
     """The plane of lowest M-scale that the starts lead to, and the loss that its distances call for."""
     rows, weights = sample_of(source, seed, 1)
     weights = np.ones(len(rows)) if weights is None else weights
@@ -133,7 +133,7 @@ def start_of(source: Source, count: int, seed: int, precision: Precision) -> Sta
         sample = _Sample(rows, weights, precision.squared(size))
         plane, scale = _best_plane(sample, middle, radii, count, seed)
         loss = _loss(sample, sample.squares(plane), sample.majority(count))
-    return Start(shift, plane, float(np.sqrt(scale)), loss)
+    return RobustStart(shift, plane, float(np.sqrt(scale)), loss)
 
 
 def spatial_median(rows: Floats, weights: Floats, passes: int = 100) -> Floats:
@@ -151,11 +151,11 @@ def spatial_median(rows: Floats, weights: Floats, passes: int = 100) -> Floats:
     return np.asarray(point)
 
 
-def _best_plane(sample: _Sample, middle: Floats, radii: Floats, count: int, seed: int) -> tuple[Flat, float]:
+def _best_plane(sample: _Sample, middle: Floats, radii: Floats, count: int, seed: int) -> tuple[RobustPlane, float]:
     """Every start a few steps on a few rows, the best of them to the end, and the winner to the end on all rows."""
-    few = sample.take(sample_rows(len(sample.rows), min(FEW, len(sample.rows)), seed))
+    few = sample.take(sample_rows(len(sample.rows), min(COMPARED_ROWS, len(sample.rows)), seed))
     directions = (sample.rows - middle) / np.where(radii > 0, radii, 1.0)[:, None]
-    spherical = Flat(middle, leading_directions(directions * np.sqrt(sample.weights)[:, None], count))
+    spherical = RobustPlane(middle, leading_directions(directions * np.sqrt(sample.weights)[:, None], count))
     drawn = _drawn_planes(few, count, np.random.default_rng(np.random.SeedSequence((seed, 1))))
     ranked = sorted((_tightened(few, plane, 2) for plane in drawn), key=partial(_rank, few))
     finalists = [spherical, *(plane for plane, _ in ranked[: FINALISTS - 1])]
@@ -163,23 +163,23 @@ def _best_plane(sample: _Sample, middle: Floats, radii: Floats, count: int, seed
     return _tightened(sample, best, 30)
 
 
-def _rank(sample: _Sample, found: tuple[Flat, float]) -> tuple[float, float]:
+def _rank(sample: _Sample, found: tuple[RobustPlane, float]) -> tuple[float, float]:
     """By scale; of planes with more than half of the rows on them, by the weight that is not."""
     plane, scale = found
     return scale, float(sample.weights @ (sample.squares(plane) > 0)) if scale == 0 else 0.0
 
 
-def _drawn_planes(sample: _Sample, count: int, random: np.random.Generator) -> list[Flat]:
+def _drawn_planes(sample: _Sample, count: int, random: np.random.Generator) -> list[RobustPlane]:
     """Planes through rows drawn at random, as few as determine one."""
     n_rows = len(sample.rows)
     if n_rows <= count:
         return []
-    chosen = [random.choice(n_rows, count + 1, replace=False) for _ in range(STARTS)]
+    chosen = [random.choice(n_rows, count + 1, replace=False) for _ in range(RANDOM_STARTS)]
     corners = [sample.rows[rows] for rows in chosen]
-    return [Flat(rows.mean(axis=0), linalg.qr((rows[1:] - rows[0]).T, mode="economic")[0].T) for rows in corners]
+    return [RobustPlane(rows.mean(axis=0), linalg.qr((rows[1:] - rows[0]).T, mode="economic")[0].T) for rows in corners]
 
 
-def _tightened(sample: _Sample, plane: Flat, steps: int) -> tuple[Flat, float]:
+def _tightened(sample: _Sample, plane: RobustPlane, steps: int) -> tuple[RobustPlane, float]:
     """The plane after steps that lower the M-scale of its distances, and the square of that scale."""
     squares, rest = sample.squares(plane), 1.0 - sample.majority(len(plane.basis))
     scale = m_scale(squares, sample.weights, rest)
@@ -188,7 +188,9 @@ def _tightened(sample: _Sample, plane: Flat, steps: int) -> tuple[Flat, float]:
             break
         pulls = sample.weights * np.clip(1.0 - squares / scale, 0.0, None) ** 2
         centre = pulls @ sample.rows / pulls.sum()
-        moved = Flat(centre, leading_directions((sample.rows - centre) * np.sqrt(pulls)[:, None], len(plane.basis)))
+        moved = RobustPlane(
+            centre, leading_directions((sample.rows - centre) * np.sqrt(pulls)[:, None], len(plane.basis))
+        )
         squares = sample.squares(moved)
         before, scale, plane = scale, m_scale(squares, sample.weights, rest, scale), moved
         if before - scale <= 1e-6 * before:
@@ -221,13 +223,13 @@ def _loss(sample: _Sample, squares: Floats, majority: float) -> Biweight:
     roots, weights = np.cbrt(squares[order]), sample.weights[order]
     centre, spread = shortest_part(roots, weights, majority)
     for _ in range(2):
-        inside = np.abs(roots - centre) <= INSIDE * spread + 1e-12 * centre
+        inside = np.abs(roots - centre) <= CUT_DEVIATIONS * spread + 1e-12 * centre
         if not inside.any():
             break
         centre = float(np.average(roots[inside], weights=weights[inside]))
-        spread = float(np.sqrt(np.average((roots[inside] - centre) ** 2, weights=weights[inside]))) / SHRUNK
-    near = max((centre + NEAR * spread) ** 3, sample.rounding)
-    return Biweight(near, max((centre + FAR * spread) ** 3, near * (1.0 + 1e-6)))
+        spread = float(np.sqrt(np.average((roots[inside] - centre) ** 2, weights=weights[inside]))) / CUT_SPREAD
+    near = max((centre + NEAR_DEVIATIONS * spread) ** 3, sample.rounding)
+    return Biweight(near, max((centre + FAR_DEVIATIONS * spread) ** 3, near * (1.0 + 1e-6)))
 
 
 def shortest_part(values: Floats, weights: Floats, share: float = 0.5) -> tuple[float, float]:

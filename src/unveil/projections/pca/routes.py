@@ -20,14 +20,14 @@ from sklearn.utils.extmath import svd_flip
 from unveil.core.arrays import Floats
 from unveil.core.protocols import Engine, Source
 from unveil.estimation.input import refuse_nonfinite
-from unveil.projections.pca.lanczos import Search, leading
-from unveil.projections.pca.moments import Moments, MomentsStep, merged, moments
+from unveil.projections.pca.lanczos import LanczosSearch, leading
+from unveil.projections.pca.moments import MomentsStep, TableMoments, merged, moments
 from unveil.projections.pca.rows import frame
-from unveil.projections.pca.scaling import EPSILON, Metric
-from unveil.projections.pca.scatter_products import Scatter, summarise
+from unveil.projections.pca.scaling import FLOAT_EPSILON, ColumnMetric
+from unveil.projections.pca.scatter_products import ScatterProduct, summarise
 
-ROUNDING = 8 * EPSILON
-CHECKED = 1 << 30  # multiplications that the check of an exact route may take
+RANK_ROUNDING = 8 * FLOAT_EPSILON
+CHECKED_PRODUCTS = 1 << 30  # multiplications that the check of an exact route may take
 
 
 class Spectrum(NamedTuple):
@@ -41,7 +41,7 @@ class Spectrum(NamedTuple):
     limit: int  # directions that the data can have variance in
     scale: Floats | None = None
     residual: float = 0.0  # largest norm of S u - value u, as a share of the largest value
-    moments: Moments | None = None  # where the route has them
+    moments: TableMoments | None = None  # where the route has them
     cross: Floats | None = None  # (count, columns), covariance of each column with each score, if one has no weight
     passes: int = 1
     converged: bool | None = None  # None where nothing is iterated until it is
@@ -53,7 +53,7 @@ class Spectrum(NamedTuple):
 
 
 def by_covariance(
-    engine: Engine, source: Source, metric: Metric, before: tuple[Moments, int] | None = None
+    engine: Engine, source: Source, metric: ColumnMetric, before: tuple[TableMoments, int] | None = None
 ) -> Spectrum:
     """All components, from one pass of moments; `before` are those of earlier rows, and how many those were."""
     shift = frame(source)
@@ -65,7 +65,7 @@ def by_covariance(
     return of_moments(found, n_rows, metric)
 
 
-def of_moments(found: Moments, n_rows: int, metric: Metric) -> Spectrum:
+def of_moments(found: TableMoments, n_rows: int, metric: ColumnMetric) -> Spectrum:
     """All components of a table of which the moments are known."""
     weight, mean, scatter = found
     covariance = scatter / degrees(weight)
@@ -75,15 +75,15 @@ def of_moments(found: Moments, n_rows: int, metric: Metric) -> Spectrum:
     values, vectors = linalg.eigh(metered)
     limit = min(max(n_rows, int(weight)), int(np.count_nonzero(support)))
     values, components = np.maximum(values[::-1], 0.0)[:limit], _signed(vectors.T[::-1])
-    components = completed(components[:limit], values, ROUNDING * len(mean), support)
-    some = components[: max(CHECKED // metered.size, 1)]
+    components = completed(components[:limit], values, RANK_ROUNDING * len(mean), support)
+    some = components[: max(CHECKED_PRODUCTS // metered.size, 1)]
     residual = _residual(some @ metered, some, values)
     cross = (components * gains) @ covariance if metric.hides else None
     total = float(values.sum())
     return Spectrum(values, components, total, mean, weight, limit, scale, residual, found, cross)
 
 
-def by_svd(source: Source, metric: Metric) -> Spectrum:
+def by_svd(source: Source, metric: ColumnMetric) -> Spectrum:
     """All components, from a full decomposition of the rows, which are brought into memory."""
     rows, weights = _collected(source)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -103,9 +103,9 @@ def by_svd(source: Source, metric: Metric) -> Spectrum:
     limit = min(max(n_rows, int(weight)), int(np.count_nonzero(support)))
     singular = np.concatenate([singular, np.zeros(limit)])[:limit]
     padded = np.vstack([_signed(components), np.zeros((limit, n_columns))])[:limit]
-    components = completed(padded, singular, ROUNDING * max(rows.shape), support)
+    components = completed(padded, singular, RANK_ROUNDING * max(rows.shape), support)
     values = singular**2 / degrees(weight)
-    some = (components * gains)[: max(CHECKED // rows.size, 1)]
+    some = (components * gains)[: max(CHECKED_PRODUCTS // rows.size, 1)]
     products = (some @ centred.T) @ centred * (gains / degrees(weight))
     residual = _residual(products, components[: len(some)], values)
     cross = ((components * gains) @ centred.T) @ centred / degrees(weight) if metric.hides else None
@@ -122,7 +122,7 @@ class Effort(NamedTuple):
 
 
 def by_products(
-    engine: Engine, source: Source, metric: Metric, count: int, effort: Effort, random: np.random.Generator
+    engine: Engine, source: Source, metric: ColumnMetric, count: int, effort: Effort, random: np.random.Generator
 ) -> Spectrum:
     """The first `count` components, from a few passes of products with the covariance."""
     summary = summarise(engine, source, frame(source))
@@ -130,17 +130,17 @@ def by_products(
     weight, n_columns, divisor = summary.weight, source.n_columns, degrees(summary.weight)
     scale = metric.scale(summary.variance * (weight / divisor), summary.mean)
     gains, support = metric.gains(scale, n_columns), metric.support(n_columns)
-    scatter = Scatter(engine, source, summary, gains)
+    scatter = ScatterProduct(engine, source, summary, gains)
     offset = float(np.sum((gains * (summary.mean - scatter.shift)) ** 2)) * weight / divisor
-    search = Search(count, effort.block, effort.passes, effort.tolerance, floor=8 * EPSILON * offset)
+    search = LanczosSearch(count, effort.block, effort.passes, effort.tolerance, floor=8 * FLOAT_EPSILON * offset)
     share = getattr(engine, "share", map)  # threads help with the vectors too, where there are threads
     found = leading(lambda vectors: scatter(vectors) / divisor, support, search, random, share)
     values, components = np.maximum(found.values, 0.0), _signed(found.vectors)
-    components = completed(components, values, ROUNDING * n_columns, support)
+    components = completed(components, values, RANK_ROUNDING * n_columns, support)
     residual = float(found.residuals.max(initial=0.0)) / max(float(values.max(initial=0.0)), np.finfo(float).tiny)
     cross = None
     if metric.hides:
-        cross = Scatter(engine, source, summary, np.ones(n_columns))(components * gains) / divisor
+        cross = ScatterProduct(engine, source, summary, np.ones(n_columns))(components * gains) / divisor
     total = float(np.sum(gains**2 * summary.variance)) * weight / divisor
     limit = min(max(source.n_rows, int(weight)), int(np.count_nonzero(support)))
     converged = found.converged if effort.settle else None
@@ -204,7 +204,7 @@ def completed(components: Floats, sizes: Floats, tolerance: float, support: NDAr
     return basis
 
 
-def in_units(spectrum: Spectrum, metric: Metric, kept: int) -> Floats:
+def in_units(spectrum: Spectrum, metric: ColumnMetric, kept: int) -> Floats:
     """Components in units of the columns (over their scale): those of no weight by regression on the scores."""
     vectors = spectrum.components[:kept]
     if metric.weights is None:

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from unveil.core.arrays import Floats
 
-EPSILON = float(np.finfo(np.float64).eps)
+FLOAT_EPSILON = float(np.finfo(np.float64).eps)
 
 
-class Metric(NamedTuple):
+class ColumnMetric(NamedTuple):
     """How columns are made comparable: divided by their standard deviation or not, and weighted or not."""
 
     scaled: bool = False
@@ -23,7 +23,7 @@ class Metric(NamedTuple):
         if not self.scaled:
             return None
         deviation = np.sqrt(variance)
-        return np.where(deviation > 16 * EPSILON * np.abs(mean), deviation, 1.0)
+        return np.where(deviation > 16 * FLOAT_EPSILON * np.abs(mean), deviation, 1.0)
 
     def gains(self, scale: Floats | None, n_columns: int) -> Floats:
         """What columns are multiplied by."""

@@ -115,7 +115,7 @@ class SparseGram:
         return Statistics(products=products), None if rows is block.rows else rows
 
 
-class Scatter:
+class ScatterProduct:
     """The scatter of a source as something that vectors can be multiplied by: ``scatter(vectors)``, one a row.
 
     Parameters

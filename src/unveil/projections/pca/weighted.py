@@ -36,7 +36,7 @@ from unveil.projections.pca.moments import MomentsStep, moments
 from unveil.projections.pca.routes import Spectrum, degrees, refuse_what_is_not_finite
 from unveil.projections.pca.rows import is_sparse
 from unveil.projections.pca.weighted_kernels import scores_of_cells
-from unveil.projections.pca.weighted_model import Cells, Plane, Secants, Still, cell_weights, squares
+from unveil.projections.pca.weighted_model import CellFactors, CellPlane, Secants, Still, cell_weights, squares
 from unveil.projections.pca.wide import is_wide, leading_directions
 from unveil.sources.array import ArraySource
 from unveil.sources.dask import DaskSource, is_dask
@@ -255,7 +255,7 @@ def _check_count(count: int, source: Source) -> None:
         raise ValueError(f"n_components={count!r} must be an integer from 1 to {limit} with cell_weight")
 
 
-def _start(engine: Engine, source: Source, count: int) -> tuple[Cells, Plane]:
+def _start(engine: Engine, source: Source, count: int) -> tuple[CellFactors, CellPlane]:
     """The model in its frame, and the plane of the filled table."""
     totals, _ = engine.map_reduce(_Totals(source.names), source, None)
     empty = np.flatnonzero(totals["weights"] <= 0)
@@ -268,7 +268,7 @@ def _start(engine: Engine, source: Source, count: int) -> tuple[Cells, Plane]:
     find = _plane_of_few_rows if is_wide(source) else _plane_of_moments
     mean, directions, variance = find(engine, source, _Filled(shift, shares), count)
     unit = np.sqrt(variance) if variance > 0 else 1.0  # scores of size 1: no step depends on the units of the table
-    return Cells(shift), Plane(np.vstack([mean, unit * directions]) / np.sqrt(shares))
+    return CellFactors(shift), CellPlane(np.vstack([mean, unit * directions]) / np.sqrt(shares))
 
 
 def _plane_of_moments(engine: Engine, source: Source, filled: _Filled, count: int) -> tuple[Floats, Floats, float]:
@@ -330,7 +330,7 @@ class _Filled:
 # -- the answer in its canonical form ----------------------------------------------------------------------------------
 
 
-def _spectrum(statistics: Statistics, params: Plane, shift: Floats, source: Source) -> Spectrum:
+def _spectrum(statistics: Statistics, params: CellPlane, shift: Floats, source: Source) -> Spectrum:
     """Rows count by the mean weight of their cells, so their moments are the mean of all columns' normal matrices."""
     square = squares(statistics["systems"], len(params.coefficients)).mean(axis=2)
     weight, centre = float(square[0, 0]), square[0, 1:] / square[0, 0]

@@ -24,12 +24,12 @@ from unveil.core.arrays import Floats
 from unveil.numerics.jit import kernel
 from unveil.numerics.tiles import tile_rows
 
-DEPENDENT = 1e-11  # share of a diagonal entry that the ones before it leave over: below, the system is singular
-RIDGE = 1e-5  # of the mean of the diagonal
-REPEATS = 5  # ridges: together they leave less than rounding of what one of them holds back
+DEPENDENT_SHARE = 1e-11  # share of a diagonal entry that the ones before it leave over: below, the system is singular
+RIDGE_SHARE = 1e-5  # of the mean of the diagonal
+RIDGE_REPEATS = 5  # ridges: together they leave less than rounding of what one of them holds back
 
 
-class Sums(NamedTuple):
+class CellSums(NamedTuple):
     """What the cells of a block add up to."""
 
     systems: Floats  # (triangle of 1 + q, columns): sum_i w_ij t_i t_i'
@@ -44,7 +44,7 @@ def triangles(vectors: Floats) -> Floats:
     return np.ascontiguousarray(vectors[rows] * vectors[columns])
 
 
-def sums_of_cells(rows: NDArray[Any], weights: NDArray[Any], origin: Floats, coefficients: Floats) -> Sums:
+def sums_of_cells(rows: NDArray[Any], weights: NDArray[Any], origin: Floats, coefficients: Floats) -> CellSums:
     """Fit the scores of every row, and add up what the columns need. Cells of weight 0 are not looked at.
 
     `rows` and `weights` are (m, d), `origin` (d,) is subtracted from the rows, and `coefficients` are (1 + q, d).
@@ -60,7 +60,7 @@ def sums_of_cells(rows: NDArray[Any], weights: NDArray[Any], origin: Floats, coe
         systems += outer @ tile.weights
         sides += tile.design @ residuals
         singular += tile.singular
-    return Sums(systems, sides, cost, singular)
+    return CellSums(systems, sides, cost, singular)
 
 
 def scores_of_cells(rows: NDArray[Any], weights: NDArray[Any], origin: Floats, slopes: Floats) -> Floats:
@@ -174,7 +174,7 @@ def _factorise_all(systems: Any, factors: Any, least: Any, bad: Any) -> None:
             system = systems[first + h]
             for r in range(len(line)):
                 line[r] = system[r]
-                least[r] = DEPENDENT * system[r]
+                least[r] = DEPENDENT_SHARE * system[r]
             for i in range(h):
                 left, right = factors[first + i], factors[other + i]
                 for r in range(len(line)):
@@ -231,15 +231,15 @@ def _repeated_ridge(systems: Any, sides: Any, s: int, room: Any, out: Any) -> in
         out[k, s] = 0.0
     if not mean > 0.0:
         return 0
-    _factorise(square, RIDGE * mean, room[1])
+    _factorise(square, RIDGE_SHARE * mean, room[1])
     outside, rest = room[2, 0], room[3, 0]  # what no solution reaches, and what is still to be solved for
     for k in range(q):
         outside[k] = sides[k, s]
-    for _ in range(REPEATS):
+    for _ in range(RIDGE_REPEATS):
         _substitute(room[1], outside)
         for k in range(q):
-            outside[k] *= RIDGE * mean
-    for _ in range(REPEATS):
+            outside[k] *= RIDGE_SHARE * mean
+    for _ in range(RIDGE_REPEATS):
         for k in range(q):
             rest[k] = sides[k, s] - outside[k]
             for h in range(q):

@@ -36,14 +36,14 @@ CURVED = 1e-12  # least curvature along a step, as a share of what it could be, 
 
 
 @dataclass(frozen=True)
-class Plane:
+class CellPlane:
     """Parameters: offset from the frame's origin and slopes of each column, (1 + q, d)."""
 
     coefficients: Floats
 
 
 @dataclass(frozen=True)
-class Cells(Model):
+class CellFactors(Model):
     """The model; see the top of the file. A block's weights may be of cells, (m, d), or of rows, (m,).
 
     Parameters
@@ -55,9 +55,9 @@ class Cells(Model):
     --------
     >>> import numpy as np
     >>> from unveil.core.protocols import Block
-    >>> from unveil.projections.pca.weighted_model import Cells, Plane
+    >>> from unveil.projections.pca.weighted_model import CellFactors, CellPlane
     >>> rows = np.array([[0.0, 0.0], [1.0, 2.0], [2.0, np.nan]])
-    >>> model, start = Cells(np.zeros(2)), Plane(np.array([[0.0, 0.0], [1.0, 1.5]]))
+    >>> model, start = CellFactors(np.zeros(2)), CellPlane(np.array([[0.0, 0.0], [1.0, 1.5]]))
     >>> statistics, _ = model.expect(model.prepare(start), Block(0, 0, rows, np.array([[1, 1], [1, 1], [1.0, 0]])))
     >>> round(float(statistics["cost"]), 4)
     0.0769
@@ -67,7 +67,7 @@ class Cells(Model):
 
     def expect(
         self,
-        plan: Plane,
+        plan: CellPlane,
         block: Block,
         expectation: Expectation | None = None,
         memo: Memo = None,
@@ -88,10 +88,10 @@ class Cells(Model):
         )
         return statistics, None
 
-    def maximise(self, statistics: Statistics, params: Plane) -> Plane:
+    def maximise(self, statistics: Statistics, params: CellPlane) -> CellPlane:
         """Least squares in each column; where it is singular, the solution next to what was there before."""
         step, _ = solved(statistics["systems"], pull(statistics, params))
-        return Plane(params.coefficients + step)
+        return CellPlane(params.coefficients + step)
 
     def admissible(self, statistics: Statistics) -> bool:
         """Normal matrices have a diagonal of sums of squares."""
@@ -99,7 +99,7 @@ class Cells(Model):
         diagonal = np.cumsum(np.arange(width) + 1) - 1
         return super().admissible(statistics) and bool(np.all(statistics["systems"][diagonal] >= 0))
 
-    def events(self, statistics: Statistics, params: Plane) -> Mapping[str, int]:
+    def events(self, statistics: Statistics, params: CellPlane) -> Mapping[str, int]:
         """Rows and columns whose equations did not determine their solution."""
         _, columns = solved(statistics["systems"], statistics["sides"])
         return {"singular_rows": round(float(statistics["singular_rows"])), "singular_columns": columns}
@@ -127,7 +127,7 @@ def applied(systems: Floats, coefficients: Floats) -> Floats:
     return np.einsum("khj,hj->kj", squares(systems, len(coefficients)), coefficients)
 
 
-def pull(statistics: Statistics, params: Plane) -> Floats:
+def pull(statistics: Statistics, params: CellPlane) -> Floats:
     """Minus half the gradient of the cost, where the statistics were gathered at `params`."""
     return statistics["sides"] - applied(statistics["systems"], params.coefficients)
 
@@ -149,10 +149,10 @@ class Still:
         return size_of(systems, here - before.params.coefficients) <= self.tol * size_of(systems, here)
 
 
-class Point(NamedTuple):
+class PlanePass(NamedTuple):
     """A plane, and what a pass at it found."""
 
-    params: Plane
+    params: CellPlane
     statistics: Statistics
     pull: Floats
     natural: Floats  # the step to the M step
@@ -163,18 +163,18 @@ class Point(NamedTuple):
         return float(self.statistics["cost"])
 
 
-class Pair(NamedTuple):
+class Secant(NamedTuple):
     """A step, and how much the pull fell along it."""
 
     step: Floats
     fall: Floats
 
 
-class Path(NamedTuple):
+class SecantPath(NamedTuple):
     """The last point, what the steps to it told of the curvature, and the step that was taken from it."""
 
-    here: Point
-    pairs: tuple[Pair, ...]
+    here: PlanePass
+    pairs: tuple[Secant, ...]
     step: Floats
     taken_back: bool = False
 
@@ -195,39 +195,45 @@ class Secants(Schedule):
 
     def refuse(self, model: Model, expectation: Expectation) -> str | None:
         """Made for one model."""
-        return None if isinstance(model, Cells) else f"its metric is that of Cells, and this is {type(model).__name__}"
+        return (
+            None
+            if isinstance(model, CellFactors)
+            else f"its metric is that of Cells, and this is {type(model).__name__}"
+        )
 
-    def measured_at(self, entering: Plane, state: Path) -> Plane:
+    def measured_at(self, entering: CellPlane, state: SecantPath) -> CellPlane:
         """The last point."""
         return state.here.params
 
-    def events(self, state: Path) -> dict[str, int]:
+    def events(self, state: SecantPath) -> dict[str, int]:
         """Steps that were taken back."""
         return {"taken_back": int(state.taken_back)}
 
-    def sweep(self, work: Work, params: Plane, state: Path | None) -> tuple[Plane, Statistics, Path]:
+    def sweep(
+        self, work: Work, params: CellPlane, state: SecantPath | None
+    ) -> tuple[CellPlane, Statistics, SecantPath]:
         """A pass at `params`, and the step from there."""
         here = _look(work, params)
         if state is not None and not _is_better(here, state):
-            here = _look(work, Plane(state.here.params.coefficients + state.here.natural))
-            pairs: tuple[Pair, ...] = ()
+            here = _look(work, CellPlane(state.here.params.coefficients + state.here.natural))
+            pairs: tuple[Secant, ...] = ()
             taken_back = True
         else:
             pairs = () if state is None else _learnt(state, here)[-self.memory :]
             taken_back = False
         step = _direction(here, pairs)
-        after = Plane(here.params.coefficients + step)
-        return after, here.statistics, Path(here, pairs, step, taken_back)
+        after = CellPlane(here.params.coefficients + step)
+        return after, here.statistics, SecantPath(here, pairs, step, taken_back)
 
 
-def _look(work: Work, params: Plane) -> Point:
+def _look(work: Work, params: CellPlane) -> PlanePass:
     statistics = work.expect(params, None)
     with np.errstate(over="ignore", invalid="ignore"):
         drawn = pull(statistics, params)
-    return Point(params, statistics, drawn, solved(statistics["systems"], drawn)[0])
+    return PlanePass(params, statistics, drawn, solved(statistics["systems"], drawn)[0])
 
 
-def _is_better(there: Point, path: Path) -> bool:
+def _is_better(there: PlanePass, path: SecantPath) -> bool:
     """Whether a step brought what it promised; where rounding hides the cost, whether the pull has fallen."""
     here, promised = path.here, 2.0 * float(np.vdot(path.here.pull, path.step))
     if there.cost <= here.cost - SUFFICIENT * promised:
@@ -238,16 +244,16 @@ def _is_better(there: Point, path: Path) -> bool:
     return bool(there.cost <= here.cost + hidden and falls)
 
 
-def _learnt(path: Path, there: Point) -> tuple[Pair, ...]:
+def _learnt(path: SecantPath, there: PlanePass) -> tuple[Secant, ...]:
     """The pairs with the latest added, if the pull fell along its step."""
-    pair = Pair(there.params.coefficients - path.here.params.coefficients, path.here.pull - there.pull)
+    pair = Secant(there.params.coefficients - path.here.params.coefficients, path.here.pull - there.pull)
     systems = there.statistics["systems"]
     across = np.sqrt(max(float(np.vdot(pair.fall, solved(systems, pair.fall)[0])), 0.0))
     bend, could_be = float(np.vdot(pair.step, pair.fall)), size_of(systems, pair.step) * across
     return (*path.pairs, pair) if bend > CURVED * could_be else path.pairs
 
 
-def _direction(here: Point, pairs: tuple[Pair, ...]) -> Floats:
+def _direction(here: PlanePass, pairs: tuple[Secant, ...]) -> Floats:
     """Inverse curvature times pull, by the two loops of L-BFGS; the M step where nothing is known."""
     if not pairs:
         return here.natural

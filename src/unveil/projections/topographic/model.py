@@ -35,9 +35,9 @@ from unveil.families.kernels.em import NORM, CompiledSums
 from unveil.mixtures.model.model import Mixture, MixtureParams, Plan
 from unveil.numerics.constants import LOG_TWO_PI
 
-NARROW = 1e6  # squared size of the sheet, in units of the variance, past which squares are taken of differences
-NEAR = 100.0  # squared distance of the points about which moments are taken, likewise, up to which they stay
-FLOOR = 1e-12  # smallest variance of the noise, as a share of that of a column
+NARROW_NOISE = 1e6  # squared size of the sheet, in units of the variance, past which squares are taken of differences
+NEAR_POINTS = 100.0  # squared distance of the points about which moments are taken, likewise, up to which they stay
+NOISE_FLOOR = 1e-12  # smallest variance of the noise, as a share of that of a column
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class SheetPlan(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Sheet(ExponentialFamily):
+class SheetFamily(ExponentialFamily):
     """Spheres of one size, with means in the span of a `basis` (k, functions), of prior `precision` (functions,).
 
     Statistics are (1, x, |x|^2), and where the table has `holes` also which cells are there, zeros standing for the
@@ -226,7 +226,7 @@ class Sheet(ExponentialFamily):
         """Moments about the means where the noise is narrow, else about the origin of the frame; near ones stay."""
         if not _is_narrow(params):
             return replace(params, origins=np.zeros_like(params.origins))
-        near = float(np.max((params.means - params.origins) ** 2)) < NEAR * params.variance
+        near = float(np.max((params.means - params.origins) ** 2)) < NEAR_POINTS * params.variance
         return params if near else replace(params, origins=params.means)
 
     def same_frames(self, one: SheetParams, other: SheetParams) -> bool:
@@ -267,12 +267,12 @@ class Sheet(ExponentialFamily):
 
 @dataclass(frozen=True)
 class TopographicMap(Model):
-    """A mixture of a `Sheet` whose points all have the same weight, for good."""
+    """A mixture of a `SheetFamily` whose points all have the same weight, for good."""
 
     mixture: Mixture
 
     @property
-    def sheet(self) -> Sheet:
+    def sheet(self) -> SheetFamily:
         """The family of the points."""
         found: Any = self.mixture.family
         return found
@@ -330,7 +330,7 @@ class TopographicMap(Model):
 class SheetCoordinates:
     """A chart: a step in the weights W, whitened by phi'phi / (k variance), and one in the log-variance."""
 
-    sheet: Sheet
+    sheet: SheetFamily
     params_: MixtureParams
 
     @property
@@ -368,7 +368,7 @@ class SheetCoordinates:
 
 def _is_narrow(params: SheetParams) -> bool:
     """Whether squares of rows would cancel to a distance without enough digits."""
-    return bool(np.max(np.sum(params.means**2, axis=1)) > NARROW * params.variance)
+    return bool(np.max(np.sum(params.means**2, axis=1)) > NARROW_NOISE * params.variance)
 
 
 def _distances(x: Floats, means: Floats, out: Floats) -> Floats:

@@ -22,8 +22,8 @@ from unveil.numerics.missing_patterns import has_missing
 from unveil.numerics.softmax import soft_assign
 from unveil.projections.topographic.model import TopographicMap
 
-FAR = 1e10  # sizes of the map from which on rows come nearer: of sixteen digits, six tell the points apart
-OVERFLOWING = 1e160  # a distance whose square is infinite, while products with it are not
+FAR_ROWS = 1e10  # sizes of the map from which on rows come nearer: of sixteen digits, six tell the points apart
+OVERFLOWING_DISTANCE = 1e160  # a distance whose square is infinite, while products with it are not
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,9 @@ def located(model: TopographicMap, params: MixtureParams, finish: Callable[[Floa
     """`finish` of every row, under these parameters."""
     params = model.recentre(params)
     size = float(np.max(np.abs(params.components.means)) + np.sqrt(params.components.variance))
-    return Located(model.mixture, model.prepare(params), finish, OVERFLOWING if finish is densities else FAR * size)
+    return Located(
+        model.mixture, model.prepare(params), finish, OVERFLOWING_DISTANCE if finish is densities else FAR_ROWS * size
+    )
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,7 @@ class Total:
 
 
 @dataclass(frozen=True)
-class Complete:
+class CompleteRows:
     """A block with its missing cells filled in; those that are there stay as they are, to the last bit."""
 
     expected: Located

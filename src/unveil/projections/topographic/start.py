@@ -23,10 +23,10 @@ from unveil.projections.topographic.lattice import Basis, grid, spacing
 
 Run = Callable[[Callable[[Block, Memo], tuple[Statistics, Memo]]], Statistics]  # a pass over all rows
 
-WIDE = 512  # columns past which pairs of them are not looked at
-SPARE = 6  # directions more than are wanted: they make the others settle sooner
-TURNS = 12  # passes of subspace iteration
-ALIKE = 1e-16  # stands in for the variance of a column of equal numbers, as a share of their square
+WIDE_COLUMNS = 512  # columns past which pairs of them are not looked at
+SPARE_DIRECTIONS = 6  # directions more than are wanted: they make the others settle sooner
+SUBSPACE_PASSES = 12  # passes of subspace iteration
+EQUAL_VARIANCE = 1e-16  # stands in for the variance of a column of equal numbers, as a share of their square
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class TurnStep:
         return Statistics(turned=turned), None
 
 
-class Spread(NamedTuple):
+class TableSpread(NamedTuple):
     """What is known of a table before the first pass of EM."""
 
     weight: float
@@ -96,7 +96,7 @@ class Spread(NamedTuple):
         """Mean variance of a column; a stand-in where nothing varies; not finite where a cell or a square is not."""
         size = float(self.variances.mean())
         with np.errstate(over="ignore"):
-            return ALIKE * max(float(np.mean(self.mean**2)), 1.0) if size == 0 else size
+            return EQUAL_VARIANCE * max(float(np.mean(self.mean**2)), 1.0) if size == 0 else size
 
 
 class Axes(NamedTuple):
@@ -106,7 +106,7 @@ class Axes(NamedTuple):
     directions: Floats
 
 
-def spread_of(run: Run, shift: Floats) -> Spread:
+def spread_of(run: Run, shift: Floats) -> TableSpread:
     """One pass."""
     found = run(ColumnsStep(shift))
     counts = np.where(found["counts"] > 0, found["counts"], np.nan)
@@ -115,13 +115,13 @@ def spread_of(run: Run, shift: Floats) -> Spread:
         variances = np.maximum(found["squares"] / counts - offset**2, 0.0)
     rounding = 8 * np.finfo(np.float64).eps * found["squares"] / counts  # of the difference of two squares
     variances = np.where(np.isfinite(variances) & (variances <= rounding), 0.0, variances)
-    return Spread(float(found["weight"]), shift + offset, variances, float(found["holes"]) > 0)
+    return TableSpread(float(found["weight"]), shift + offset, variances, float(found["holes"]) > 0)
 
 
-def axes_of(run: Run, spread: Spread, count: int, seed: int) -> Axes:
+def axes_of(run: Run, spread: TableSpread, count: int, seed: int) -> Axes:
     """The first `count` principal directions; there are no more than columns."""
     count = min(count, len(spread.mean))
-    if len(spread.mean) > WIDE:
+    if len(spread.mean) > WIDE_COLUMNS:
         return _by_turning(run, spread, count, seed)
     found = run(PairsStep(spread.mean, spread.holes))
     weights = np.maximum(found["both"], np.finfo(np.float64).tiny) if spread.holes else spread.weight
@@ -129,11 +129,11 @@ def axes_of(run: Run, spread: Spread, count: int, seed: int) -> Axes:
     return _signed(values[::-1][:count], vectors.T[::-1][:count])
 
 
-def _by_turning(run: Run, spread: Spread, count: int, seed: int) -> Axes:
+def _by_turning(run: Run, spread: TableSpread, count: int, seed: int) -> Axes:
     n_columns = len(spread.mean)
-    draw = np.random.default_rng(seed).standard_normal((n_columns, min(count + SPARE, n_columns)))
+    draw = np.random.default_rng(seed).standard_normal((n_columns, min(count + SPARE_DIRECTIONS, n_columns)))
     directions = linalg.qr(draw, mode="economic")[0]
-    for _ in range(TURNS):
+    for _ in range(SUBSPACE_PASSES):
         turned = run(TurnStep(spread.mean, directions))["turned"] / spread.weight
         directions = linalg.qr(turned, mode="economic")[0]
     small = directions.T @ (run(TurnStep(spread.mean, directions))["turned"] / spread.weight)
@@ -141,14 +141,14 @@ def _by_turning(run: Run, spread: Spread, count: int, seed: int) -> Axes:
     return _signed(values[::-1][:count], (directions @ vectors).T[::-1][:count])
 
 
-class Start(NamedTuple):
+class SheetStart(NamedTuple):
     """Weights of a basis (functions, d), about the mean of the data, and a variance of the noise."""
 
     coefficients: Floats
     variance: float
 
 
-def plane(axes: Axes, lattice: tuple[int, ...], basis: Basis) -> Start:
+def plane(axes: Axes, lattice: tuple[int, ...], basis: Basis) -> SheetStart:
     """The lattice laid over the principal plane, as long and wide as the data there.
 
     The noise is what the plane leaves in its next direction, or half the distance of neighbours, whichever is larger.
@@ -161,15 +161,15 @@ def plane(axes: Axes, lattice: tuple[int, ...], basis: Basis) -> Start:
     coefficients = np.zeros((basis.n_functions, axes.directions.shape[1]))
     coefficients[basis.n_bumps : basis.n_bumps + known] = units[:known, None] * axes.directions[:known]
     left = float(axes.values[len(lattice)]) if len(axes.values) > len(lattice) else 0.0
-    return Start(coefficients, max(left, float(np.max(0.5 * units * spacing(lattice))) ** 2))
+    return SheetStart(coefficients, max(left, float(np.max(0.5 * units * spacing(lattice))) ** 2))
 
 
-def bent(spread: Spread, basis: Basis, random: np.random.Generator) -> Start:
+def bent(spread: TableSpread, basis: Basis, random: np.random.Generator) -> SheetStart:
     """Weights of the bumps drawn at random, in proportion to the spread of each column; noise as wide as the data."""
     n_columns = len(spread.mean)
     coefficients = np.zeros((basis.n_functions, n_columns))
     coefficients[: basis.n_bumps] = random.standard_normal((basis.n_bumps, n_columns)) * np.sqrt(spread.variances)
-    return Start(coefficients, spread.size)
+    return SheetStart(coefficients, spread.size)
 
 
 def _signed(values: Floats, directions: Floats) -> Axes:

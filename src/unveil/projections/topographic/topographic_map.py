@@ -36,12 +36,21 @@ from unveil.expectations import Exact
 from unveil.mixtures.model.model import Mixture, MixtureParams
 from unveil.numerics.blas import single_threaded_blas
 from unveil.projections.topographic.lattice import Basis, grid, magnification
-from unveil.projections.topographic.model import FLOOR, Sheet, TopographicMap
-from unveil.projections.topographic.rows import Complete, Located, Total, densities, likeliest, located, mean, shares
-from unveil.projections.topographic.start import Spread, Start, axes_of, bent, plane, spread_of
+from unveil.projections.topographic.model import NOISE_FLOOR, SheetFamily, TopographicMap
+from unveil.projections.topographic.rows import (
+    CompleteRows,
+    Located,
+    Total,
+    densities,
+    likeliest,
+    located,
+    mean,
+    shares,
+)
+from unveil.projections.topographic.start import SheetStart, TableSpread, axes_of, bent, plane, spread_of
 
-LATTICE, BASIS = {1: (64,), 2: (20, 20)}, {1: (12,), 2: (6, 6)}  # shapes by default
-SMALLEST, LARGEST = 1e-200, 1e200  # mean variances of a column, past which products of squares are 0 or infinite
+LATTICE_SHAPES, BASIS_SHAPES = {1: (64,), 2: (20, 20)}, {1: (12,), 2: (6, 6)}  # shapes by default
+SMALLEST_VARIANCE, LARGEST_VARIANCE = 1e-200, 1e200  # mean of columns: past them products of squares are 0 or infinite
 
 
 class GenerativeTopographicMap(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -186,8 +195,8 @@ class GenerativeTopographicMap(Estimator, ClassNamePrefixFeaturesOutMixin, Trans
             How often each row counts: weight 3 equals the row three times, weight 0 equals no row.
         """
         self._validate_params()
-        lattice = _shape("lattice_shape", self.lattice_shape, LATTICE[self.n_components], 2)
-        bumps = _shape("basis_shape", self.basis_shape, BASIS[self.n_components], 1)
+        lattice = _shape("lattice_shape", self.lattice_shape, LATTICE_SHAPES[self.n_components], 2)
+        bumps = _shape("basis_shape", self.basis_shape, BASIS_SHAPES[self.n_components], 1)
         with single_threaded_blas():
             source = self._source(X, sample_weight, reset=True)
             if source.n_columns < self.n_components:
@@ -202,22 +211,22 @@ class GenerativeTopographicMap(Estimator, ClassNamePrefixFeaturesOutMixin, Trans
         self.random_seed_ = seed_of(self.random_state)
         run = partial(_pass, engine, source)
         spread = spread_of(run, shift)
-        if not SMALLEST < spread.size < LARGEST:
+        if not SMALLEST_VARIANCE < spread.size < LARGEST_VARIANCE:
             refuse_nonfinite(source, missing=True)
             got = f"a mean variance of {spread.size:.3g}"
             raise ValueError(f"X has {got}, whose powers float64 does not hold: scale its columns")
         self.lattice_, self.basis_ = grid(lattice), basis(grid(lattice))
         self.basis_shape_, self.basis_width_ = basis.shape, basis.width
         self.mean_, self.prior_precision_ = spread.mean, float(self.regularization) / spread.size
-        model = self._model(FLOOR * spread.size, spread.holes)
+        model = self._model(NOISE_FLOOR * spread.size, spread.holes)
         parts = self._parts(replace(model, mixture=model.mixture.suited_to(source.n_rows)), source, engine)
         check_allowed(parts)  # before any start is run
         starts = self._starts(run, spread, lattice, basis)
         return parts, best_of(partial(fit, parts, model.start(*start)) for start in starts)
 
     def _starts(
-        self, run: Callable[..., Statistics], spread: Spread, lattice: tuple[int, ...], basis: Basis
-    ) -> Iterator[Start]:
+        self, run: Callable[..., Statistics], spread: TableSpread, lattice: tuple[int, ...], basis: Basis
+    ) -> Iterator[SheetStart]:
         """As many as are asked for, the first as `init` says."""
         for number in range(self.n_init):
             if number == 0 and self.init == "pca":
@@ -230,7 +239,7 @@ class GenerativeTopographicMap(Estimator, ClassNamePrefixFeaturesOutMixin, Trans
         """The model of the lattice, basis and prior that are set, in the frame of the mean."""
         precision = np.zeros(self.basis_.shape[1])
         precision[: prod(self.basis_shape_)] = self.prior_precision_
-        sheet = Sheet(self.basis_, precision, floor, holes)
+        sheet = SheetFamily(self.basis_, precision, floor, holes)
         return TopographicMap(Mixture(sheet, len(self.basis_), self.mean_))
 
     def _parts(self, model: TopographicMap, source: Source, engine: Engine) -> Parts:
@@ -313,7 +322,7 @@ class GenerativeTopographicMap(Estimator, ClassNamePrefixFeaturesOutMixin, Trans
         """`X` with missing cells (NaN) replaced by their expectation given the cells that are there."""
         source = self._source(X)
         expected = self._located(partial(mean, self.means_ - self.mean_))
-        return np.concatenate(self._map(source, Complete(expected, self.mean_)))
+        return np.concatenate(self._map(source, CompleteRows(expected, self.mean_)))
 
     # -- the map -------------------------------------------------------------------------------------------------------
 
