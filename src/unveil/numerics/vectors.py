@@ -1,18 +1,25 @@
-"""Sixteen rows against all centres, in vector registers.
+"""Vector code: functions of kernels that are spelled out as operations on vectors.
 
-Compilers vectorise a loop over rows only as long as they can tell that nothing overlaps, which they cannot for a loop
-over columns within a loop over centres. So this one function is spelled out as vector operations, which every target
-of LLVM knows (two or four registers stand for one where vectors are shorter). For a vector x of rows it finds
+Numba vectorises a loop only where it can tell that nothing overlaps, which it cannot within one array, and keeps no
+sums of vectors in registers from one turn of a loop to the next. A function under `vector_code` is run once, while a
+kernel that calls it is compiled: its arguments are `Value` and `Flat`, and each operation on them adds an instruction
+to the kernel. A loop of Python is so unrolled; a loop of the kernel is ``with code.loop(...)``.
 
-    the smallest of  norm(c) + Σ_j x_j c_j  over all centres c,  the second smallest,  and which c the smallest is
+    @vector_code()
+    def scale(code: Code, values: Flat, count: Value, factor: Value) -> None:
+        with code.loop(0, count, 8) as at:
+            values.store(at, values.load(at, 8) * factor)
 
-Nothing of it is written to memory before the end. Rows lie column after column, a vector of rows for each; centres come
-in blocks of eight, column after column, eight numbers for each, so that one vector of rows is used eight times.
+Every target of LLVM knows these vectors, of any length: two or four registers stand for one where they are shorter.
+Operations are fused where the flags of the kernel allow it. What this gains over plain loops is measured by
+``benchmarks/vectors.py`` and said where it is used; where that is less than half as much again, loops are plain.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from inspect import signature
 from typing import Any
 
 from llvmlite import ir  # type: ignore[import-untyped]
@@ -20,203 +27,299 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-BLOCK = 8  # centres at a time: their sums stay in registers
-REGISTER = 64  # bytes of a vector of rows
-UNROLLED = (1, 2, 3, 4)  # columns for which there is a loop without one over columns
-WORD, LONG = ir.IntType(32), ir.IntType(64)
-FUSED = ("contract",)
+REGISTER = 64  # bytes of the longest vectors that processors have
+BIT, WORD, LONG, NUMBER = ir.IntType(1), ir.IntType(32), ir.IntType(64), ir.DoubleType()
+Joining = Callable[["Value", "Value"], "Value"]
 
 
-class Vectors:
-    """Vector operations on the rows of one call."""
+class Value:
+    """A number or a vector of a kernel. Next to a vector, a number stands for the same in every lane."""
 
-    def __init__(self, builder: Any, element: Any, lanes: int) -> None:
-        self.builder, self.lanes = builder, lanes
-        self.floats, self.words = ir.VectorType(element, lanes), ir.VectorType(WORD, lanes)
+    def __init__(self, builder: Any, value: Any) -> None:
+        self.builder, self.value = builder, value
+        self.lanes: int = value.type.count if isinstance(value.type, ir.VectorType) else 0
+        self.element = value.type.element if self.lanes else value.type
+        self.whole = isinstance(self.element, ir.IntType)
 
-    def load(self, base: Any, index: Any) -> Any:
-        """A vector of floats."""
-        place = self.builder.bitcast(self.builder.gep(base, [index]), self.floats.as_pointer())
-        return self.builder.load(place, align=4)
-
-    def store(self, vector: Any, base: Any, index: Any) -> None:
-        """A vector to memory."""
-        place = self.builder.bitcast(self.builder.gep(base, [index]), vector.type.as_pointer())
-        self.builder.store(vector, place, align=4)
-
-    def splat(self, scalar: Any) -> Any:
+    def splat(self, lanes: int) -> Value:
         """The same number in every lane."""
-        empty = ir.Constant(ir.VectorType(scalar.type, self.lanes), ir.Undefined)
-        one = self.builder.insert_element(empty, scalar, ir.Constant(WORD, 0))
-        return self.builder.shuffle_vector(one, empty, ir.Constant(self.words, [0] * self.lanes))
+        empty = ir.Constant(ir.VectorType(self.element, lanes), ir.Undefined)
+        one = self.builder.insert_element(empty, self.value, ir.Constant(WORD, 0))
+        return Value(self.builder, one).shuffle([0] * lanes)
 
-    def constant(self, value: float) -> Any:
-        """The same number in every lane, known beforehand."""
-        return ir.Constant(self.floats, [value] * self.lanes)
+    def shuffle(self, lanes: list[int]) -> Value:
+        """Some lanes, in this order."""
+        order = ir.Constant(ir.VectorType(WORD, len(lanes)), lanes)
+        return Value(self.builder, self.builder.shuffle_vector(self.value, self.value, order))
 
-    def least(self, a: Any, b: Any) -> Any:
-        """The smaller in each lane."""
-        return self.builder.select(self.builder.fcmp_ordered("<", a, b), a, b)
+    def constant(self, number: float) -> Value:
+        """A number known beforehand, of this kind."""
+        return Value(self.builder, ir.Constant(self.value.type, [number] * self.lanes if self.lanes else number))
 
-    def merge(self, one: Any, other: Any) -> Any:
-        """(smallest, second smallest, where) of two such; `one` where they are equal."""
-        pick, swap = self.builder.select, self.builder.fcmp_ordered("<", other[0], one[0])
-        low, high = pick(swap, other[0], one[0]), pick(swap, one[0], other[0])
-        return low, self.least(self.least(one[1], other[1]), high), pick(swap, other[2], one[2])
+    def _pair(self, other: Value | float) -> tuple[Any, Any]:
+        if not isinstance(other, Value):
+            other = self.constant(other)
+        lanes = max(self.lanes, other.lanes)
+        return tuple(one.value if one.lanes == lanes else one.splat(lanes).value for one in (self, other))
+
+    def _join(self, whole: str, other: Value | float, turned: bool = False) -> Value:
+        a, b = self._pair(other)
+        build = getattr(self.builder, whole if self.whole else f"f{whole}")
+        return Value(self.builder, build(b, a) if turned else build(a, b))
+
+    def __add__(self, other: Value | float) -> Value:
+        return self._join("add", other)
+
+    def __sub__(self, other: Value | float) -> Value:
+        return self._join("sub", other)
+
+    def __mul__(self, other: Value | float) -> Value:
+        return self._join("mul", other)
+
+    def __rsub__(self, other: float) -> Value:
+        return self._join("sub", other, turned=True)
+
+    __radd__, __rmul__ = __add__, __mul__
+
+    def __and__(self, other: Value | int) -> Value:
+        return Value(self.builder, self.builder.and_(*self._pair(other)))
+
+    def __or__(self, other: Value | int) -> Value:
+        return Value(self.builder, self.builder.or_(*self._pair(other)))
+
+    def __lshift__(self, other: int) -> Value:
+        return Value(self.builder, self.builder.shl(*self._pair(other)))
+
+    def __rshift__(self, other: int) -> Value:
+        return Value(self.builder, self.builder.lshr(*self._pair(other)))
+
+    def _compare(self, sign: str, other: Value | float) -> Value:
+        compare = self.builder.icmp_signed if self.whole else self.builder.fcmp_ordered
+        return Value(self.builder, compare(sign, *self._pair(other)))
+
+    def __lt__(self, other: Value | float) -> Value:
+        return self._compare("<", other)
+
+    def __gt__(self, other: Value | float) -> Value:
+        return self._compare(">", other)
+
+    def equals(self, other: Value | float) -> Value:
+        """Where two are the same."""
+        return self._compare("==", other)
+
+    def choose(self, one: Value, other: Value | float) -> Value:
+        """`one` where this is true, `other` elsewhere."""
+        return Value(self.builder, self.builder.select(self.value, *one._pair(other)))
+
+    def smaller(self, other: Value | float) -> Value:
+        """The smaller in each lane; `other` where they are equal."""
+        return (self < other).choose(self, other)
+
+    def larger(self, other: Value | float) -> Value:
+        """The larger in each lane; `other` where they are equal."""
+        return (self > other).choose(self, other)
+
+    def lane(self, number: int) -> Value:
+        """One number of a vector."""
+        return Value(self.builder, self.builder.extract_element(self.value, ir.Constant(WORD, number)))
+
+    def tile(self, times: int) -> Value:
+        """A vector so many times, one after the other."""
+        return self.shuffle(list(range(self.lanes)) * times)
+
+    def fold(self, join: Joining) -> Value:
+        """All lanes to one: pairs of neighbouring registers first, then halves."""
+        vector, register = self, REGISTER * 8 // self.element.width if self.whole else REGISTER // 8
+        while vector.lanes > register:
+            even = [lane for lane in range(vector.lanes) if lane // register % 2 == 0]
+            vector = join(vector.shuffle(even), vector.shuffle([lane + register for lane in even]))
+        while vector.lanes > 1:
+            half = vector.lanes // 2
+            vector = join(vector.shuffle(list(range(half))), vector.shuffle(list(range(half, 2 * half))))
+        return vector.lane(0)
+
+    def bits(self) -> Value:
+        """A mask as a whole number, the first lane its lowest bit; floats as whole numbers of their bits."""
+        if self.element == BIT:
+            joint = self.builder.bitcast(self.value, ir.IntType(self.lanes))
+            return Value(self.builder, self.builder.zext(joint, LONG))
+        return Value(self.builder, self.builder.bitcast(self.value, ir.VectorType(LONG, self.lanes)))
+
+    def floats(self) -> Value:
+        """The floats of these bits."""
+        return Value(self.builder, self.builder.bitcast(self.value, ir.VectorType(NUMBER, self.lanes)))
+
+    def any(self) -> Value:
+        """Whether a mask is up in any lane."""
+        joint = self.builder.bitcast(self.value, kind := ir.IntType(self.lanes))
+        return Value(self.builder, self.builder.icmp_unsigned("!=", joint, ir.Constant(kind, 0)))
+
+    def first(self) -> Value:
+        """The first lane in which a mask is up; -1 if none is."""
+        bits = self.bits()
+        place = Value(self.builder, self.builder.cttz(bits.value, ir.Constant(BIT, 0)))
+        return bits.equals(0).choose(bits.constant(-1), place)
+
+    def word(self) -> Value:
+        """As a whole number of 32 bits."""
+        return Value(self.builder, self.builder.trunc(self.value, WORD))
+
+    def long(self) -> Value:
+        """As a whole number of 64 bits."""
+        return Value(self.builder, self.builder.sext(self.value, LONG))
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def two_nearest(
-    typingctx: Any,
-    rows: Any,
-    begin: Any,
-    columns: Any,
-    centres: Any,
-    norms: Any,
-    first: Any,
-    second: Any,
-    where: Any,
-    out: Any,
-) -> Any:
-    """Write the two smallest sums of a vector of rows, and where the smaller is, from place `out` on.
+class Flat:
+    """A flat array of a kernel, or what is left of it from some place on. No place is checked."""
 
-    Takes flat arrays: rows (columns * lanes from place `begin` on), centres (k * columns) and norms (k), k a multiple
-    of `BLOCK`.
+    def __init__(self, builder: Any, pointer: Any, length: Value) -> None:
+        self.builder, self.pointer, self.length = builder, pointer, length
+        self.element = pointer.type.pointee
+        self.lanes = REGISTER * 8 // (64 if self.element in (NUMBER, LONG) else 32)  # of a register
+
+    def _at(self, place: Value | int, lanes: int = 0) -> Any:
+        at = place.value if isinstance(place, Value) else ir.Constant(LONG, place)
+        pointer = self.builder.gep(self.pointer, [at])
+        return self.builder.bitcast(pointer, ir.VectorType(self.element, lanes).as_pointer()) if lanes else pointer
+
+    def __getitem__(self, place: Value | int) -> Value:
+        return Value(self.builder, self.builder.load(self._at(place)))
+
+    def after(self, place: Value | int) -> Flat:
+        """The array from a place on."""
+        return Flat(self.builder, self._at(place), self.length)
+
+    def full(self, number: float, lanes: int) -> Value:
+        """A vector of one number, of the kind of this array."""
+        return Value(self.builder, ir.Constant(ir.VectorType(self.element, lanes), [number] * lanes))
+
+    def load(self, place: Value | int, lanes: int) -> Value:
+        """The vector that begins at a place."""
+        return Value(self.builder, self.builder.load(self._at(place, lanes), align=4))
+
+    def store(self, place: Value | int, vector: Value) -> None:
+        """Write a vector, or a number."""
+        if vector.lanes:
+            self.builder.store(vector.value, self._at(place, vector.lanes), align=4)
+        else:
+            self.builder.store(vector.value, self._at(place))
+
+    def load_some(self, place: Value | int, count: Value, otherwise: float, lanes: int) -> Value:
+        """The first `count` lanes of a vector of float64, and a number in the others."""
+        rest, result = self.full(otherwise, lanes).value, ir.VectorType(NUMBER, lanes)
+        taken = self._at(place, lanes), ir.Constant(WORD, 8), _below(count, lanes), rest
+        return Value(self.builder, self._masked("load", result, lanes, *taken))
+
+    def store_some(self, place: Value | int, count: Value, vector: Value) -> None:
+        """Write the first `count` lanes of a vector of float64."""
+        to, lanes = self._at(place, vector.lanes), vector.lanes
+        self._masked("store", ir.VoidType(), lanes, vector.value, to, ir.Constant(WORD, 8), _below(count, lanes))
+
+    def _masked(self, verb: str, result: Any, lanes: int, *arguments: Any) -> Any:
+        kind = ir.FunctionType(result, [argument.type for argument in arguments])
+        name = f"llvm.masked.{verb}.v{lanes}f64.p0v{lanes}f64"
+        return self.builder.call(cgutils.get_or_insert_function(self.builder.module, kind, name), arguments)
+
+
+def _below(count: Value, lanes: int) -> Any:
+    """Which lanes have a number below `count`."""
+    numbers = ir.Constant(ir.VectorType(LONG, lanes), list(range(lanes)))
+    return (Value(count.builder, numbers) < count).value
+
+
+class Variable:
+    """What changes in a loop, in a register."""
+
+    def __init__(self, value: Value) -> None:
+        self.builder, self.place = value.builder, cgutils.alloca_once(value.builder, value.value.type)
+        self.set(value)
+
+    def set(self, value: Value) -> None:
+        """Take another value."""
+        self.builder.store(value.value, self.place)
+
+    @property
+    def value(self) -> Value:
+        """The value of now."""
+        return Value(self.builder, self.builder.load(self.place))
+
+
+class Code:
+    """The kernel that is being compiled."""
+
+    def __init__(self, builder: Any) -> None:
+        self.builder = builder
+
+    def number(self, value: float) -> Value:
+        """A float, or an integer, known beforehand."""
+        return Value(self.builder, ir.Constant(LONG if isinstance(value, int) else NUMBER, value))
+
+    def truth(self, value: bool) -> Value:
+        """True or false."""
+        return Value(self.builder, ir.Constant(BIT, int(value)))
+
+    @contextmanager
+    def loop(self, begin: Value | int, end: Value | int, step: int = 1) -> Iterator[Value]:
+        """begin, begin + step ... below end."""
+        bounds = (place.value if isinstance(place, Value) else ir.Constant(LONG, place) for place in (begin, end))
+        with cgutils.for_range_slice(self.builder, *bounds, ir.Constant(LONG, step), intp=LONG) as (index, _):
+            yield Value(self.builder, index)
+
+    def switch(
+        self, value: Value, known: Iterable[int], case: Callable[[int], None], otherwise: Callable[[], None]
+    ) -> None:
+        """Code of its own for each known number that a value may be, or else what is done otherwise."""
+        builder = self.builder
+        done = builder.append_basic_block("done")
+        choice = builder.switch(value.value, last := builder.append_basic_block("otherwise"))
+        for number in known:
+            choice.add_case(ir.Constant(LONG, number), here := builder.append_basic_block("case"))
+            builder.position_at_end(here)
+            case(number)
+            builder.branch(done)
+        builder.position_at_end(last)
+        otherwise()
+        builder.branch(done)
+        builder.position_at_end(done)
+
+
+def vector_code(returns: Any = types.void) -> Callable[[Callable[..., Any]], Any]:
+    """Turn a function that spells out code into one that kernels call with flat arrays, integers and floats.
+
+    It returns nothing, a `Value`, or several in a tuple, of the types given.
     """
-    given = (rows, types.intp, types.intp, centres, norms, first, second, where, types.intp)
-    return types.void(*given), _two_nearest
+
+    def decorate(spell: Callable[..., Any]) -> Any:
+        def generate(context: Any, builder: Any, types_of: Any, args: Any) -> Any:
+            found = spell(Code(builder), *map(_argument(context, builder), types_of.args, args))
+            if found is None:
+                return context.get_dummy_value()
+            if isinstance(found, Value):
+                return found.value
+            return context.make_tuple(builder, types_of.return_type, [value.value for value in found])
+
+        def typed(typingctx: Any, *args: Any) -> Any:
+            return returns(*map(_kind, args)), generate
+
+        typed.__name__, typed.__doc__ = spell.__name__, spell.__doc__
+        typed.__signature__ = signature(spell)  # type: ignore[attr-defined]  # numba asks how many arguments there are
+        return intrinsic(typed)
+
+    return decorate
 
 
-def _two_nearest(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-    kind = signature.args[0].dtype
-    element, lanes = context.get_value_type(kind), REGISTER * 8 // kind.bitwidth
-    vectors, arrays = Vectors(builder, element, lanes), arrays_of(context, builder, signature, args)
-    infinite = ir.Constant(vectors.floats, [float("inf")] * lanes)
-    nowhere = ir.Constant(vectors.words, [0] * lanes)
-    found = [cgutils.alloca_once_value(builder, value) for value in (infinite, infinite, nowhere)]
-    sums = [cgutils.alloca_once(builder, vectors.floats) for _ in range(BLOCK)]
-    columns, count, step = args[2], cgutils.unpack_tuple(builder, arrays(4).shape)[0], ir.Constant(LONG, BLOCK)
-    rows = builder.gep(arrays(0).data, [args[1]])
-    with cgutils.for_range_slice(builder, ir.Constant(LONG, 0), count, step, intp=LONG) as (centre, _):
-        _add_up(vectors, sums, rows, arrays(3).data, arrays(4).data, columns, centre)
-        leader = _winners(vectors, [builder.load(place) for place in sums], builder.trunc(centre, WORD))
-        leader = vectors.merge([builder.load(place) for place in found], leader)
-        for value, place in zip(leader, found, strict=True):
-            builder.store(value, place)
-    for place, number in zip(found, (5, 6, 7), strict=True):
-        vectors.store(builder.load(place), arrays(number).data, args[8])
-    return context.get_dummy_value()
+def _kind(given: Any) -> Any:
+    """What an argument is cast to."""
+    if isinstance(given, types.Array):
+        return given
+    return types.float64 if isinstance(given, types.Float) else types.intp
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def nearest_listed(
-    typingctx: Any,
-    rows: Any,
-    begin: Any,
-    columns: Any,
-    centres: Any,
-    listed: Any,
-    first: Any,
-    last: Any,
-    where: Any,
-    out: Any,
-) -> Any:
-    """Write which of the centres ``listed[first:last]`` is nearest to each row of a vector, from place `out` on.
+def _argument(context: Any, builder: Any) -> Callable[[Any, Any], Value | Flat]:
+    def wrap(kind: Any, value: Any) -> Value | Flat:
+        if not isinstance(kind, types.Array):
+            return Value(builder, value)
+        array = context.make_array(kind)(context, builder, value)
+        return Flat(builder, array.data, Value(builder, cgutils.unpack_tuple(builder, array.shape)[0]))
 
-    By the exact rule: squares of differences added column after column, each operation rounded; of equals the one
-    that is listed first. Centres are a flat array (k * columns) in the coordinates of the rows. For strict kernels
-    only: others hand their leave to fuse operations down to what they call.
-    """
-    given = (rows, types.intp, types.intp, centres, listed, types.intp, types.intp, where, types.intp)
-    return types.void(*given), _nearest_listed
-
-
-def _nearest_listed(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-    kind = signature.args[0].dtype
-    element, lanes = context.get_value_type(kind), REGISTER * 8 // kind.bitwidth
-    vectors, arrays = Vectors(builder, element, lanes), arrays_of(context, builder, signature, args)
-    race = _Race(vectors, builder.gep(arrays(0).data, [args[1]]), args[2], arrays(3).data, arrays(4).data, args[5:7])
-    known = builder.append_basic_block("listed")
-    choice = builder.switch(args[2], general := builder.append_basic_block("listed"))
-    for columns in UNROLLED:  # the rows stay in registers
-        choice.add_case(ir.Constant(LONG, columns), here := builder.append_basic_block("listed"))
-        builder.position_at_end(here)
-        race.run([vectors.load(race.rows, ir.Constant(LONG, j * lanes)) for j in range(columns)])
-        builder.branch(known)
-    builder.position_at_end(general)
-    race.run(None)
-    builder.branch(known)
-    builder.position_at_end(known)
-    vectors.store(builder.load(race.nearest), arrays(7).data, args[8])
-    return context.get_dummy_value()
-
-
-class _Race:
-    """The listed centres one after the other against a vector of rows."""
-
-    def __init__(self, vectors: Any, rows: Any, columns: Any, centres: Any, listed: Any, span: Any) -> None:
-        builder = vectors.builder
-        self.vectors, self.rows, self.columns, self.centres, self.listed = vectors, rows, columns, centres, listed
-        self.first, self.last = span
-        self.smallest = cgutils.alloca_once_value(builder, vectors.constant(float("inf")))
-        self.nearest = cgutils.alloca_once_value(builder, ir.Constant(vectors.words, [0] * vectors.lanes))
-        self.total = cgutils.alloca_once_value(builder, vectors.constant(0.0))
-        builder.store(vectors.constant(float("inf")), self.smallest)
-        builder.store(ir.Constant(vectors.words, [0] * vectors.lanes), self.nearest)
-
-    def run(self, known: list[Any] | None) -> None:
-        """All centres; `known` are the rows column by column, where there are few columns."""
-        builder, vectors = self.vectors.builder, self.vectors
-        with cgutils.for_range_slice(builder, self.first, self.last, ir.Constant(LONG, 1), intp=LONG) as (place, _):
-            centre = builder.load(builder.gep(self.listed, [place]))
-            at = builder.gep(self.centres, [builder.mul(builder.sext(centre, LONG), self.columns)])
-            builder.store(vectors.constant(0.0), self.total)
-            if known is None:
-                with cgutils.for_range(builder, self.columns, intp=LONG) as loop:
-                    x = vectors.load(self.rows, builder.mul(loop.index, ir.Constant(LONG, vectors.lanes)))
-                    self.add(x, builder.load(builder.gep(at, [loop.index])))
-            else:
-                for j, x in enumerate(known):
-                    self.add(x, builder.load(builder.gep(at, [ir.Constant(LONG, j)])))
-            total, smallest = builder.load(self.total), builder.load(self.smallest)
-            closer = builder.fcmp_ordered("<", total, smallest)
-            builder.store(builder.select(closer, total, smallest), self.smallest)
-            builder.store(builder.select(closer, vectors.splat(centre), builder.load(self.nearest)), self.nearest)
-
-    def add(self, x: Any, coordinate: Any) -> None:
-        """One column."""
-        builder = self.vectors.builder
-        gap = builder.fsub(x, self.vectors.splat(coordinate))
-        builder.store(builder.fadd(builder.load(self.total), builder.fmul(gap, gap)), self.total)
-
-
-def arrays_of(context: Any, builder: Any, signature: Any, args: Any) -> Callable[[int], Any]:
-    """Arguments as arrays, by number."""
-    return lambda number: context.make_array(signature.args[number])(context, builder, args[number])
-
-
-def _add_up(vectors: Any, sums: Any, rows: Any, centres: Any, norms: Any, columns: Any, first: Any) -> None:
-    """Norm and products of eight centres, from centre `first` on."""
-    builder = vectors.builder
-    for lane, place in enumerate(sums):
-        norm = builder.load(builder.gep(norms, [builder.add(first, ir.Constant(LONG, lane))]))
-        builder.store(vectors.splat(norm), place)
-    begin = builder.mul(first, columns)
-    with cgutils.for_range(builder, columns, intp=LONG) as loop:
-        x = vectors.load(rows, builder.mul(loop.index, ir.Constant(LONG, vectors.lanes)))
-        here = builder.add(begin, builder.mul(loop.index, ir.Constant(LONG, BLOCK)))
-        for lane, place in enumerate(sums):
-            coordinate = builder.load(builder.gep(centres, [builder.add(here, ir.Constant(LONG, lane))]))
-            product = builder.fmul(x, vectors.splat(coordinate), flags=FUSED)
-            builder.store(builder.fadd(product, builder.load(place), flags=FUSED), place)
-
-
-def _winners(vectors: Any, sums: Any, first: Any) -> Any:
-    """A knock-out of eight sums; earlier centres win over equals."""
-    builder = vectors.builder
-    infinite = ir.Constant(vectors.floats, [float("inf")] * vectors.lanes)
-    places = (vectors.splat(builder.add(first, ir.Constant(WORD, lane))) for lane in range(len(sums)))
-    field = [(value, infinite, place) for value, place in zip(sums, places, strict=True)]
-    while len(field) > 1:
-        field = [vectors.merge(one, other) for one, other in zip(field[::2], field[1::2], strict=True)]
-    return field[0]
+    return wrap

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from unveil.clusters.assignment.in_numpy import Direct, distances
+from unveil.clusters.assignment.nearest import CENTRES
 from unveil.clusters.assignment.plan import NARROW_COLUMNS, comparable, drift_of, group_size, make_filter
 from unveil.clusters.assignment.rules import Elkan, Hamerly, Plain, Pruned
 from unveil.numerics.readable import readable
-from unveil.numerics.vectors import BLOCK
 
 SCALES = [1.0, 1e-100, 1e-140, 1e140]
 ENDS = [1e-150, 1e-158, 1e-161, 1e-170, 1e-300, 1e-312, 5e-324, 1e152, 1e200, 1e300]
@@ -36,11 +36,11 @@ def test_distances_of_centres_are_rounded_down(k, d, offset, scale):
 @pytest.mark.parametrize("k", [1, 7, 8, 9])
 def test_blocks_are_filled_with_centres_that_nothing_is_near(k):
     centres = np.random.default_rng(0).normal(size=(k, 3))
-    plan, whole = make_filter(centres, np.zeros(3)), -(-k // BLOCK) * BLOCK
+    plan, whole = make_filter(centres, np.zeros(3)), -(-k // CENTRES) * CENTRES
     assert plan.doubled.shape == (whole, 3)
     assert np.isinf(plan.norms[k:]).all()
     assert not plan.doubled[k:].any()
-    blocks = plan.blocks.reshape(whole // BLOCK, 3, BLOCK).transpose(0, 2, 1).reshape(whole, 3)
+    blocks = plan.blocks.reshape(whole // CENTRES, 3, CENTRES).transpose(0, 2, 1).reshape(whole, 3)
     np.testing.assert_array_equal(blocks, plan.doubled)
     assert len(make_filter(np.zeros((k, NARROW_COLUMNS + 1)), np.zeros(NARROW_COLUMNS + 1)).blocks) == 0
 
@@ -68,7 +68,7 @@ def test_drift_is_never_below_the_truth(step, offset):
 @pytest.mark.parametrize(("k", "groups"), [(1, 1), (8, 8), (9, 8), (64, 8), (65, 8), (500, 8), (500, 3)])
 def test_groups_are_whole_blocks_and_no_more_than_asked_for(k, groups):
     size = group_size(k, groups)
-    assert size % BLOCK == 0
+    assert size % CENTRES == 0
     assert -(-k // size) <= groups
 
 

@@ -26,8 +26,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.chains.kernels.vector_states import padded
-from unveil.chains.kernels.vector_steps import LOST, add_outer, expose, pull, push
+from unveil.chains.kernels.vector_steps import LOST_SHARE, add_outer, expose, padded, pull, push
 from unveil.core.arrays import Floats
 from unveil.numerics.exp_log import bits_of, from_bits
 from unveil.numerics.jit import inlined, kernel
@@ -121,7 +120,7 @@ def first_row(rows: SweepRows, line: int, log_start: Floats) -> tuple[float, boo
     if peak == -np.inf:
         return -np.inf, False
     for j in range(width, width + k):
-        if shares[j] < LOST:
+        if shares[j] < LOST_SHARE:
             lost = lost or shares[j] > 0.0
             shares[j] = 0.0
         total += shares[j]
@@ -258,7 +257,7 @@ def loss(rows: SweepRows, first: int, n_rows: int, matrices: SweepMatrices, filt
         inverse, total = rows.inverses[row], 0.0
         for j in range(k):  # what is possible and has no share may have lost it here
             possible = (new[j] > 0.0) & (emissions[j] > 0.0)
-            left = LOSS_TRACE if share[j] > 0.0 else LOST * LOSS_UNIT * inverse
+            left = LOSS_TRACE if share[j] > 0.0 else LOST_SHARE * LOSS_UNIT * inverse
             lost[j] = new[j] * emissions[j] * inverse + (left if possible else 0.0)
         if filtering or row == n_rows:
             for j in range(k):

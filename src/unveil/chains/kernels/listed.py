@@ -13,13 +13,12 @@ import numpy as np
 
 from unveil.chains.kernels.forward_backward import SweepChain, SweepMatrices
 from unveil.chains.kernels.smooth import Counts, smooth_in_logs
-from unveil.chains.kernels.vector_states import FLOOR
-from unveil.chains.kernels.vector_steps import CEILING, LOST
+from unveil.chains.kernels.vector_steps import EMISSION_FLOOR, FUTURE_CEILING, LOST_SHARE
 from unveil.core.arrays import Floats
 from unveil.numerics.exp_log import exp_nonpositive
 from unveil.numerics.jit import kernel
 
-CUTOFF = float(np.log(FLOOR))
+CUTOFF = float(np.log(EMISSION_FLOOR))
 
 
 def smooth_listed(
@@ -101,15 +100,15 @@ def _there(
         total, lost = 0.0, False
         for n in range(size):
             gap, reached = emissions[t, n] - peak, 1.0
-            emissions[t, n] = max(exp_nonpositive(gap, CUTOFF), FLOOR) if gap > -np.inf else 0.0
+            emissions[t, n] = max(exp_nonpositive(gap, CUTOFF), EMISSION_FLOOR) if gap > -np.inf else 0.0
             if t > 0:
                 reached = 0.0
                 for m in range(size):
                     reached += shares[t - 1, m] * transition[lists[t - 1, m], lists[t, n]]
             value = emissions[t, n] * reached
             # possible, and too small to be kept; with tiny transitions, products may have been so already
-            lost = lost or (value < LOST and emissions[t, n] > 0.0 and (reached > 0.0 or matrices.tiny))
-            shares[t, n] = value if value >= LOST else 0.0
+            lost = lost or (value < LOST_SHARE and emissions[t, n] > 0.0 and (reached > 0.0 or matrices.tiny))
+            shares[t, n] = value if value >= LOST_SHARE else 0.0
             total += shares[t, n]
         if total == 0.0 or (lost and not matrices.sure):
             return -np.inf
@@ -142,7 +141,7 @@ def _back(
         for n in range(size):
             future[n] *= drift
             out[t, lists[t, n]] = shares[t, n] * future[n]
-            ahead[n] = min(emissions[t, n] * scales[t] * future[n], CEILING)
+            ahead[n] = min(emissions[t, n] * scales[t] * future[n], FUTURE_CEILING)
         if t > 0:
             for m in range(size):
                 line, total = lists[t - 1, m], 0.0

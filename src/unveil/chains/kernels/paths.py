@@ -18,8 +18,7 @@ import numpy as np
 from unveil.chains.kernels.forward_backward import SweepChain, SweepMatrices, SweepRows, flat
 from unveil.chains.kernels.in_logs import LogSteps, log_filter, steps_of
 from unveil.chains.kernels.smooth import NO_CODES, filter_one, room
-from unveil.chains.kernels.vector_states import padded
-from unveil.chains.kernels.vector_steps import locate, relax
+from unveil.chains.kernels.vector_steps import locate, padded, relax
 from unveil.core.arrays import Floats, Integers
 from unveil.numerics.jit import kernel
 

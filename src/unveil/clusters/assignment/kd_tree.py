@@ -13,8 +13,15 @@ import numpy as np
 
 from unveil.clusters.assignment import cluster_sums
 from unveil.clusters.assignment.assign import Assignment, DistanceBounds, Known
-from unveil.clusters.assignment.boxes import LANES
-from unveil.clusters.assignment.kd_tree_kernel import Lists, TreeCells, assign_cells, grow, make_lists, sort_rows
+from unveil.clusters.assignment.kd_tree_kernel import (
+    LANES,
+    Lists,
+    TreeCells,
+    assign_cells,
+    grow,
+    make_lists,
+    sort_rows,
+)
 from unveil.core.arrays import Array, Floats
 
 NO_BOUNDS = np.empty(0)  # no bounds

@@ -20,11 +20,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.clusters.assignment.boxes import LANES, reject
+from unveil.clusters.assignment.nearest import nearest_listed
 from unveil.numerics.jit import inlined, kernel, strict
-from unveil.numerics.vectors import nearest_listed
+from unveil.numerics.vectors import REGISTER
 
 LEAF_ROWS = 16  # rows of a cell, of those that the tree was grown from
+LANES = REGISTER // 8  # rows side by side
+UNDERFLOW = 1e-300  # squares below this lose digits
+LEAD_ROUNDING = 1e-12  # share of the distances within which a difference of squares may be wrong, with room to spare
 
 
 class TreeCells(NamedTuple):
@@ -178,10 +181,9 @@ def _lay_out(rows: Any, shift: Any, homes: Any, starts: Any, places: Any, order:
 def make_lists(cells: TreeCells, centres: NDArray[np.float64]) -> Lists:
     """Lists of all cells, and of what lies outside: all centres."""
     count, (k, d) = cells.n_cells, centres.shape
-    room, stride, levels = 64 * count + k, -(-k // LANES) * LANES + LANES, count.bit_length() + 1
+    room, stride, levels = 64 * count + k, k + 1, count.bit_length() + 1
     lists, counts, spots = np.zeros((levels, stride), np.int32), np.full(levels, k), np.empty((levels, d, stride))
     lists[0, :k], spots[0, :, :k] = np.arange(k), centres.T
-    spots[0, :, k:] = centres[:1].T  # copies of the first fill the last vector
     given = cells.middles, cells.halves, d, spots.reshape(-1), lists.reshape(-1), stride, counts, np.empty(stride)
     while True:
         offsets, listed = np.zeros(count + 2, np.int64), np.empty(room, np.int32)
@@ -226,6 +228,56 @@ def _filter(
         filled += count
         offsets[leaf + 1] = filled
     return True
+
+
+@kernel
+def reject(
+    middles: Any,
+    halves: Any,
+    node: int,
+    columns: int,
+    spots: Any,
+    lists: Any,
+    level: int,
+    stride: int,
+    count: int,
+    room: Any,
+) -> int:
+    """Of the `count` centres listed at a `level`, list at the next level those that no other rules out.
+
+    Says how many they are. All arrays are flat: `middles` and `halves` (nodes * columns), `spots` (levels * columns *
+    stride), the coordinates of the centres of each list, `lists` (levels * stride), their numbers, `room` (stride). A
+    stride has room for a list and one more. Centres that are kept are moved with their coordinates, so that the test of
+    a smaller box reads them in order.
+    """
+    middle, half = middles[node * columns :], halves[node * columns :]
+    given, kept = lists[level * stride :], lists[(level + 1) * stride :]
+    here, moved = spots[level * columns * stride :], spots[(level + 1) * columns * stride :]
+    lead, radius = room[:count], 0.0
+    lead[:] = 0.0
+    for j in range(columns):  # squared distances to the middle
+        radius += half[j] * half[j]
+        column, place = here[j * stride : j * stride + count], middle[j]
+        for c in range(count):
+            lead[c] += (column[c] - place) * (column[c] - place)
+    nearest, smallest = 0, np.inf
+    for c in range(count):
+        if lead[c] < smallest:
+            nearest, smallest = c, lead[c]
+    for c in range(count):
+        lead[c] -= (lead[c] + (smallest + radius)) * LEAD_ROUNDING + UNDERFLOW + smallest
+    for j in range(columns):  # at the corner furthest in the direction of each
+        column, span = here[j * stride : j * stride + count], half[j] + half[j]
+        own = column[nearest]
+        for c in range(count):
+            lead[c] -= abs(column[c] - own) * span
+    size = 0
+    for c in range(count):  # written anyway, and kept by counting it: without a branch
+        kept[size] = given[c]
+        for j in range(columns):
+            moved[j * stride + size] = here[j * stride + c]
+        size += not lead[c] > 0.0
+    return size
 
 
 @strict  # the exact rule rounds after every operation

@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.clusters.assignment.assign import rounded_root
+from unveil.clusters.assignment.nearest import two_nearest
 from unveil.clusters.assignment.prune import loosen
 from unveil.numerics.jit import inlined, kernel, strict
-from unveil.numerics.vectors import REGISTER, two_nearest
+from unveil.numerics.vectors import REGISTER
 
 TILE_ROWS = 256  # rows whose scores are judged together
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from unveil.clusters.assignment.assign import Filter
+from unveil.clusters.assignment.nearest import CENTRES
 from unveil.core.arrays import Array, Floats
-from unveil.numerics.vectors import BLOCK
 
 NARROW_COLUMNS = 32  # columns up to which the vector kernel is faster than a BLAS product
 LEAST_REACH, MOST_REACH = (
@@ -28,7 +28,7 @@ def make_filter(centres: Floats, shift: Floats, groups: int = 1, pairs: bool = F
     reach = float(_norms(centres).max())
     exponent = SCALE_STEP * round(float(np.log2(reach)) / SCALE_STEP) if 0 < reach < np.inf else 0
     scale = 2.0 ** -min(max(exponent, -1008), 1008)
-    scaled, empty = centres * scale, -k % BLOCK  # centres at infinity, which nothing is near, fill the last block
+    scaled, empty = centres * scale, -k % CENTRES  # centres at infinity, which nothing is near, fill the last block
     apart = _nearest_squared(scaled)
     blur = unit_of(np.float32) * (d + 8) * (2 * reach * scale) ** 2
     dtype = np.dtype(np.float32 if 64 * blur <= np.median(apart) else np.float64)
@@ -54,7 +54,7 @@ def make_filter(centres: Floats, shift: Floats, groups: int = 1, pairs: bool = F
 
 def group_size(k: int, groups: int) -> int:
     """Centres in a group, whole blocks of them."""
-    return max(-(-k // (groups * BLOCK)), 1) * BLOCK
+    return max(-(-k // (groups * CENTRES)), 1) * CENTRES
 
 
 def comparable(one: Filter, other: Filter) -> bool:
@@ -79,7 +79,7 @@ def unit_of(dtype: Any) -> float:
 def _blocks(doubled: Array) -> Array:
     """Centres eight by eight, column after column."""
     k, d = doubled.shape
-    return np.ascontiguousarray(doubled.reshape(k // BLOCK, BLOCK, d).transpose(0, 2, 1)).ravel()
+    return np.ascontiguousarray(doubled.reshape(k // CENTRES, CENTRES, d).transpose(0, 2, 1)).ravel()
 
 
 def _norms(vectors: Floats) -> Floats:

@@ -1,12 +1,10 @@
-"""The loops of a chart in vector registers: eight spans of one length at a time, side by side.
+"""The loops of a chart: eight spans of one length at a time, side by side in a vector.
 
 A chart keeps, for every symbol and length, a row of numbers over the places where a span of that length may begin. So
 eight neighbouring spans are a vector, their left parts of a given length are a vector, and so are their right parts.
 Those of four symbols at a time, a block, are laid out one split after the other; two blocks make a tile of 4 x 4 pairs.
-Compilers cannot tell that such vectors do not overlap, so the loops are spelled out as vector operations, which every
-target of LLVM knows:
 
-    fill, copy, keep, added      of vectors
+    copy, keep, added      of vectors
     take        lay out a block of left or right parts;      give: add what belongs to such parts to the chart
     products    M[B, C] = sum over splits of left[B] * right[C], for the sixteen pairs of a tile, in registers
     spread      out of left[B] += slope[B, C] * right[C]  and  out of right[C] += slope[B, C] * left[B]
@@ -15,325 +13,176 @@ target of LLVM knows:
 
 `best_products` and `best_apply` have (max, +) in place of (+, *).
 
+Against plain loops, for 27 symbols and 3, 6 and 19 splits on an AMD EPYC (Zen 4; ``benchmarks/vectors.py``): products
+12 times as fast, best_products and spread 7, added 5, apply, fold, copy, keep, take and give 3, best_apply 2. `fill`
+gains nothing, and is a plain loop.
+
 All that is read and written lies in few arrays, since each one more costs time to compile: `work`, and the `numbers`
 and `values` of a grammar. The other arguments are places in these.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
 
-from unveil.grammar.kernels.layout import BLOCK, LANES, PLACE, SLOTS
-from unveil.numerics.vectors import FUSED, LONG, Vectors, arrays_of
+from unveil.core.arrays import Floats
+from unveil.grammar.kernels.jit import part
+from unveil.grammar.kernels.layout import BLOCK, LANES, PLACE
+from unveil.numerics.vectors import Code, Flat, Value, Variable, vector_code
 
 ROW = BLOCK * LANES  # numbers of one split of a block
 
-Combine = Callable[[Vectors, Any, Any, Any], Any]
+
+@part
+def fill(work: Floats, begin: int, count: int, value: float) -> None:
+    """Set `count` entries."""
+    entries = work[begin : begin + count]
+    for place in range(len(entries)):
+        entries[place] = value
 
 
-def _add_product(vectors: Vectors, total: Any, one: Any, other: Any) -> Any:
-    """total + one * other."""
-    return vectors.builder.fadd(total, vectors.builder.fmul(one, other, flags=FUSED), flags=FUSED)
-
-
-def _larger_sum(vectors: Vectors, total: Any, one: Any, other: Any) -> Any:
-    """max(total, one + other)."""
-    builder = vectors.builder
-    value = builder.fadd(one, other)
-    return builder.select(builder.fcmp_ordered(">", value, total), value, total)
-
-
-class _Lanes:
-    """The arguments of an intrinsic, of which the first are arrays; vectors of eight."""
-
-    def __init__(self, context: Any, builder: Any, signature: Any, args: Any) -> None:
-        self.builder, self.vectors = builder, Vectors(builder, ir.DoubleType(), LANES)
-        arrays = arrays_of(context, builder, signature, args)
-        self.data = [arrays(k).data for k, kind in enumerate(signature.args) if isinstance(kind, types.Array)]
-
-    def pointer(self, place: Any, array: int = 0) -> Any:
-        """Where an array, `work` unless another is named, has its entry `place`."""
-        return self.builder.gep(self.data[array], [place])
-
-    def entry(self, array: int, place: Any, more: Any) -> Any:
-        """An entry of an array."""
-        return self.builder.load(self.pointer(self.builder.add(place, more), array))
-
-    def vector(self, place: Any, number: Any) -> Any:
-        """Where the vector of this number is, of those from `place` on."""
-        return self.pointer(self.builder.add(place, self.builder.mul(number, ir.Constant(LONG, LANES))))
-
-    def pair(self, pairs: Any, number: Any) -> tuple[Any, Any]:
-        """Place and target of an entry of a list, from one number: see `PLACE`."""
-        both = self.entry(1, pairs, number)
-        place = self.builder.and_(both, ir.Constant(LONG, (1 << PLACE) - 1))
-        return place, self.builder.lshr(both, ir.Constant(LONG, PLACE))
-
-    def load(self, pointer: Any, offset: int = 0) -> Any:
-        """Eight numbers."""
-        place = self.builder.gep(pointer, [ir.Constant(LONG, offset)])
-        return self.builder.load(self.builder.bitcast(place, self.vectors.floats.as_pointer()), align=8)
-
-    def store(self, vector: Any, pointer: Any, offset: int = 0) -> None:
-        """Eight numbers to memory."""
-        place = self.builder.gep(pointer, [ir.Constant(LONG, offset)])
-        self.builder.store(vector, self.builder.bitcast(place, self.vectors.floats.as_pointer()), align=8)
-
-    def block(self, pointer: Any) -> list[Any]:
-        """The four vectors of a split."""
-        return [self.load(pointer, k * LANES) for k in range(BLOCK)]
-
-    def loop(self, begin: Any, end: Any) -> Any:
-        """begin, begin + 1 ... end - 1."""
-        return cgutils.for_range_slice(self.builder, begin, end, ir.Constant(LONG, 1), intp=LONG)
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def fill(typingctx: Any, work: Any, begin: Any, count: Any, value: Any) -> Any:
-    """Set `count` entries, a multiple of eight."""
-    return types.void(work, types.intp, types.intp, types.float64), _fill
-
-
-def _fill(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-    lanes = _Lanes(context, builder, signature, args)
-    begin, count, value = args[1:]
-    vector = lanes.vectors.splat(value)
-    with lanes.loop(ir.Constant(LONG, 0), builder.udiv(count, ir.Constant(LONG, LANES))) as (number, _):
-        lanes.store(vector, lanes.vector(begin, number))
-    return context.get_dummy_value()
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def copy(typingctx: Any, work: Any, count: Any, source: Any, step: Any, target: Any, other_step: Any) -> Any:
+@vector_code()
+def copy(code: Code, work: Flat, count: Value, source: Value, step: Value, target: Value, other_step: Value) -> None:
     """Copy `count` vectors that are a step apart to places that are another step apart."""
-    return types.void(work, *(types.intp,) * 5), _copy
+    with code.loop(0, count) as number:
+        work.store(target + number * other_step, work.load(source + number * step, LANES))
 
 
-def _copy(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-    lanes = _Lanes(context, builder, signature, args)
-    count, source, step, target, other_step = args[1:]
-    with lanes.loop(ir.Constant(LONG, 0), count) as (number, _):
-        value = lanes.load(lanes.pointer(builder.add(source, builder.mul(number, step))))
-        lanes.store(value, lanes.pointer(builder.add(target, builder.mul(number, other_step))))
-    return context.get_dummy_value()
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def added(typingctx: Any, work: Any, begin: Any, count: Any) -> Any:
+@vector_code(types.float64)
+def added(code: Code, work: Flat, begin: Value, count: Value) -> Value:
     """The sum of `count` entries, a multiple of eight: infinite, or not a number, if one of them is."""
-    return types.float64(work, types.intp, types.intp), _added
+    total = Variable(work.full(0.0, LANES))
+    with code.loop(begin, begin + count, LANES) as place:
+        total.set(total.value + work.load(place, LANES))
+    sums = total.value
+    while sums.lanes > 1:  # neighbours
+        sums = sums.shuffle(list(range(0, sums.lanes, 2))) + sums.shuffle(list(range(1, sums.lanes, 2)))
+    return sums.lane(0)
 
 
-def _added(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-    lanes = _Lanes(context, builder, signature, args)
-    total = cgutils.alloca_once(builder, lanes.vectors.floats)
-    builder.store(lanes.vectors.constant(0.0), total)
-    with lanes.loop(ir.Constant(LONG, 0), builder.udiv(args[2], ir.Constant(LONG, LANES))) as (number, _):
-        builder.store(builder.fadd(builder.load(total), lanes.load(lanes.vector(args[1], number))), total)
-    vector = builder.load(total)
-    parts = [builder.extract_element(vector, ir.Constant(ir.IntType(32), lane)) for lane in range(LANES)]
-    while len(parts) > 1:
-        parts = [builder.fadd(one, other) for one, other in zip(parts[::2], parts[1::2], strict=True)]
-    return parts[0]
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def keep(typingctx: Any, work: Any, numbers: Any, symbols: Any, count: Any, source: Any, target: Any) -> Any:
+@vector_code()
+def keep(
+    code: Code, work: Flat, numbers: Flat, symbols: Value, count: Value, source: Value, target: Value
+) -> None:  # fmt: skip
     """Copy the vectors of `count` listed symbols."""
-    return types.void(work, numbers, *(types.intp,) * 4), _keep
-
-
-def _keep(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-    lanes = _Lanes(context, builder, signature, args)
-    symbols, count, source, target = args[2:]
-    with lanes.loop(ir.Constant(LONG, 0), count) as (number, _):
-        symbol = lanes.entry(1, symbols, number)
-        lanes.store(lanes.load(lanes.vector(source, symbol)), lanes.vector(target, symbol))
-    return context.get_dummy_value()
+    with code.loop(symbols, symbols + count) as place:
+        symbol = numbers[place] * LANES
+        work.store(target + symbol, work.load(source + symbol, LANES))
 
 
 def _moves(right: bool, back: bool) -> Any:
-    """A pair of what `take` or `give` needs: types of their arguments, and the loop."""
+    """Lay out parts of the spans of `whole` words from `first` on, the left parts having low..high words.
 
-    def build(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        lanes = _Lanes(context, builder, signature, args)
-        chart, symbols, packed, stride, whole, first, low, high = args[3:]
-        numbers = [lanes.entry(1, symbols, ir.Constant(LONG, k)) for k in range(BLOCK)]
-        rows = [lanes.pointer(builder.add(chart, builder.mul(number, stride))) for number in numbers]
-        with lanes.loop(low, builder.add(high, ir.Constant(LONG, 1))) as (length, _):
-            own = builder.sub(whole, length) if right else length
-            start = lanes.entry(2, own, ir.Constant(LONG, 0))
-            place = builder.add(start, builder.add(first, length) if right else first)
-            row = builder.mul(builder.sub(length, low), ir.Constant(LONG, ROW))
-            block = lanes.pointer(builder.add(packed, row))
-            for k, symbol in enumerate(rows):
-                part = builder.gep(symbol, [place])
-                if back:
-                    lanes.store(builder.fadd(lanes.load(part), lanes.load(block, k * LANES)), part)
-                else:
-                    lanes.store(lanes.load(part), block, k * LANES)
-        return context.get_dummy_value()
-
-    return build
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def take_left(
-    typingctx: Any, work: Any, numbers: Any, starts: Any, chart: Any, symbols: Any, packed: Any,
-    stride: Any, whole: Any, first: Any, low: Any, high: Any,
-) -> Any:  # fmt: skip
-    """Lay out, from place `packed` on, the left parts of low..high words of the spans of `whole` words from `first` on.
-
-    `symbols` is where the numbers of the block's four symbols are, whose rows in the chart are `stride` long; `starts`
-    says where in a row each length begins.
+    They lie from place `packed` on. `symbols` is where the numbers of the block's four symbols are, whose rows in the
+    chart are `stride` long; `starts` says where in a row each length begins. If `back`, what was laid out is added to
+    the chart.
     """
-    return types.void(work, numbers, starts, *(types.intp,) * 8), _moves(right=False, back=False)
+
+    def move(
+        code: Code, work: Flat, numbers: Flat, starts: Flat, chart: Value, symbols: Value, packed: Value,
+        stride: Value, whole: Value, first: Value, low: Value, high: Value,
+    ) -> None:  # fmt: skip
+        rows = [work.after(chart + numbers[symbols + k] * stride) for k in range(BLOCK)]
+        with code.loop(low, high + 1) as length:
+            place = starts[whole - length] + (first + length) if right else starts[length] + first
+            block = work.after(packed + (length - low) * ROW)
+            for k, row in enumerate(rows):
+                laid, part = block.load(k * LANES, LANES) if back else None, row.load(place, LANES)
+                if laid is None:
+                    block.store(k * LANES, part)
+                else:
+                    row.store(place, part + laid)
+
+    return vector_code()(move)
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def take_right(
-    typingctx: Any, work: Any, numbers: Any, starts: Any, chart: Any, symbols: Any, packed: Any,
-    stride: Any, whole: Any, first: Any, low: Any, high: Any,
-) -> Any:  # fmt: skip
-    """The right parts, the left parts having low..high words."""
-    return types.void(work, numbers, starts, *(types.intp,) * 8), _moves(right=True, back=False)
+take_left, take_right = _moves(right=False, back=False), _moves(right=True, back=False)
+give_left, give_right = _moves(right=False, back=True), _moves(right=True, back=True)
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def give_left(
-    typingctx: Any, work: Any, numbers: Any, starts: Any, chart: Any, symbols: Any, packed: Any,
-    stride: Any, whole: Any, first: Any, low: Any, high: Any,
-) -> Any:  # fmt: skip
-    """Add to the chart what was laid out for left parts."""
-    return types.void(work, numbers, starts, *(types.intp,) * 8), _moves(right=False, back=True)
+def _add_product(total: Value, one: Value, other: Value) -> Value:
+    return total + one * other
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def give_right(
-    typingctx: Any, work: Any, numbers: Any, starts: Any, chart: Any, symbols: Any, packed: Any,
-    stride: Any, whole: Any, first: Any, low: Any, high: Any,
-) -> Any:  # fmt: skip
-    """Add to the chart what was laid out for right parts."""
-    return types.void(work, numbers, starts, *(types.intp,) * 8), _moves(right=True, back=True)
+def _larger_sum(total: Value, one: Value, other: Value) -> Value:
+    return (one + other).larger(total)
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def products(typingctx: Any, work: Any, left: Any, right: Any, out: Any, count: Any) -> Any:
-    """Sums over `count` splits of the products of two blocks, laid out from `left` and `right` on."""
-    return types.void(work, *(types.intp,) * 4), _products_with(_add_product, 0.0)
+def _over_splits(combine: Any, nothing: float) -> Any:
+    """Totals over `count` splits of what two blocks give, laid out from `left` and `right` on."""
+
+    def total(code: Code, work: Flat, left: Value, right: Value, out: Value, count: Value) -> None:
+        totals = [Variable(work.full(nothing, ROW)) for _ in range(BLOCK)]
+        with code.loop(0, count) as split:
+            others = work.load(right + split * ROW, ROW)
+            for k, sums in enumerate(totals):
+                one = work.load(left + (split * ROW + k * LANES), LANES)
+                sums.set(combine(sums.value, one.tile(BLOCK), others))
+        for k, sums in enumerate(totals):
+            work.store(out + k * ROW, sums.value)
+
+    return vector_code()(total)
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def best_products(typingctx: Any, work: Any, left: Any, right: Any, out: Any, count: Any) -> Any:
-    """The largest sum instead of the sum of products."""
-    return types.void(work, *(types.intp,) * 4), _products_with(_larger_sum, float("-inf"))
+products, best_products = _over_splits(_add_product, 0.0), _over_splits(_larger_sum, float("-inf"))
 
 
-def _products_with(combine: Combine, nothing: float) -> Any:
-    def build(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        lanes = _Lanes(context, builder, signature, args)
-        left, right, out, count = args[1:]
-        totals = [cgutils.alloca_once(builder, lanes.vectors.floats) for _ in range(SLOTS)]
-        for total in totals:
-            builder.store(lanes.vectors.constant(nothing), total)
-        with lanes.loop(ir.Constant(LONG, 0), count) as (split, _):
-            row = builder.mul(split, ir.Constant(LONG, ROW))
-            ones = lanes.block(lanes.pointer(builder.add(left, row)))
-            others = lanes.block(lanes.pointer(builder.add(right, row)))
-            for slot, total in enumerate(totals):
-                value = combine(lanes.vectors, builder.load(total), ones[slot // BLOCK], others[slot % BLOCK])
-                builder.store(value, total)
-        target = lanes.pointer(out)
-        for slot, total in enumerate(totals):
-            lanes.store(builder.load(total), target, slot * LANES)
-        return context.get_dummy_value()
-
-    return build
-
-
-@intrinsic  # type: ignore[untyped-decorator]
+@vector_code()
 def spread(
-    typingctx: Any, work: Any, slopes: Any, left: Any, right: Any, left_out: Any, right_out: Any, count: Any
-) -> Any:  # fmt: skip
+    code: Code, work: Flat, slopes: Value, left: Value, right: Value, left_out: Value, right_out: Value, count: Value
+) -> None:  # fmt: skip
     """Add to the outside values of two blocks what the slopes of their tile and the other block give them."""
-    return types.void(work, *(types.intp,) * 6), _spread
+    known = [work.load(slopes + slot * LANES, LANES) for slot in range(BLOCK * BLOCK)]
+    with code.loop(0, count) as split:
+        row = split * ROW
+        ways = (
+            (left_out, right, [known[k * BLOCK : (k + 1) * BLOCK] for k in range(BLOCK)]),
+            (right_out, left, [known[k::BLOCK] for k in range(BLOCK)]),
+        )
+        for out, source, slopes_of in ways:
+            factors = [work.load(source + (row + k * LANES), LANES) for k in range(BLOCK)]
+            for k, mine in enumerate(slopes_of):
+                total = work.load(place := out + (row + k * LANES), LANES)
+                for slope, factor in zip(mine, factors, strict=True):
+                    total = total + slope * factor
+                work.store(place, total)
 
 
-def _spread(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-    lanes = _Lanes(context, builder, signature, args)
-    slopes = [lanes.load(lanes.pointer(args[1]), slot * LANES) for slot in range(SLOTS)]
-    with lanes.loop(ir.Constant(LONG, 0), args[6]) as (split, _):
-        row = builder.mul(split, ir.Constant(LONG, ROW))
-        ones, others, first_out, second_out = (lanes.pointer(builder.add(at, row)) for at in args[2:6])
-        for out, factors, mine in (
-            (first_out, lanes.block(others), lambda k: slopes[k * BLOCK : (k + 1) * BLOCK]),
-            (second_out, lanes.block(ones), lambda k: slopes[k::BLOCK]),
-        ):
-            for k in range(BLOCK):
-                total = lanes.load(out, k * LANES)
-                for slope, factor in zip(mine(k), factors, strict=True):
-                    total = _add_product(lanes.vectors, total, slope, factor)
-                lanes.store(total, out, k * LANES)
-    return context.get_dummy_value()
+def _pair(numbers: Flat, entry: Value) -> tuple[Value, Value]:
+    """Place and target of an entry of a list, from one number: see `PLACE`."""
+    both = numbers[entry]
+    return both & ((1 << PLACE) - 1), both >> PLACE
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def apply(
-    typingctx: Any, work: Any, numbers: Any, values: Any, source: Any, pairs: Any, weights: Any,
-    result: Any, begin: Any, end: Any,
-) -> Any:  # fmt: skip
-    """result[target] += weight * source[place] for the entries from begin to end of a list; all but weights vectors."""
-    return types.void(work, numbers, values, *(types.intp,) * 6), _apply_with(_add_product)
+def _over_entries(combine: Any) -> Any:
+    """Combine result[target] with a weight and source[place], for the entries from begin to end of a list."""
+
+    def run(
+        code: Code, work: Flat, numbers: Flat, values: Flat, source: Value, pairs: Value, weights: Value,
+        result: Value, begin: Value, end: Value,
+    ) -> None:  # fmt: skip
+        with code.loop(begin, end) as entry:
+            place, target = _pair(numbers, pairs + entry)
+            weight, value = values[weights + entry].splat(LANES), work.load(source + place, LANES)
+            so_far = work.load(target := result + target, LANES)
+            work.store(target, combine(so_far, weight, value))
+
+    return vector_code()(run)
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def best_apply(
-    typingctx: Any, work: Any, numbers: Any, values: Any, source: Any, pairs: Any, weights: Any,
-    result: Any, begin: Any, end: Any,
-) -> Any:  # fmt: skip
-    """The larger of the result and the sum, instead of adding the product."""
-    return types.void(work, numbers, values, *(types.intp,) * 6), _apply_with(_larger_sum)
+apply, best_apply = _over_entries(_add_product), _over_entries(_larger_sum)
 
 
-def _apply_with(combine: Combine) -> Any:
-    def build(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        lanes = _Lanes(context, builder, signature, args)
-        source, pairs, weights, result, begin, end = args[3:]
-        with lanes.loop(begin, end) as (number, _):
-            place, target = lanes.pair(pairs, number)
-            value = lanes.load(lanes.pointer(builder.add(source, place)))
-            weight = lanes.vectors.splat(lanes.entry(2, weights, number))
-            target = lanes.pointer(builder.add(result, target))
-            lanes.store(combine(lanes.vectors, lanes.load(target), weight, value), target)
-        return context.get_dummy_value()
-
-    return build
-
-
-@intrinsic  # type: ignore[untyped-decorator]
+@vector_code()
 def fold(
-    typingctx: Any, work: Any, numbers: Any, values: Any, source: Any, pairs: Any, weights: Any,
-    outs: Any, slopes: Any, counts: Any, begin: Any, end: Any,
-) -> Any:  # fmt: skip
+    code: Code, work: Flat, numbers: Flat, values: Flat, source: Value, pairs: Value, weights: Value,
+    outs: Value, slopes: Value, counts: Value, begin: Value, end: Value,
+) -> None:  # fmt: skip
     """counts[entry] += outs[target] * source[place] and slopes[place] += weight * outs[target]."""
-    return types.void(work, numbers, values, *(types.intp,) * 8), _fold
-
-
-def _fold(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-    lanes = _Lanes(context, builder, signature, args)
-    source, pairs, weights, outs, slopes, counts, begin, end = args[3:]
-    with lanes.loop(begin, end) as (number, _):
-        place, target = lanes.pair(pairs, number)
-        out = lanes.load(lanes.pointer(builder.add(outs, target)))
-        count, slope = lanes.vector(counts, number), lanes.pointer(builder.add(slopes, place))
-        value = lanes.load(lanes.pointer(builder.add(source, place)))
-        lanes.store(_add_product(lanes.vectors, lanes.load(count), out, value), count)
-        weight = lanes.vectors.splat(lanes.entry(2, weights, number))
-        lanes.store(_add_product(lanes.vectors, lanes.load(slope), weight, out), slope)
-    return context.get_dummy_value()
+    with code.loop(begin, end) as entry:
+        place, target = _pair(numbers, pairs + entry)
+        out, count, slope = work.load(outs + target, LANES), counts + entry * LANES, slopes + place
+        work.store(count, work.load(count, LANES) + out * work.load(source + place, LANES))
+        work.store(slope, work.load(slope, LANES) + values[weights + entry] * out)

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from unveil.clusters.assignment.in_numpy import distances
-from unveil.numerics.vectors import BLOCK, REGISTER, UNROLLED, nearest_listed, two_nearest
+from unveil.clusters.assignment.nearest import CENTRES, UNROLLED_COLUMNS, nearest_listed, two_nearest
+from unveil.numerics.vectors import REGISTER
 
 
 @numba.njit(fastmath={"contract"})
@@ -30,12 +31,12 @@ def _turn(rows):
 @pytest.mark.parametrize("columns", [1, 3, 17])
 @pytest.mark.parametrize("blocks", [1, 3])
 def test_two_smallest_sums_of_the_second_vector(dtype, columns, blocks):
-    random, lanes, k = np.random.default_rng(0), REGISTER // np.dtype(dtype).itemsize, blocks * BLOCK
+    random, lanes, k = np.random.default_rng(0), REGISTER // np.dtype(dtype).itemsize, blocks * CENTRES
     rows = random.integers(-9, 9, size=(2 * lanes, columns)).astype(dtype)  # whole numbers: sums without rounding
     centres = random.integers(-3, 3, size=(k, columns)).astype(dtype)
     norms = random.integers(0, 4, size=k).astype(dtype)
     norms[-1], centres[-1] = np.inf, 0  # a centre that fills the block
-    blocked = np.ascontiguousarray(centres.reshape(blocks, BLOCK, columns).transpose(0, 2, 1)).ravel()
+    blocked = np.ascontiguousarray(centres.reshape(blocks, CENTRES, columns).transpose(0, 2, 1)).ravel()
     first, second = np.full(lanes + 2, -7, dtype), np.full(lanes + 2, -7, dtype)
     where = np.full(lanes + 2, -7, np.int32)
     _two(_turn(rows), lanes * columns, columns, blocked, norms, first, second, where, 1)
@@ -48,7 +49,7 @@ def test_two_smallest_sums_of_the_second_vector(dtype, columns, blocks):
         assert beside[0] == beside[-1] == -7
 
 
-@pytest.mark.parametrize("columns", [*UNROLLED, 5, 12])
+@pytest.mark.parametrize("columns", [*UNROLLED_COLUMNS, 5, 12])
 def test_listed_centres_follow_the_exact_rule(columns):
     """Permuted centres lie equally far from the origin; rounding must not tell them apart."""
     random, lanes = np.random.default_rng(columns), REGISTER // 8

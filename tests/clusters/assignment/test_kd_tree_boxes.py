@@ -2,45 +2,29 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 import pytest
 
-from unveil.clusters.assignment import boxes
-from unveil.clusters.assignment.boxes import LANES, reject
 from unveil.clusters.assignment.in_numpy import distances
-
-
-@numba.njit(fastmath={"contract"})
-def _reject(middles, halves, node, columns, spots, lists, level, stride, count, room):
-    return reject(middles, halves, node, columns, spots, lists, level, stride, count, room)
-
-
-@numba.njit(fastmath={"contract"})
-def _reject_lane_by_lane(middles, halves, node, columns, spots, lists, level, stride, count, room):
-    return reject(middles, halves, node, columns, spots, lists, level, stride, count, room)
+from unveil.clusters.assignment.kd_tree_kernel import reject
 
 
 def _left(low, high, centres, given):
     """What a box leaves of the list `given`; the box is the second of two."""
     k, d = centres.shape
-    stride = -(-k // LANES) * LANES + LANES
-    lists, room = np.full(2 * stride + LANES, -7, np.int32), np.full(stride + LANES, -7.0)
-    spots = np.full(2 * d * stride + LANES, -7.0)
-    lists[:stride] = given[0]
+    stride = k + 1
+    lists, room = np.full(2 * stride + 1, -7, np.int32), np.full(stride, -7.0)
+    spots = np.full(2 * d * stride + 1, -7.0)
     lists[: len(given)] = given
-    spots[: d * stride] = centres[lists[:stride]].T.ravel()
+    spots[: d * stride].reshape(d, stride)[:, : len(given)] = centres[given].T
     with np.errstate(invalid="ignore"):  # a box without end has no middle
         middle = 0.5 * low + 0.5 * high
         half = np.maximum(high - middle, middle - low)
     middles, halves = np.concatenate([np.full(d, np.nan), middle]), np.concatenate([np.full(d, np.nan), half])
-    count = _reject(middles, halves, 1, d, spots, lists, 0, stride, len(given), room)
-    np.testing.assert_array_equal(room[-LANES:], -7.0)  # nothing beside its place
-    np.testing.assert_array_equal(spots[-LANES:], -7.0)
-    moved = spots[d * stride : 2 * d * stride].reshape(d, stride)[:, : count + LANES]
-    np.testing.assert_array_equal(moved, centres[lists[stride : stride + count + LANES]].T)
-    np.testing.assert_array_equal(lists[2 * stride :], -7)
-    np.testing.assert_array_equal(lists[stride + count : stride + count + LANES], lists[stride])  # whole vectors
+    count = reject(middles, halves, 1, d, spots, lists, 0, stride, len(given), room)
+    moved = spots[d * stride : 2 * d * stride].reshape(d, stride)
+    np.testing.assert_array_equal(moved[:, :count], centres[lists[stride : stride + count]].T)
+    assert room[-1] == spots[-1] == lists[-1] == -7  # nothing beside its place
     return lists[stride : stride + count]
 
 
@@ -89,20 +73,3 @@ def test_what_is_far_is_left_out_and_what_is_no_number_is_not():
     centres[2], centres[3, 0] = np.nan, np.inf
     assert set(_left(-box, box, centres, given)) >= {0, 1, 2}
     assert len(_left(box * -np.inf, box * np.inf, centres[:2], given[:2])) == 2
-
-
-def test_processors_without_a_compressing_store_give_the_same(monkeypatch):
-    """The other way is compiled here whatever the processor has."""
-    random = np.random.default_rng(3)
-    centres, lists = random.normal(size=(21, 3)), np.zeros((2, 32), np.int32)
-    lists[0, :21] = np.arange(21)
-    spots = np.zeros((2, 3, 32))
-    spots[0] = centres[lists[0]].T
-    box, found = (np.zeros(3), np.full(3, 0.3)), []
-    for way, function in ((boxes.COMPRESSES, _reject), (False, _reject_lane_by_lane)):
-        monkeypatch.setattr(boxes, "COMPRESSES", way)
-        here, there = lists.copy(), spots.copy()
-        count = function(*box, 0, 3, there.ravel(), here.ravel(), 0, 32, 21, np.zeros(32))
-        found.append((here[1, :count].tolist(), there[1, :, :count].tolist()))
-    assert found[0] == found[1]
-    assert 0 < len(found[0][0]) < 21
