@@ -13,12 +13,12 @@ from collections.abc import Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, DensityMixin
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from unveil.chains.fitted.attributes import check_attributes
@@ -57,8 +57,8 @@ from unveil.estimation.emissions.base import Emission
 from unveil.estimation.input import frame_of
 from unveil.estimation.masks import check_names, probabilities, table_of
 from unveil.estimation.partial_fit import Stream
-from unveil.estimation.registry import EXPECTATIONS, SCHEDULES
 from unveil.estimation.scaffold import (
+    EM_CONSTRAINTS,
     Task,
     end_of,
     feed_rows,
@@ -91,7 +91,7 @@ class HMMEstimator(ChainMethods, Estimator, DensityMixin, BaseEstimator, ABC):
 
     _own_parts = {"MarkovParams": MarkovParams}  # noqa: RUF012  read only
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012  scikit-learn's own convention
-        "n_components": [Interval(Integral, 1, None, closed="left")],
+        **EM_CONSTRAINTS,
         "transitions": [str, tuple, "array-like"],
         "fixed": [dict, None],
         "tied": [dict, None],
@@ -99,18 +99,8 @@ class HMMEstimator(ChainMethods, Estimator, DensityMixin, BaseEstimator, ABC):
         "transmat_init": ["array-like", None],
         "startprob_prior": [Interval(Real, 1.0, None, closed="left"), "array-like", None],
         "transmat_prior": [Interval(Real, 1.0, None, closed="left"), "array-like", None],
-        "tol": [Interval(Real, 0.0, None, closed="left")],
-        "max_iter": [Interval(Integral, 0, None, closed="left")],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
         "init_params": [StrOptions({"auto", *STARTS})],
         "algorithm": [StrOptions({"viterbi", "map"})],
-        "random_state": ["random_state"],
-        "warm_start": ["boolean"],
-        "verbose": ["verbose"],
-        "verbose_interval": [Interval(Integral, 1, None, closed="left")],
-        "engine": [StrOptions({"auto", "threads", "dask"}), HasMethods("map_reduce")],
-        "schedule": [StrOptions(set(SCHEDULES)), HasMethods("sweep")],
-        "expectation": [StrOptions(set(EXPECTATIONS)), HasMethods("responsibilities")],
     }
 
     startprob_: Any

@@ -10,9 +10,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
+from numbers import Integral, Real
 from typing import Any, Protocol
 
 import numpy as np
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from unveil.core.arrays import Floats, Indices
 from unveil.core.loop import ExpectationStep, Parts, Stop, best_of, check_allowed, fit
@@ -27,6 +29,21 @@ from unveil.estimation.stationarity import stationarity
 from unveil.expectations import Exact
 from unveil.schedules import Batch
 from unveil.schedules.reseeding import Reseeding
+
+EM_CONSTRAINTS: dict[str, list[Any]] = {
+    "n_components": [Interval(Integral, 1, None, closed="left")],
+    "tol": [Interval(Real, 0.0, None, closed="left")],
+    "max_iter": [Interval(Integral, 0, None, closed="left")],
+    "n_init": [Interval(Integral, 1, None, closed="left")],
+    "random_state": ["random_state"],
+    "warm_start": ["boolean"],
+    "verbose": ["verbose"],
+    "verbose_interval": [Interval(Integral, 1, None, closed="left")],
+    "engine": [StrOptions({"auto", "threads", "dask"}), HasMethods("map_reduce")],
+    "schedule": [StrOptions(set(SCHEDULES)), HasMethods("sweep")],
+    "expectation": [StrOptions(set(EXPECTATIONS)), HasMethods("responsibilities")],
+}
+"""What arguments may be that all faces have which are fitted here."""
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, DensityMixin, clone
 from sklearn.utils import check_array
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from unveil.clusters.assignment.in_numpy import SMALL_WORK
 from unveil.core.arrays import Floats, Indices, Labels
@@ -26,8 +26,7 @@ from unveil.estimation.base import Estimator, engine_for
 from unveil.estimation.emissions.base import Emission
 from unveil.estimation.input import frame_of, sample_of
 from unveil.estimation.partial_fit import Stream
-from unveil.estimation.registry import EXPECTATIONS, SCHEDULES
-from unveil.estimation.scaffold import Task, end_of, feed_rows, fit_rows, learn, parts_of, set_or_forget
+from unveil.estimation.scaffold import EM_CONSTRAINTS, Task, end_of, feed_rows, fit_rows, learn, parts_of, set_or_forget
 from unveil.families.base import Family
 from unveil.mixtures.empty import POLICIES
 from unveil.mixtures.methods import MixtureMethods
@@ -43,21 +42,11 @@ class MixtureEstimator(MixtureMethods, Estimator, DensityMixin, BaseEstimator, A
 
     _own_parts = {"MixtureParams": MixtureParams}  # noqa: RUF012  read only
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012  scikit-learn's own convention
-        "n_components": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0.0, None, closed="left")],
-        "max_iter": [Interval(Integral, 0, None, closed="left")],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
+        **EM_CONSTRAINTS,
         "init_params": [StrOptions({"auto", *STARTS})],
         "responsibilities_init": ["array-like", None],
         "weight_concentration_prior": [Interval(Real, 1.0, None, closed="left"), None],
         "empty_components": [StrOptions(set(POLICIES))],
-        "random_state": ["random_state"],
-        "warm_start": ["boolean"],
-        "verbose": ["verbose"],
-        "verbose_interval": [Interval(Integral, 1, None, closed="left")],
-        "engine": [StrOptions({"auto", "threads", "dask"}), HasMethods("map_reduce")],
-        "schedule": [StrOptions(set(SCHEDULES)), HasMethods("sweep")],
-        "expectation": [StrOptions(set(EXPECTATIONS)), HasMethods("responsibilities")],
     }
 
     weights_: Floats
