@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from unveil.projections.discriminant.kernels import about_classes, about_classes_weighted, add_quartics
+from unveil.projections.discriminant.kernels import about_classes, add_quartics
 
 RANDOM = np.random.default_rng(0)
 CODES = RANDOM.integers(0, 3, 50)
@@ -20,11 +20,11 @@ def test_rows_about_the_frames_of_their_classes(dtype: Any) -> None:
     rows = RANDOM.normal(size=(50, 4)).astype(dtype)
     away = rows.astype(float) - FRAMES[CODES]
     out, sums = np.empty((50, 4)), np.zeros((3, 4))
-    about_classes(rows, CODES, FRAMES, out, sums)
+    about_classes(rows, CODES, np.empty(0), FRAMES, out, sums)
     assert (out == away).all()
     np.testing.assert_allclose(sums, np.eye(3)[CODES].T @ away, atol=1e-12)
     out, sums = np.empty((50, 4)), np.zeros((3, 4))
-    about_classes_weighted(rows, CODES, WEIGHTS, FRAMES, out, sums)
+    about_classes(rows, CODES, WEIGHTS, FRAMES, out, sums)
     np.testing.assert_allclose(out.T @ out, (away.T * WEIGHTS) @ away, atol=1e-12)
     np.testing.assert_allclose(sums, (np.eye(3)[CODES] * WEIGHTS[:, None]).T @ away, atol=1e-12)
 

@@ -76,6 +76,6 @@ def test_filled_columns_get_a_cell_in_every_row() -> None:
 def test_shifted_rows_and_their_sums() -> None:
     X, _ = table()
     out, sums = np.empty_like(X), np.zeros(9)
-    shift_and_sum(X, np.full(9, 3.0), out, sums)
+    shift_and_sum(X, np.empty(0), np.full(9, 3.0), out, sums)
     np.testing.assert_array_equal(out, X - 3.0)
     np.testing.assert_allclose(sums, (X - 3.0).sum(axis=0))

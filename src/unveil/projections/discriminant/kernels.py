@@ -15,32 +15,18 @@ from unveil.numerics.jit import kernel
 def about_classes(
     rows: NDArray[np.floating],
     codes: NDArray[np.intp],
-    frames: NDArray[np.float64],
-    out: NDArray[np.float64],
-    sums: NDArray[np.float64],
-) -> None:
-    """out = row - frame of its class; `sums` gains what is in `out`, class by class."""
-    for r in range(rows.shape[0]):
-        row, frame, line, into = rows[r], frames[codes[r]], out[r], sums[codes[r]]
-        for c in range(row.shape[0]):
-            value = np.float64(row[c]) - frame[c]
-            line[c] = value
-            into[c] += value
-
-
-@kernel
-def about_classes_weighted(
-    rows: NDArray[np.floating],
-    codes: NDArray[np.intp],
     weights: NDArray[np.float64],
     frames: NDArray[np.float64],
     out: NDArray[np.float64],
     sums: NDArray[np.float64],
 ) -> None:
-    """out = sqrt(weight) (row - frame of its class), so that its products carry the weight; `sums` gains all of it."""
+    """out = sqrt(weight) (row - frame of its class), so that its products carry the weight; `sums` gains all of it.
+
+    No `weights` means that every row counts once.
+    """
     for r in range(rows.shape[0]):
         row, frame, line, into = rows[r], frames[codes[r]], out[r], sums[codes[r]]
-        weight = weights[r]
+        weight = weights[r] if len(weights) else 1.0
         root = np.sqrt(weight)
         for c in range(row.shape[0]):
             value = np.float64(row[c]) - frame[c]

@@ -27,8 +27,9 @@ from unveil.core.arrays import Floats
 from unveil.core.partition import partition_rows, width_of
 from unveil.core.protocols import Engine, Memo, Source
 from unveil.core.statistics import Statistics
-from unveil.projections.discriminant.kernels import about_classes, about_classes_weighted
+from unveil.projections.discriminant.kernels import about_classes
 
+NO_WEIGHTS: Floats = np.empty(0)
 LABEL_STRETCH = 1 << 16  # labels looked at together for classes that have not been met yet
 LOST_DIGITS = 1e3  # products over scatter from which on a second pass is worth its time: three digits
 
@@ -51,11 +52,11 @@ class ScatterStep:
         shifted, sums = np.empty(block.rows.shape), np.zeros(self.frames.shape)
         if block.weights is None:
             rows = weights = np.bincount(codes, minlength=n_classes)
-            about_classes(block.rows, codes, self.frames, shifted, sums)
         else:
             rows = np.bincount(codes[block.weights > 0], minlength=n_classes)
             weights = np.bincount(codes, block.weights, minlength=n_classes)
-            about_classes_weighted(block.rows, codes, block.weights, self.frames, shifted, sums)
+        of_rows = NO_WEIGHTS if block.weights is None else block.weights
+        about_classes(block.rows, codes, of_rows, self.frames, shifted, sums)
         if self.basis is not None:
             shifted, sums = shifted @ self.basis, sums @ self.basis
         products = _apart(shifted, codes, n_classes) if self.apart else shifted.T @ shifted
@@ -212,6 +213,6 @@ def frames_within(block: Any, n_classes: int) -> Floats:
     there, first = np.unique(codes, return_index=True)
     frames[there] = block.rows[first]
     with np.errstate(over="ignore", invalid="ignore"):
-        about_classes(block.rows, codes, frames, np.empty(block.rows.shape), sums)
+        about_classes(block.rows, codes, NO_WEIGHTS, frames, np.empty(block.rows.shape), sums)
         counts = np.bincount(codes, minlength=n_classes)[:, None]
         return frames + np.divide(sums, counts, out=np.zeros_like(sums), where=counts > 0)

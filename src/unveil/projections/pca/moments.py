@@ -51,15 +51,10 @@ def _dense_sums(block: Block, shift: Floats) -> tuple[Floats, Floats]:
     tiles, part = room("tile", size, n_columns), room("products", n_columns, n_columns)
     sums, products = np.zeros(n_columns), np.zeros((n_columns, n_columns))
     rows, shift = fixed(block.rows), fixed(shift)
+    weights = fixed(NO_WEIGHTS if block.weights is None else block.weights)
     for first in range(0, n_rows, size):
         tile = tiles[: min(size, n_rows - first)]
-        if block.weights is None:
-            shift_and_sum(rows[first : first + size], shift, tile, sums)
-        else:
-            weights = block.weights[first : first + size]
-            shift_and_sum(rows[first : first + size], shift, tile, np.empty(n_columns))
-            sums += weights @ tile
-            tile *= np.sqrt(weights)[:, None]
+        shift_and_sum(rows[first : first + size], weights[first : first + size], shift, tile, sums)
         products += np.matmul(tile.T, tile, out=part)  # a matrix times its own transpose: NumPy takes half of it
     return sums, products
 

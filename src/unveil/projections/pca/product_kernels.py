@@ -19,13 +19,18 @@ PANEL_COLUMNS = 8
 
 
 @kernel
-def shift_and_sum(rows: Any, shift: Any, out: Any, sums: Any) -> None:
-    """The rows in their frame, in float64, and their sums added to `sums`."""
+def shift_and_sum(rows: Any, weights: Any, shift: Any, out: Any, sums: Any) -> None:
+    """The rows in their frame, in float64, times the roots of their weights; and their weighted sums, added to `sums`.
+
+    No `weights` means that every row counts once.
+    """
     for r in range(rows.shape[0]):
+        weight = weights[r] if len(weights) else 1.0
+        root = np.sqrt(weight)
         for c in range(rows.shape[1]):
             value = np.float64(rows[r, c]) - shift[c]
-            out[r, c] = value
-            sums[c] += value
+            out[r, c] = root * value
+            sums[c] += weight * value
 
 
 @kernel
