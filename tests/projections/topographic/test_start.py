@@ -38,13 +38,11 @@ def test_axes_are_those_of_the_covariance():
     assert np.all(axes.directions[np.arange(3), np.abs(axes.directions).argmax(axis=1)] > 0)
 
 
-def test_wide_tables_find_the_same_axes(monkeypatch: pytest.MonkeyPatch):
+def test_wide_tables_find_the_same_axes():
     X = table()
     spread = start.spread_of(passes(X), X[0])
     wanted = start.axes_of(passes(X), spread, 2, 0)
-    monkeypatch.setattr(start, "WIDE_COLUMNS", 2)
-    monkeypatch.setattr(start, "SPARE_DIRECTIONS", 1)
-    found = start.axes_of(passes(X), spread, 2, 0)
+    found = start.axes_of(passes(X), spread, 2, 0, wide=2, spare=1)
     np.testing.assert_allclose(found.values, wanted.values, rtol=1e-4)
     np.testing.assert_allclose(found.directions, wanted.directions, atol=1e-2)
 

@@ -103,7 +103,7 @@ class FactorEstimator(Estimator, FactorDensity):
     n_components: Any
 
     @abstractmethod
-    def _show(self, params: FactorParams) -> None:
+    def _set_attributes(self, params: FactorParams) -> None:
         """Set the fitted attributes from parameters in the coordinates of the data, in canonical form."""
 
     @abstractmethod
@@ -295,7 +295,7 @@ class FactorEstimator(Estimator, FactorDensity):
         self._stream, self._moments = stream, moments
         params = canonical(stream.params)
         self.n_components_ = len(params.centre)
-        self._show(replace(params, mean=params.mean + stream.shift))
+        self._set_attributes(replace(params, mean=params.mean + stream.shift))
         self._report(stream.outcome, None, self._figures(params, stream))
         self._amend(stream.outcome, self._findings(floored(params.noise, floors)))
 

@@ -142,7 +142,7 @@ class FactorAnalysis(FactorEstimator):
             raise ValueError(f"noise_variance_init must hold {n_columns} positive numbers, one a column, got {got}")
         return start
 
-    def _show(self, params: FactorParams) -> None:
+    def _set_attributes(self, params: FactorParams) -> None:
         loadings = params.loadings
         if self.rotation is not None and loadings.shape[1] > 1:
             loadings = rotated(loadings, ROTATIONS[self.rotation])

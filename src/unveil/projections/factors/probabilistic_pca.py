@@ -118,7 +118,7 @@ class ProbabilisticPCA(FactorEstimator):
         values = np.maximum(linalg.eigvalsh(matrix)[::-1], 0.0) * (weight / max(weight - 1.0, 1.0))
         return min(minka_dimension(values, weight), len(matrix) - 1)
 
-    def _show(self, params: FactorParams) -> None:
+    def _set_attributes(self, params: FactorParams) -> None:
         variances = np.sum(params.loadings**2, axis=0)
         directions = linalg.qr(params.loadings, mode="economic")[0] if params.loadings.size else params.loadings
         # canonical columns are orthogonal, so this turns none of them; it gives a direction to those of no length

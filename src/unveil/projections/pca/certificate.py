@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from unveil.certificate import Certificate, Finding
+from unveil.certificate import Certificate, Finding, examine
+from unveil.core.result import History
 from unveil.projections.pca.routes import Spectrum
 from unveil.projections.pca.scaling import FLOAT_EPSILON
 
@@ -27,6 +28,13 @@ def certify(spectrum: Spectrum, kept: int, approximate: bool) -> Certificate:
             *_rounding(spectrum, kept),
         )
     )
+
+
+def certify_passes(history: History, spectrum: Spectrum, kept: int, *without: str) -> Certificate:
+    """Findings of the passes to a plane, and of the plane; `without` are those of it that do not apply."""
+    passes = [found for found in examine(history).findings if found.name != "restarts"]  # there are none
+    plane = [found for found in certify(spectrum, kept, approximate=False).findings if found.name not in without]
+    return Certificate((*passes, *plane))
 
 
 def _convergence(spectrum: Spectrum) -> Iterator[Finding]:

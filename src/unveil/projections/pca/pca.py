@@ -22,14 +22,15 @@ from unveil.core.watch import watchers
 from unveil.estimation.base import Estimator, engine_for, seed_of, warn_of
 from unveil.estimation.input import as_source
 from unveil.numerics.blas import single_threaded_blas
-from unveil.projections.pca.certificate import certify
+from unveil.projections.pca.certificate import certify, certify_passes
 from unveil.projections.pca.dimension import minka_dimension
 from unveil.projections.pca.moments import TableMoments
 from unveil.projections.pca.projector import PlaneMixin
+from unveil.projections.pca.robust import RobustFit, robust_pca
 from unveil.projections.pca.routes import Effort, Spectrum, by_covariance, by_products, by_svd, in_units
 from unveil.projections.pca.rows import as_rows, is_sparse
 from unveil.projections.pca.scaling import ColumnMetric, checked_feature_weight
-from unveil.projections.pca.unequal_routes import by_cells, by_outlyingness
+from unveil.projections.pca.weighted import WeightedFit, weighted_pca, with_cell_weights
 
 NARROW_COLUMNS = 1000  # columns up to which all of the covariance is cheap
 SMALL_CELLS = 1 << 26  # cells up to which rows may be brought into memory unasked: half a gigabyte
@@ -230,14 +231,17 @@ noise_variance_, n_features_in_, feature_names_in_
             raise ValueError(f"n_components must be an integer with {what}, got {self.n_components!r}")
         source, count = self._source_of(X, sample_weight, cell_weight), int(self.n_components)
         engine, callbacks = engine_for(self.engine, source), watchers()
+        found: RobustFit | WeightedFit
         if self.robust:
-            found = by_outlyingness(engine, source, count, seed_of(self.random_state), callbacks)
+            found = robust_pca(engine, source, count, seed=seed_of(self.random_state), callbacks=callbacks)
             self.outlier_weights_ = found.outlier_weights
+            certificate = certify_passes(found.history, found.spectrum, count)
         else:
-            found = by_cells(engine, source, cell_weight, count, callbacks)
+            found = weighted_pca(engine, with_cell_weights(source, cell_weight), count, callbacks=callbacks)
+            certificate = certify_passes(found.history, found.spectrum, count, "residual")
         self.n_samples_, self.history_, self.n_iter_ = source.n_rows, found.history, len(found.history)
         self.converged_ = found.history.status is Status.CONVERGED
-        self._keep(found.spectrum, ColumnMetric(), count, found.certificate)
+        self._keep(found.spectrum, ColumnMetric(), count, certificate)
         return self
 
     def _source_of(self, X: Any, sample_weight: Any, cell_weight: Any) -> Source:

@@ -118,20 +118,28 @@ def spread_of(run: Run, shift: Floats) -> TableSpread:
     return TableSpread(float(found["weight"]), shift + offset, variances, float(found["holes"]) > 0)
 
 
-def axes_of(run: Run, spread: TableSpread, count: int, seed: int) -> Axes:
+def axes_of(
+    run: Run,
+    spread: TableSpread,
+    count: int,
+    seed: int,
+    *,
+    wide: int = WIDE_COLUMNS,
+    spare: int = SPARE_DIRECTIONS,
+) -> Axes:
     """The first `count` principal directions; there are no more than columns."""
     count = min(count, len(spread.mean))
-    if len(spread.mean) > WIDE_COLUMNS:
-        return _by_turning(run, spread, count, seed)
+    if len(spread.mean) > wide:
+        return _by_turning(run, spread, count, seed, spare)
     found = run(PairsStep(spread.mean, spread.holes))
     weights = np.maximum(found["both"], np.finfo(np.float64).tiny) if spread.holes else spread.weight
     values, vectors = linalg.eigh(found["products"] / weights)
     return _signed(values[::-1][:count], vectors.T[::-1][:count])
 
 
-def _by_turning(run: Run, spread: TableSpread, count: int, seed: int) -> Axes:
+def _by_turning(run: Run, spread: TableSpread, count: int, seed: int, spare: int) -> Axes:
     n_columns = len(spread.mean)
-    draw = np.random.default_rng(seed).standard_normal((n_columns, min(count + SPARE_DIRECTIONS, n_columns)))
+    draw = np.random.default_rng(seed).standard_normal((n_columns, min(count + spare, n_columns)))
     directions = linalg.qr(draw, mode="economic")[0]
     for _ in range(SUBSPACE_PASSES):
         turned = run(TurnStep(spread.mean, directions))["turned"] / spread.weight
