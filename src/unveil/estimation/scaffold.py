@@ -102,7 +102,7 @@ def parts_of(estimator: Any, model: Model, source: Source, stop: Stop, expectati
     asked = estimator.expectation if expectation is None else expectation
     chosen: Expectation = resolve("expectation", asked, EXPECTATIONS, "responsibilities")
     schedule: Schedule = resolve("schedule", estimator.schedule, SCHEDULES, "sweep")
-    callbacks = estimator._callbacks_for(source, estimator.verbose_interval)
+    callbacks = estimator._callbacks_for(source, getattr(estimator, "verbose_interval", 1))
     engine = engine_for(estimator.engine, source)
     return Parts(model, source, chosen, schedule, engine, stop, estimator.max_iter, estimator.random_seed_, callbacks)
 

@@ -24,13 +24,14 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from unveil.core.arrays import Floats
-from unveil.core.loop import BoundChange, ExpectationStep, Parts, best_of, check_allowed, fit
+from unveil.core.loop import BoundChange, ExpectationStep, Parts
 from unveil.core.protocols import Engine, Source
 from unveil.core.result import Fit
 from unveil.core.statistics import Statistics
 from unveil.estimation.base import Estimator, engine_for, seed_of
 from unveil.estimation.input import as_source, frame_of, refuse_nonfinite
-from unveil.estimation.registry import EXPECTATIONS, SCHEDULES, resolve
+from unveil.estimation.registry import EXPECTATIONS, SCHEDULES
+from unveil.estimation.scaffold import Task, climb, parts_of
 from unveil.estimation.stationarity import stationarity
 from unveil.expectations import Exact
 from unveil.mixtures.model.model import Mixture, MixtureParams
@@ -219,10 +220,10 @@ class GenerativeTopographicMap(Estimator, ClassNamePrefixFeaturesOutMixin, Trans
         self.basis_shape_, self.basis_width_ = basis.shape, basis.width
         self.mean_, self.prior_precision_ = spread.mean, float(self.regularization) / spread.size
         model = self._model(NOISE_FLOOR * spread.size, spread.holes)
-        parts = self._parts(replace(model, mixture=model.mixture.suited_to(source.n_rows)), source, engine)
-        check_allowed(parts)  # before any start is run
-        starts = self._starts(run, spread, lattice, basis)
-        return parts, best_of(partial(fit, parts, model.start(*start)) for start in starts)
+        suited = replace(model, mixture=model.mixture.suited_to(source.n_rows))
+        parts = parts_of(self, suited, source, BoundChange(self.tol))
+        starts = (model.start(*start) for start in self._starts(run, spread, lattice, basis))
+        return parts, climb(Task(parts, starts, lambda outcome: True))
 
     def _starts(
         self, run: Callable[..., Statistics], spread: TableSpread, lattice: tuple[int, ...], basis: Basis
@@ -241,19 +242,6 @@ class GenerativeTopographicMap(Estimator, ClassNamePrefixFeaturesOutMixin, Trans
         precision[: prod(self.basis_shape_)] = self.prior_precision_
         sheet = SheetFamily(self.basis_, precision, floor, holes)
         return TopographicMap(Mixture(sheet, len(self.basis_), self.mean_))
-
-    def _parts(self, model: TopographicMap, source: Source, engine: Engine) -> Parts:
-        return Parts(
-            model,
-            source,
-            resolve("expectation", self.expectation, EXPECTATIONS, "responsibilities"),
-            resolve("schedule", self.schedule, SCHEDULES, "sweep"),
-            engine,
-            BoundChange(self.tol),
-            self.max_iter,
-            self.random_seed_,
-            self._callbacks_for(source),
-        )
 
     def _adopt(self, parts: Parts, outcome: Fit) -> None:
         """Set the fitted attributes."""
