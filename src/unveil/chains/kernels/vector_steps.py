@@ -8,9 +8,10 @@ Lines are padded to a `width`: 4, 8, 16, or a multiple of 32 states, which are w
 zeros (or minus infinity among logs), and stays so. Lines of `scores` and of posteriors, which callers see, have
 `n_states` each and no padding.
 
-Against plain loops, on an AMD EPYC (Zen 4; ``benchmarks/vectors.py``) with 3, 7, 12, 20 and 33 states: push 25, 15, 6,
-5 and 2 times as fast, pull 20, 10, 5, 4 and 1.8, relax 6, 9, 5, 2 and 1.3, add_outer 7, 7, 4, 9 and 5, expose 3.2, 2.4,
-1.7, 1.2 and 0.6, locate 3 to 4 times.
+Against plain loops, on a shared AMD EPYC (Zen 4; ``benchmarks/vectors.py``, the lower of two runs) with 3, 7, 12, 20
+and 33 states: push 23, 11, 6, 4.7 and 1.8 times as fast, pull 20, 7.7, 5, 3.9 and 1.6, relax 6, 8.9, 5, 2 and 1.2,
+add_outer 7, 7, 4.2, 7 and 2.9, expose 1.9, 2.4, 1.7, 1.2 and 0.6, locate 3 to 4 times. From 20 states on expose gains
+too little, and at 33 it loses; it is kept for small chains, where it is a good part of a step.
 """
 
 from __future__ import annotations

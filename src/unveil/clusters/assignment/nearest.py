@@ -8,8 +8,8 @@ and writes nothing to memory before the end. Rows lie column after column, a vec
 blocks of eight, column after column, eight numbers for each, so that one vector of rows is used eight times.
 `nearest_listed` follows the exact rule among some centres.
 
-Against plain loops, for 1, 3 and 7 columns and 8 to 40 centres on an AMD EPYC (Zen 4; ``benchmarks/vectors.py``), 11 to
-22 times as fast; `nearest_listed`, for 3 to 11 centres, 6 to 20 times.
+Against plain loops, for 1, 3 and 7 columns and 8 to 40 centres on a shared AMD EPYC (Zen 4; ``benchmarks/vectors.py``,
+the lower of two runs), 11 to 22 times as fast; `nearest_listed`, for 3 to 11 centres, 6 to 20 times.
 """
 
 from __future__ import annotations

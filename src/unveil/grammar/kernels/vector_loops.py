@@ -13,9 +13,9 @@ Those of four symbols at a time, a block, are laid out one split after the other
 
 `best_products` and `best_apply` have (max, +) in place of (+, *).
 
-Against plain loops, for 27 symbols and 3, 6 and 19 splits on an AMD EPYC (Zen 4; ``benchmarks/vectors.py``): products
-12 times as fast, best_products and spread 7, added 5, apply, fold, copy, keep, take and give 3, best_apply 2. `fill`
-gains nothing, and is a plain loop.
+Against plain loops, for 27 symbols and 3 to 19 splits on a shared AMD EPYC (Zen 4; ``benchmarks/vectors.py``, the lower
+of two runs): products 12 times as fast, best_products and spread 7, added 6, copy and keep 3, give 2.8, take 2.2, fold,
+apply and best_apply 1.6 to 2.3. `fill` gains nothing, and is a plain loop.
 
 All that is read and written lies in few arrays, since each one more costs time to compile: `work`, and the `numbers`
 and `values` of a grammar. The other arguments are places in these.
