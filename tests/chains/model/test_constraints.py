@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 import unveil
 from tests.chains.test_gaussian import ROWS, START
 from tests.data import hmmlearn_paths as peer
-from unveil import CategoricalHMM, GaussianHMM
+from unveil import CategoricalHMM, GaussianHMM, PoissonHMM
 
 QUICK = {"random_state": 0, "n_init": 1, "init_params": "kmeans"}
 
@@ -60,6 +60,21 @@ def test_fixed_parameters_stay_to_the_last_bit():
     model = GaussianHMM(3, fixed={"covars": True}, tol=1e-4, **given).fit(peer.NUMBERS, peer.LENGTHS)
     np.testing.assert_array_equal(model.covars_, given["covars_init"])
     assert model.n_parameters() == 2 + 6 + 6
+
+
+@pytest.mark.parametrize(
+    ("hmm", "X"),
+    [
+        (CategoricalHMM, np.arange(40).reshape(-1, 1) % 3),
+        (CategoricalHMM, np.c_[np.arange(40) % 3, np.arange(40) % 2]),
+        (PoissonHMM, np.arange(40).reshape(-1, 1) % 5),
+    ],
+)
+def test_a_fixed_chain_stays_whatever_it_emits(hmm, X):
+    chain = {"startprob_init": START["startprob_init"], "transmat_init": START["transmat_init"]}
+    model = hmm(3, fixed={"startprob": True, "transmat": True}, max_iter=5, tol=1e9, **chain).fit(X)
+    for name, given in chain.items():
+        np.testing.assert_array_equal(getattr(model, name.replace("init", "")), given)
 
 
 def test_entries_that_are_fixed():

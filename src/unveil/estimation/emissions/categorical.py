@@ -75,10 +75,14 @@ class CategoricalEmission(Emission):
 
     def as_shown(self, name: str, value: Any) -> Floats:
         """The tables side by side."""
+        if name != self.name:
+            return super().as_shown(name, value)
         return np.concatenate(tables_of(value), axis=1)
 
     def as_attribute(self, name: str, table: Floats) -> Any:
         """A table for each column."""
+        if name != self.name:
+            return super().as_attribute(name, table)
         tables = np.split(table, np.cumsum(self.levels)[:-1], axis=1)
         return tables[0] if self.by_hand and len(tables) == 1 else tables
 
