@@ -15,7 +15,7 @@ from unveil.chains.poisson import PoissonHMM as PoissonHMM
 from unveil.clusters.kernel_kmeans.kernel_kmeans import KernelKMeans as KernelKMeans
 from unveil.clusters.kmeans.kmeans import KMeans as KMeans
 from unveil.clusters.medoids.kmedoids import KMedoids as KMedoids
-from unveil.core.watch import watch as watch
+from unveil.core.loop import watch as watch
 from unveil.estimation.persistence import load as load
 from unveil.grammar.pcfg.pcfg import PCFG as PCFG
 from unveil.mixtures.bernoulli import BernoulliMixture as BernoulliMixture

@@ -11,7 +11,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 import unveil
-from unveil.core.watch import watchers
+from unveil.core.loop import watchers
 
 ROWS = np.random.default_rng(3).normal(size=(90, 2)) + 6.0 * np.repeat(np.eye(2), 45, axis=0)
 STEPS = [("a", "b", "a", "a"), ("b", "b", "a")]

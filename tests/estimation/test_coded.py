@@ -6,7 +6,7 @@ import pytest
 import unveil
 from unveil import CategoricalMixture, MixedMixture
 from unveil.estimation.coded import natural_kinds
-from unveil.estimation.rows_in import is_count, is_time, is_yes_or_no
+from unveil.estimation.input import is_count, is_time, is_yes_or_no
 from unveil.sources.array import ArraySource
 
 random = np.random.default_rng(0)

@@ -17,7 +17,7 @@ from unveil.core.loop import BoundChange, Parts, fit
 from unveil.core.protocols import Block
 from unveil.core.statistics import Statistics
 from unveil.engines.threads import Threads
-from unveil.estimation.stationarity import stationarity
+from unveil.estimation.scaffold import stationarity
 from unveil.expectations import Exact
 from unveil.families.bernoulli import Bernoulli, BernoulliParams
 from unveil.families.covariance.structure import Diagonal, Full

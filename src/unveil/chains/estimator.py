@@ -56,9 +56,9 @@ from unveil.estimation.base import Estimator, engine_for
 from unveil.estimation.emissions.base import Emission
 from unveil.estimation.input import frame_of
 from unveil.estimation.masks import check_names, probabilities, table_of
-from unveil.estimation.partial_fit import Stream
 from unveil.estimation.scaffold import (
     EM_CONSTRAINTS,
+    Stream,
     Task,
     end_of,
     feed_rows,

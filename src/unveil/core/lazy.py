@@ -40,8 +40,8 @@ def names_of(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]
 def homes_in(stub: str) -> dict[str, str]:
     """Where the names of a stub are defined.
 
-    >>> homes_in("from unveil.core.watch import watch as watch")
-    {'watch': 'unveil.core.watch'}
+    >>> homes_in("from unveil.core.loop import watch as watch")
+    {'watch': 'unveil.core.loop'}
     """
     homes = {}
     for line in stub.splitlines():

@@ -3,13 +3,18 @@
 Each turn asks the schedule for one sweep over the data, writes down the bound, shows it to the callbacks and asks the
 stopping rule. Everything else (which q, when the parameters move, where the work runs) is a part handed in, so a
 model written five minutes ago runs here with every one of them.
+
+`watch` opens a context in which a function is shown every pass of every fit. It is a context variable, so that it
+holds for the thread (or task) that opened it and for no other.
 """
 
 from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
@@ -25,6 +30,8 @@ logger = logging.getLogger("unveil")
 
 Stop = Callable[[State, State], bool]
 Callback = Callable[[State], None]
+
+_WATCHING: ContextVar[tuple[Callback, ...]] = ContextVar("unveil_watching", default=())
 
 
 @dataclass(frozen=True)
@@ -217,3 +224,41 @@ def best_of(runs: Iterable[Callable[[], Fit]], sound: Callable[[Fit], bool] = la
     status = Status.INTERRUPTED if interrupted else best.status
     restarts = tuple(outcome.objective for outcome in outcomes)
     return replace(best, history=replace(best.history, status=status, restarts=restarts))
+
+
+@contextmanager
+def watch(callback: Callback) -> Iterator[None]:
+    """Show `callback` every pass of the fits in this context: progress, plots of a climb, a fit that is ended early.
+
+    Restarts, and the fits of `unveil.select`, are shown one after the other; short runs that only look for a start are
+    not. Contexts nest: the outer function is called first. What the function raises ends the fit; KeyboardInterrupt
+    ends it as Ctrl-C does, and what was reached is kept. A fit in another thread is shown to that thread's watchers.
+
+    Parameters
+    ----------
+    callback : callable
+        Takes a state: ``iteration``, counted from 1 in each run; ``params`` after the pass, in the model's own frame;
+        ``statistics``, of which "weight" is the weight of all rows; ``record`` with ``log_likelihood``,
+        ``free_energy``, ``objective`` and ``seconds`` since the run began.
+
+    Examples
+    --------
+    >>> import unveil
+    >>> bounds = []
+    >>> with unveil.watch(lambda state: bounds.append(state.record.free_energy)):
+    ...     model = unveil.GaussianMixture(1, random_state=0).fit([[0.0], [1.0], [5.0], [6.0]])
+    >>> len(bounds) == model.n_iter_, bounds == sorted(bounds)
+    (True, True)
+    """
+    if not callable(callback):
+        raise TypeError(f"callback must be a function of a state, got {callback!r}")
+    token = _WATCHING.set((*_WATCHING.get(), callback))
+    try:
+        yield
+    finally:
+        _WATCHING.reset(token)
+
+
+def watchers() -> tuple[Callback, ...]:
+    """The functions that watch the fits of this thread, the outermost first."""
+    return _WATCHING.get()

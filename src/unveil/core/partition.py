@@ -9,7 +9,7 @@ Rows that belong together, such as the steps of a sequence, are never parted: a 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 SMALLEST, LARGEST = 256, 16384
@@ -35,6 +35,15 @@ def partition_rows(n_columns: int) -> int:
 def partition_count(n_rows: int, n_columns: int) -> int:
     """Number of partitions of a table."""
     return -(-n_rows // partition_rows(n_columns))
+
+
+def chosen_partitions(partitions: Sequence[int], n_rows: int, n_columns: int) -> list[int]:
+    """`partitions` in increasing order, each once, checked against the size of the table."""
+    chosen = sorted({int(index) for index in partitions})
+    count = partition_count(n_rows, n_columns)
+    if chosen and not 0 <= chosen[0] <= chosen[-1] < count:
+        raise IndexError(f"partitions must be numbers from 0 to {count - 1}, got {chosen[0]} to {chosen[-1]}")
+    return chosen
 
 
 def partition_bounds(index: int, n_rows: int, n_columns: int) -> tuple[int, int]:

@@ -5,25 +5,26 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from unveil.certificate import Finding, FitWarning, examine
-from unveil.core.loop import Callback
+from unveil.core.loop import Callback, watchers
 from unveil.core.protocols import Engine, Source
 from unveil.core.result import Fit, State, Status
-from unveil.core.watch import watchers
 from unveil.estimation.input import FiniteGuard
-from unveil.estimation.partial_fit import Stream
 from unveil.estimation.persistence import write_estimator
 from unveil.estimation.registry import ENGINES, resolve
 from unveil.sources.dask import DaskSource
 from unveil.sources.mapped import Mapped
 from unveil.sources.sequences import Sequences
 from unveil.storage.atomic import PathLike
+
+if TYPE_CHECKING:
+    from unveil.estimation.scaffold import Stream
 
 logger = logging.getLogger("unveil")
 

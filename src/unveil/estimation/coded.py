@@ -15,8 +15,7 @@ from sklearn.utils.validation import _check_feature_names, check_array
 from unveil.core.arrays import Array, Floats
 from unveil.core.protocols import Source
 from unveil.estimation.columns import Codes, Column, codes_of, column_number, columns_of, is_missing, numbers_of
-from unveil.estimation.input import as_source
-from unveil.estimation.rows_in import SUPPORTS, RowsIn
+from unveil.estimation.input import SUPPORTS, RowsIn, as_source
 from unveil.sources.array import ArraySource
 from unveil.sources.encoded import Lookup, Reader, Within, encoded
 

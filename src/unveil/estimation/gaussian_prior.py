@@ -1,6 +1,6 @@
-"""What keeps Gaussian components from degenerating: a prior, or a little added to their variances.
+"""The prior that keeps Gaussian components from degenerating.
 
-Of the prior the user gives as much as they like, and the rest comes from the data (Fraley & Raftery 2007).
+Of it the user gives as much as they like, and the rest comes from the data (Fraley & Raftery 2007).
 """
 
 from __future__ import annotations
@@ -13,10 +13,8 @@ from sklearn.utils.validation import check_array
 from unveil.core.arrays import Floats
 from unveil.core.protocols import Block, Source
 from unveil.estimation.input import frame_of
-from unveil.families.base import Family
 from unveil.families.priors import NormalInverseWishart
 
-NARROW = 1e3  # reg_covar is added after the M step, which it disturbs where a variance is not large against it
 SHRINKAGE = 0.01  # rows that the prior's mean counts for
 
 
@@ -33,14 +31,6 @@ def prior_of(
     if degrees <= n_columns - 1:
         raise ValueError(f"degrees_of_freedom_prior must be above {n_columns - 1} (columns - 1), got {degrees:g}")
     return NormalInverseWishart(centre, SHRINKAGE if strength is None else float(strength), matrix, degrees)
-
-
-def held_by(reg_covar: float, family: Family, components: Any) -> str | None:
-    """Why a fit may end away from a stationary point: `reg_covar` is added after the M step, and disturbs it."""
-    smallest = family.health(components).get("smallest_eigenvalue", np.inf)
-    if reg_covar == 0 or smallest > NARROW * reg_covar:
-        return None
-    return f"reg_covar={reg_covar:g} is not small against a component's variance, {smallest:.3g}"
 
 
 def _middle(source: Source) -> Floats:

@@ -24,7 +24,7 @@ logger = logging.getLogger("unveil")
 RECORDS = {
     "History": "unveil.core.result:History",
     "Certificate": "unveil.certificate:Certificate",
-    "Stream": "unveil.estimation.partial_fit:Stream",
+    "Stream": "unveil.estimation.scaffold:Stream",
     "Running": "unveil.schedules.stepwise:Running",
     "Statistics": "unveil.core.statistics:Statistics",
     "CompoundParams": "unveil.families.compound:CompoundParams",

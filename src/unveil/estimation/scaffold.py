@@ -11,24 +11,24 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from numbers import Integral, Real
+from time import perf_counter
 from typing import Any, Protocol
 
 import numpy as np
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from unveil.core.arrays import Floats, Indices
-from unveil.core.loop import ExpectationStep, Parts, Stop, best_of, check_allowed, fit
+from unveil.core.loop import ExpectationStep, Parts, Stop, best_of, check_allowed, fit, record_of
 from unveil.core.protocols import Expectation, Model, Params, Schedule, Source
-from unveil.core.result import Fit, Status
+from unveil.core.result import Fit, History, State, Status
 from unveil.core.statistics import Statistics
 from unveil.estimation.base import engine_for, seed_of
 from unveil.estimation.emissions.base import Emission
-from unveil.estimation.partial_fit import Stream, feed, resumable
 from unveil.estimation.registry import EXPECTATIONS, SCHEDULES, resolve
-from unveil.estimation.stationarity import stationarity
 from unveil.expectations import Exact
 from unveil.schedules import Batch
 from unveil.schedules.reseeding import Reseeding
+from unveil.schedules.stepwise import Running, Stepwise
 
 EM_CONSTRAINTS: dict[str, list[Any]] = {
     "n_components": [Interval(Integral, 1, None, closed="left")],
@@ -44,6 +44,25 @@ EM_CONSTRAINTS: dict[str, list[Any]] = {
     "expectation": [StrOptions(set(EXPECTATIONS)), HasMethods("responsibilities")],
 }
 """What arguments may be that all faces have which are fitted here."""
+
+
+@dataclass(frozen=True)
+class Stream:
+    """What lives on from batch to batch: the frame, the parameters, and the running statistics per unit of weight."""
+
+    shift: Floats
+    params: Any
+    order: Indices  # of the components, as they are shown: fixed, so that labels keep their meaning
+    running: Running | None = None
+    history: History = field(default_factory=lambda: History(status=Status.STREAMING, monotone=False))
+    seen: float = 0.0  # weight of all rows so far: what a prior is set against
+    latest: Statistics = field(default_factory=lambda: Statistics(weight=0.0))
+    given: dict[str, Floats] = field(default_factory=dict)  # what stays as the user gave it, by name
+
+    @property
+    def outcome(self) -> Fit:
+        """As if a fit had just ended."""
+        return Fit(self.params, self.latest, self.history)
 
 
 @dataclass(frozen=True)
@@ -158,6 +177,39 @@ def adopt(face: Face, stream: Stream, figures: Mapping[str, float] | None = None
     face._report(stream.outcome, counts, figures, depth=5)
 
 
+# -- one batch after the other, by stepwise EM -------------------------------------------------------------------------
+
+
+def resumable(outcome: Fit, shift: Floats, order: Indices) -> Stream:
+    """A stream that goes on from a fit, which counts for as many batches as its rows would have made."""
+    stream = Stream(shift, outcome.params, order, None, outcome.history, latest=outcome.statistics)
+    if not outcome.history:
+        return stream
+    weight = float(outcome.statistics["weight"])
+    batches = 1 + int(weight) // Stepwise.batch_rows
+    return replace(stream, running=Running(batches, outcome.statistics.scaled(1.0 / weight)), seen=weight)
+
+
+def feed(stream: Stream, parts: Parts) -> Stream:
+    """The stream after one more batch: its E step, folded into the running statistics, and an M step."""
+    began = perf_counter()
+    model, number = parts.model, 0 if stream.running is None else stream.running.updates
+    params = model.recentre(stream.params) if stream.running is None else stream.params
+    step = ExpectationStep(model, model.prepare(params), parts.expectation, parts.seed, number)
+    fresh, _ = parts.engine.map_reduce(step, parts.source, None)
+    schedule = parts.schedule if isinstance(parts.schedule, Stepwise) else Stepwise()
+    running = schedule.blend(stream.running, fresh, 1.0 / float(fresh["weight"]))
+    seen = stream.seen + float(fresh["weight"])
+    params = model.maximise(running.statistics.scaled(seen), params)
+    seconds = perf_counter() - began + (stream.history[-1].seconds if stream.history else 0.0)
+    record = record_of(fresh, model.log_prior(stream.params), seconds)
+    for callback in parts.callbacks:
+        callback(State(number + 1, params, fresh, record))
+    records = (*stream.history.records, record)
+    history = replace(stream.history, records=records, status=Status.STREAMING, monotone=False)
+    return replace(stream, params=params, running=running, history=history, seen=seen, latest=fresh)
+
+
 # -- the end of a fit --------------------------------------------------------------------------------------------------
 
 
@@ -189,6 +241,24 @@ def general_figures(model: Any, params: Params, statistics: Statistics, componen
     with suppress(np.linalg.LinAlgError):  # parameters that ran away: that is for the history to tell
         figures.update(model.family.health(components))
     return figures
+
+
+def stationarity(model: Model, params: Any, statistics: Statistics) -> float:
+    """Norm of the gradient of the mean log-likelihood (plus prior) at `params`; nan where there are no coordinates.
+
+    By Fisher's identity it is that of E_q[log p(x, s)] where q is the posterior at the same parameters, so statistics
+    are all it takes: no further pass over the rows.
+
+    `statistics` must come from an E step at these very `params`. Those from which an M step has just made `params`
+    say nothing: their gradient vanishes there by construction, however far away the optimum is.
+    """
+    try:
+        chart = model.coordinates(params)
+    except (TypeError, np.linalg.LinAlgError):  # the family has none, or not here: at the edge of what is possible
+        return float("nan")
+    with np.errstate(all="ignore"):  # there the gradient may not be a number either
+        gradient = chart.gradient(statistics, chart.origin)
+    return float(np.linalg.norm(gradient)) / float(statistics["weight"])
 
 
 # -- short runs --------------------------------------------------------------------------------------------------------

@@ -23,19 +23,15 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import digamma, expit, logit, polygamma
+from scipy.special import expit, logit
 
 from unveil.core.arrays import Floats
 from unveil.families.base import Family
 from unveil.families.bernoulli import Bernoulli, BernoulliParams
 from unveil.families.categorical import Categorical, CategoricalParams
-from unveil.families.elliptical import Elliptical, EllipticalSums
 from unveil.families.exponential import Exponential, ExponentialParams
-from unveil.families.gaussian import Gaussian, GaussianParams
 from unveil.families.poisson import Poisson, PoissonParams
 from unveil.families.product import Product, ProductParams
-from unveil.families.student import LEAST_DOF, MOST_DOF, Student, StudentParams
 
 LOG_DEPTH = 28.0  # logarithm of how far below its column a rate or a probability may fall: about that of the M step
 SMALLEST_PROBABILITY = 1e-300  # stands for a probability of 0, which has no logarithm
@@ -61,72 +57,6 @@ class Coordinates(ABC):
     def information(self, counts: Floats) -> Floats:
         """Fisher information of each coordinate at the origin, roughly, given the weight of each component."""
         return np.full(len(self.origin), counts.sum())
-
-
-class GaussianCoordinates(Coordinates):
-    """Whitened means, and covariances by their structure."""
-
-    def __init__(self, family: Gaussian, params: GaussianParams) -> None:
-        self.prior, self.start = family.prior, params
-        self.chart = Elliptical(family.structure, params.means, params.covariances, params.origins, family.reg_covar)
-        self.origin = np.zeros(self.chart.size)
-
-    def params(self, vector: Floats) -> GaussianParams:
-        """Means and covariances; moments stay about the same origins."""
-        means, covariances = self.chart.at(vector)
-        return GaussianParams(means, covariances, self.start.origins)
-
-    def gradient(self, moments: Floats, vector: Floats) -> Floats:
-        """That of the sums of x and its products."""
-        counts, first, second = _columns(moments, 1, self.start.means.shape[1])
-        return self.chart.gradient(EllipticalSums(counts[:, 0], counts[:, 0], first, second), self.prior, vector)
-
-    def information(self, counts: Floats) -> Floats:
-        """That of whitened normal rows."""
-        return self.chart.information(counts)
-
-
-class StudentCoordinates(Coordinates):
-    """Locations and scales as a Gaussian's; log degrees of freedom, where they are estimated, between their limits.
-
-    With h half of them, d energy / d h = weight (log h - digamma(h) + 1) - sum of u + sum of log u.
-    """
-
-    def __init__(self, family: Student, params: StudentParams) -> None:
-        self.start = params
-        self.chart = Elliptical(family.structure, params.means, params.scales, params.origins, family.reg_covar)
-        k = len(params.dofs)
-        estimated = np.ones((k, 1)) if family.shared_dof else np.eye(k)
-        self.hand = np.zeros((k, 0)) if family.dof is not None else estimated  # gives components their coordinate
-        self.origin = np.zeros(self.chart.size + self.hand.shape[1])
-
-    def params(self, vector: Floats) -> StudentParams:
-        """Locations, scales and degrees of freedom; moments stay about the same origins."""
-        means, scales = self.chart.at(vector[: self.chart.size])
-        return StudentParams(means, scales, self._dofs(vector)[0], self.start.origins)
-
-    def gradient(self, moments: Floats, vector: Floats) -> Floats:
-        """Rows weigh as much as u says."""
-        counts, mass, first, second = _columns(moments[:, :-1], 1, 1, self.start.means.shape[1])
-        seen = EllipticalSums(counts[:, 0], mass[:, 0], first, second)
-        dofs, free = self._dofs(vector)
-        half = 0.5 * dofs
-        slopes = half * (seen.counts * (np.log(half) - digamma(half) + 1.0) - seen.mass + moments[:, -1])
-        ellipsoids = self.chart.gradient(seen, None, vector[: self.chart.size])
-        return np.concatenate([ellipsoids, self.hand.T @ np.where(free, slopes, 0.0)])
-
-    def information(self, counts: Floats) -> Floats:
-        """As if u were seen."""
-        half = 0.5 * self.start.dofs
-        tails = counts * (half * half * polygamma(1, half) - half)
-        return np.concatenate([self.chart.information(counts), self.hand.T @ tails])
-
-    def _dofs(self, vector: Floats) -> tuple[Floats, NDArray[np.bool_]]:
-        """Degrees of freedom, and which of them are not at a limit."""
-        logs = np.log(self.start.dofs) + self.hand @ vector[self.chart.size :]
-        lowest, highest = np.log(np.minimum(LEAST_DOF, self.start.dofs)), np.log(np.maximum(MOST_DOF, self.start.dofs))
-        kept = np.clip(logs, lowest, highest)
-        return np.exp(kept), kept == logs
 
 
 class _Logarithms(Coordinates):
@@ -284,8 +214,3 @@ def uncharted(family: Family) -> str | None:
     parts = [part for part, _ in family.parts] if isinstance(family, Product) else [getattr(family, "family", None)]
     inner = (part for part in parts if isinstance(part, Family))
     return next((name for part in inner if (name := uncharted(part)) is not None), None)
-
-
-def _columns(moments: Floats, *widths: int) -> list[Floats]:
-    """`moments` cut into pieces of some widths, and what is left."""
-    return np.split(moments, np.cumsum(widths), axis=1)

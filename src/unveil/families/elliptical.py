@@ -17,13 +17,16 @@ from functools import singledispatch
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import digamma, polygamma
 
-from unveil.core.arrays import Floats
+from unveil.core.arrays import Floats, Mask
+from unveil.families.coordinates import Coordinates
 from unveil.families.covariance.orbits import orbit_of
 from unveil.families.covariance.structure import ColumnVariances, Products, SphereVariances, Structure, Tied
 from unveil.families.covariance.symmetric import invert_positive, unpack
-from unveil.families.gaussian import VARIANCE_FLOOR
+from unveil.families.gaussian import VARIANCE_FLOOR, Gaussian, GaussianParams
 from unveil.families.priors import NormalInverseWishart
+from unveil.families.student import LEAST_DOF, MOST_DOF, Student, StudentParams
 
 CHART_VARIANCE_FLOOR = 1e-10  # least variance, as a share of the component's own: Cholesky's factor has some digits
 LEAST_VARIANCE = 1e-31  # of a column of equal numbers, where there is nothing to compare with: about that of the M step
@@ -97,6 +100,72 @@ class Elliptical:
         return away, seen.mass[:, None, None] * (centred + away[:, :, None] * away[:, None, :])
 
 
+class GaussianCoordinates(Coordinates):
+    """Whitened means, and covariances by their structure."""
+
+    def __init__(self, family: Gaussian, params: GaussianParams) -> None:
+        self.prior, self.start = family.prior, params
+        self.chart = Elliptical(family.structure, params.means, params.covariances, params.origins, family.reg_covar)
+        self.origin = np.zeros(self.chart.size)
+
+    def params(self, vector: Floats) -> GaussianParams:
+        """Means and covariances; moments stay about the same origins."""
+        means, covariances = self.chart.at(vector)
+        return GaussianParams(means, covariances, self.start.origins)
+
+    def gradient(self, moments: Floats, vector: Floats) -> Floats:
+        """That of the sums of x and its products."""
+        counts, first, second = _columns(moments, 1, self.start.means.shape[1])
+        return self.chart.gradient(EllipticalSums(counts[:, 0], counts[:, 0], first, second), self.prior, vector)
+
+    def information(self, counts: Floats) -> Floats:
+        """That of whitened normal rows."""
+        return self.chart.information(counts)
+
+
+class StudentCoordinates(Coordinates):
+    """Locations and scales as a Gaussian's; log degrees of freedom, where they are estimated, between their limits.
+
+    With h half of them, d energy / d h = weight (log h - digamma(h) + 1) - sum of u + sum of log u.
+    """
+
+    def __init__(self, family: Student, params: StudentParams) -> None:
+        self.start = params
+        self.chart = Elliptical(family.structure, params.means, params.scales, params.origins, family.reg_covar)
+        k = len(params.dofs)
+        estimated = np.ones((k, 1)) if family.shared_dof else np.eye(k)
+        self.hand = np.zeros((k, 0)) if family.dof is not None else estimated  # gives components their coordinate
+        self.origin = np.zeros(self.chart.size + self.hand.shape[1])
+
+    def params(self, vector: Floats) -> StudentParams:
+        """Locations, scales and degrees of freedom; moments stay about the same origins."""
+        means, scales = self.chart.at(vector[: self.chart.size])
+        return StudentParams(means, scales, self._dofs(vector)[0], self.start.origins)
+
+    def gradient(self, moments: Floats, vector: Floats) -> Floats:
+        """Rows weigh as much as u says."""
+        counts, mass, first, second = _columns(moments[:, :-1], 1, 1, self.start.means.shape[1])
+        seen = EllipticalSums(counts[:, 0], mass[:, 0], first, second)
+        dofs, free = self._dofs(vector)
+        half = 0.5 * dofs
+        slopes = half * (seen.counts * (np.log(half) - digamma(half) + 1.0) - seen.mass + moments[:, -1])
+        ellipsoids = self.chart.gradient(seen, None, vector[: self.chart.size])
+        return np.concatenate([ellipsoids, self.hand.T @ np.where(free, slopes, 0.0)])
+
+    def information(self, counts: Floats) -> Floats:
+        """As if u were seen."""
+        half = 0.5 * self.start.dofs
+        tails = counts * (half * half * polygamma(1, half) - half)
+        return np.concatenate([self.chart.information(counts), self.hand.T @ tails])
+
+    def _dofs(self, vector: Floats) -> tuple[Floats, Mask]:
+        """Degrees of freedom, and which of them are not at a limit."""
+        logs = np.log(self.start.dofs) + self.hand @ vector[self.chart.size :]
+        lowest, highest = np.log(np.minimum(LEAST_DOF, self.start.dofs)), np.log(np.maximum(MOST_DOF, self.start.dofs))
+        kept = np.clip(logs, lowest, highest)
+        return np.exp(kept), kept == logs
+
+
 @singledispatch
 def packed(structure: Structure, matrices: Floats) -> Floats:
     """Matrices (k, d, d) that obey a structure, in its own shape."""
@@ -137,3 +206,8 @@ def _(structure: ColumnVariances, centred: Floats, n_columns: int) -> Floats:
 @spread.register
 def _(structure: SphereVariances, centred: Floats, n_columns: int) -> Floats:
     return structure.dense(centred[:, 0], len(centred), n_columns)
+
+
+def _columns(moments: Floats, *widths: int) -> list[Floats]:
+    """`moments` cut into pieces of some widths, and what is left."""
+    return np.split(moments, np.cumsum(widths), axis=1)

@@ -316,7 +316,7 @@ class Gaussian(ExponentialFamily):
 
     def coordinates(self, params: GaussianParams) -> Any:
         """Whitened means, log-volumes, log-shapes and rotations."""
-        from unveil.families.coordinates import GaussianCoordinates
+        from unveil.families.elliptical import GaussianCoordinates
 
         return GaussianCoordinates(self, params)
 

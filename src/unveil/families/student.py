@@ -284,7 +284,7 @@ class Student(Family):
 
     def coordinates(self, params: StudentParams) -> Any:
         """Those of the Gaussians, and log degrees of freedom."""
-        from unveil.families.coordinates import StudentCoordinates
+        from unveil.families.elliptical import StudentCoordinates
 
         return StudentCoordinates(self, params)
 

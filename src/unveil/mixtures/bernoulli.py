@@ -9,7 +9,7 @@ from sklearn.utils._param_validation import Interval
 
 from unveil.core.arrays import Floats
 from unveil.estimation.emissions.bernoulli import BernoulliEmission
-from unveil.estimation.rows_in import ZerosAndOnes
+from unveil.estimation.input import ZerosAndOnes
 from unveil.mixtures.estimator import MixtureEstimator
 
 

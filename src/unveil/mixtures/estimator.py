@@ -25,8 +25,17 @@ from unveil.core.result import Fit
 from unveil.estimation.base import Estimator, engine_for
 from unveil.estimation.emissions.base import Emission
 from unveil.estimation.input import frame_of, sample_of
-from unveil.estimation.partial_fit import Stream
-from unveil.estimation.scaffold import EM_CONSTRAINTS, Task, end_of, feed_rows, fit_rows, learn, parts_of, set_or_forget
+from unveil.estimation.scaffold import (
+    EM_CONSTRAINTS,
+    Stream,
+    Task,
+    end_of,
+    feed_rows,
+    fit_rows,
+    learn,
+    parts_of,
+    set_or_forget,
+)
 from unveil.families.base import Family
 from unveil.mixtures.empty import POLICIES
 from unveil.mixtures.methods import MixtureMethods

@@ -17,8 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from unveil.core.loop import record_of
 from unveil.core.result import History, Status
 from unveil.core.statistics import Statistics
-from unveil.estimation.partial_fit import Stream
-from unveil.estimation.scaffold import adopt
+from unveil.estimation.scaffold import Stream, adopt
 from unveil.mixtures.matching import matched_by_draws
 from unveil.mixtures.model.model import Mixture
 from unveil.schedules.stepwise import Running, Stepwise

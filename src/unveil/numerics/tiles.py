@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from unveil.core.arrays import Array
 from unveil.numerics.jit import kernel
 
 TILE_CELLS = 1 << 16  # half a megabyte of float64 stays in a core's second-level cache
@@ -165,3 +166,10 @@ def add_norm(rows: NDArray[np.float64], shares: NDArray[np.float64], moments: ND
                 for i in range(rows.shape[1]):
                     norm += rows[r, i] * rows[r, i]
                 moments[c, last] += share * norm
+
+
+def readable(rows: Array) -> Array:
+    """The rows, contiguous, and of one type for the compiler whether or not they could be written to."""
+    view = np.ascontiguousarray(rows).view()
+    view.flags.writeable = False
+    return view

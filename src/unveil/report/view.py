@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.core.arrays import Floats
-from unveil.core.partition import partition_rows
+from unveil.core.partition import chosen_partitions, partition_rows
 from unveil.core.protocols import Block, Source
-from unveil.sources.cut import Chunk, Wanted, chosen_partitions, cut
+from unveil.sources.cut import Chunk, Wanted, cut
 
 
 @final

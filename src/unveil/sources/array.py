@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.core.arrays import Array
-from unveil.core.partition import partition_count, partition_rows
+from unveil.core.partition import chosen_partitions, partition_count, partition_rows
 from unveil.core.protocols import Block
-from unveil.sources.cut import chosen_partitions
 from unveil.sources.weighted import checked_weights
 
 

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.core.arrays import Array
-from unveil.core.partition import partition_count
 from unveil.core.protocols import Block
 
 
@@ -43,15 +42,6 @@ class Wanted:
     def ends_before(self, row: int) -> bool:
         """Is there nothing wanted from `row` on?"""
         return self._indices is not None and (not self._indices or (self._indices[-1] + 1) * self.size <= row)
-
-
-def chosen_partitions(partitions: Sequence[int], n_rows: int, n_columns: int) -> list[int]:
-    """`partitions` in increasing order, each once, checked against the size of the table."""
-    chosen = sorted({int(index) for index in partitions})
-    count = partition_count(n_rows, n_columns)
-    if chosen and not 0 <= chosen[0] <= chosen[-1] < count:
-        raise IndexError(f"partitions must be numbers from 0 to {count - 1}, got {chosen[0]} to {chosen[-1]}")
-    return chosen
 
 
 def cut(chunks: Iterable[Chunk], wanted: Wanted) -> Iterator[Block]:

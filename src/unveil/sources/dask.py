@@ -13,9 +13,8 @@ from typing import Any, final
 import numpy as np
 
 from unveil.core.arrays import Array
-from unveil.core.partition import partition_count, partition_rows
+from unveil.core.partition import chosen_partitions, partition_count, partition_rows
 from unveil.core.protocols import Block
-from unveil.sources.cut import chosen_partitions
 
 LOCAL = 32  # partitions computed at a time for a reader in this process
 

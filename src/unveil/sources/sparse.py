@@ -9,10 +9,9 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.core.partition import partition_bounds, partition_count
+from unveil.core.partition import chosen_partitions, partition_bounds, partition_count
 from unveil.core.protocols import Block
 from unveil.numerics.sparse_rows import Compressed
-from unveil.sources.cut import chosen_partitions
 from unveil.sources.weighted import checked_weights
 
 

@@ -14,7 +14,7 @@ from unveil.clusters.assignment.plan import NARROW_COLUMNS
 from unveil.clusters.assignment.rules import Elkan, Hamerly, Plain, Pruned
 from unveil.clusters.kmeans.model import KMeansModel
 from unveil.core.protocols import Block
-from unveil.numerics.readable import readable
+from unveil.numerics.tiles import readable
 
 shapes = st.tuples(st.integers(1, 10**10), st.integers(1, 5000), st.integers(1, 10**5))
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from unveil.clusters.assignment.cluster_sums import account
-from unveil.numerics.readable import readable
+from unveil.numerics.tiles import readable
 
 NONE, UNWEIGHTED = np.empty(0, np.int32), readable(np.empty(0))
 

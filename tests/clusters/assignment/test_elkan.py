@@ -9,7 +9,7 @@ from unveil.clusters.assignment.elkan import loosen_each
 from unveil.clusters.assignment.in_numpy import distances
 from unveil.clusters.assignment.plan import drift_of
 from unveil.clusters.assignment.rules import Elkan
-from unveil.numerics.readable import readable
+from unveil.numerics.tiles import readable
 
 SEEDS = [0, 1, 2]
 

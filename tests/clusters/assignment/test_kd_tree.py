@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from unveil.clusters.assignment.in_numpy import distances
 from unveil.clusters.assignment.kd_tree import TREE_ROWS, KDTree
 from unveil.clusters.assignment.rules import Elkan, Hamerly, Plain, Pruned
-from unveil.numerics.readable import readable
+from unveil.numerics.tiles import readable
 
 
 @st.composite

@@ -13,7 +13,7 @@ from unveil.clusters.assignment.in_numpy import distances
 from unveil.clusters.assignment.plan import make_filter
 from unveil.clusters.assignment.prune import loosen
 from unveil.clusters.assignment.rules import label, revised
-from unveil.numerics.readable import readable
+from unveil.numerics.tiles import readable
 
 
 def distances_to(rows, centres):

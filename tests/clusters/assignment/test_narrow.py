@@ -10,7 +10,7 @@ from unveil.clusters.assignment.in_numpy import distances
 from unveil.clusters.assignment.narrow import TILE_ROWS, make_tile, make_turned, nearest_of_all, sweep_narrow, turn
 from unveil.clusters.assignment.plan import make_filter
 from unveil.clusters.assignment.rules import all_of
-from unveil.numerics.readable import readable
+from unveil.numerics.tiles import readable
 
 
 def _rows(m, d, spread):

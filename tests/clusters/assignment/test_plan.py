@@ -9,7 +9,7 @@ from unveil.clusters.assignment.in_numpy import Direct, distances
 from unveil.clusters.assignment.nearest import CENTRES
 from unveil.clusters.assignment.plan import NARROW_COLUMNS, comparable, drift_of, group_size, make_filter
 from unveil.clusters.assignment.rules import Elkan, Hamerly, Plain, Pruned
-from unveil.numerics.readable import readable
+from unveil.numerics.tiles import readable
 
 SCALES = [1.0, 1e-100, 1e-140, 1e140]
 ENDS = [1e-150, 1e-158, 1e-161, 1e-170, 1e-300, 1e-312, 5e-324, 1e152, 1e200, 1e300]

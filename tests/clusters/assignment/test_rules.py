@@ -12,7 +12,7 @@ from unveil.clusters.assignment.in_numpy import Direct, distances
 from unveil.clusters.assignment.kd_tree import KDTree
 from unveil.clusters.assignment.plan import NARROW_COLUMNS
 from unveil.clusters.assignment.rules import Elkan, Hamerly, Plain, Pruned
-from unveil.numerics.readable import readable
+from unveil.numerics.tiles import readable
 
 POLICIES = [Plain(), Plain(thrifty=True), Hamerly(), Pruned(), Pruned(3), Elkan(), KDTree(), Direct()]
 

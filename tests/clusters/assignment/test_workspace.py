@@ -11,7 +11,7 @@ from unveil.clusters.assignment.in_numpy import distances
 from unveil.clusters.assignment.plan import make_filter
 from unveil.clusters.assignment.rules import Elkan, Hamerly, Plain, Pruned
 from unveil.clusters.assignment.workspace import room_for, scratch_for, tile_for, work_for
-from unveil.numerics.readable import readable
+from unveil.numerics.tiles import readable
 
 
 def _plan(k=20, d=3, groups=1, offset=0.0):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from unveil.clusters.kmeans.hartigan import sweep_small
 from unveil.clusters.kmeans.hartigan_kernels import MovingClusters, sweep_rows
-from unveil.numerics.readable import readable
+from unveil.numerics.tiles import readable
 
 
 def clusters_of(rows, weights, labels, k) -> MovingClusters:

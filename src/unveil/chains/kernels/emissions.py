@@ -19,8 +19,7 @@ from scipy.linalg import cython_blas  # noqa: F401  (compiled products call it; 
 from unveil.core.arrays import Floats
 from unveil.families.kernels.em import LINEAR, NORM, PRODUCTS, SQUARES, CompiledSums
 from unveil.numerics.jit import inlined, kernel
-from unveil.numerics.readable import readable
-from unveil.numerics.tiles import linear, with_norm, with_products, with_squares
+from unveil.numerics.tiles import linear, readable, with_norm, with_products, with_squares
 
 TILE_CELLS, SMALLEST = 3072, 64  # statistics of a tile that stay in a core's first-level cache; rows
 

@@ -23,7 +23,7 @@ from unveil.clusters.assignment.rules import Plain
 from unveil.clusters.assignment.rules import sweep as swept
 from unveil.clusters.kmeans.hartigan_kernels import LEAST_GAIN, SQUARE_ROUNDING, MovingClusters, sweep_rows
 from unveil.core.arrays import Floats
-from unveil.numerics.readable import readable
+from unveil.numerics.tiles import readable
 
 ClusterLabels = NDArray[np.int32]
 Sweep = Callable[

@@ -29,8 +29,8 @@ from unveil.core.loop import Parts, best_of
 from unveil.core.protocols import Source
 from unveil.core.result import Fit
 from unveil.estimation.base import Estimator, engine_for, seed_of
-from unveil.estimation.partial_fit import Stream, feed, resumable
 from unveil.estimation.registry import EXPECTATIONS, SCHEDULES, resolve
+from unveil.estimation.scaffold import Stream, feed, resumable
 from unveil.expectations import Hard
 from unveil.numerics.blas import single_threaded_blas
 from unveil.schedules.batch import Batch

@@ -29,7 +29,7 @@ from unveil.clusters.assignment.rules import Plain
 from unveil.core.arrays import Array, Floats
 from unveil.core.protocols import Block, Expectation, Model
 from unveil.core.statistics import Statistics
-from unveil.numerics.readable import readable
+from unveil.numerics.tiles import readable
 
 NO_LABELS = np.empty(0, np.int32)  # no labels
 NO_WEIGHTS = readable(np.empty(0))

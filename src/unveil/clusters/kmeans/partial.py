@@ -23,7 +23,7 @@ from unveil.clusters.kmeans.sparse import NO_DRIFT, BoundMemo, others_most
 from unveil.core.arrays import Array, Floats
 from unveil.core.protocols import Block, Expectation
 from unveil.core.statistics import Statistics
-from unveil.numerics.readable import readable
+from unveil.numerics.tiles import readable
 
 
 class PartialPlan(NamedTuple):

@@ -27,8 +27,8 @@ from unveil.clusters.kmeans.model import NO_WEIGHTS, Centres, KMeansModel
 from unveil.core.arrays import Floats
 from unveil.core.protocols import Block, Expectation
 from unveil.core.statistics import Statistics
-from unveil.numerics.readable import readable
 from unveil.numerics.sparse_rows import Compressed
+from unveil.numerics.tiles import readable
 
 NO_DRIFT = np.empty(0)
 

@@ -14,8 +14,8 @@ import numpy as np
 
 from unveil.core.arrays import Floats
 from unveil.core.protocols import Source
+from unveil.estimation.input import RowsIn
 from unveil.estimation.masks import fixed_entries, tied_entries
-from unveil.estimation.rows_in import RowsIn
 from unveil.families.base import Family
 
 Tables = Mapping[str, Any]

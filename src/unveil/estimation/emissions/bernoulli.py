@@ -10,7 +10,7 @@ import numpy as np
 
 from unveil.core.arrays import Floats
 from unveil.estimation.emissions.base import Attributes, Emission
-from unveil.estimation.rows_in import RowsIn
+from unveil.estimation.input import RowsIn
 from unveil.families.base import Family
 from unveil.families.bernoulli import Bernoulli, BernoulliParams
 from unveil.families.independent import PROBABILITY_FLOOR

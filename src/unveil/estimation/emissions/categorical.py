@@ -13,8 +13,8 @@ import numpy as np
 
 from unveil.core.arrays import Floats, Mask
 from unveil.estimation.emissions.base import Attributes, Emission, Tables
+from unveil.estimation.input import RowsIn
 from unveil.estimation.masks import fixed_entries, table_of, tied_entries
-from unveil.estimation.rows_in import RowsIn
 from unveil.families.base import Family
 from unveil.families.categorical import Categorical, CategoricalParams
 from unveil.families.held.family import hold

@@ -15,10 +15,10 @@ from sklearn.utils.validation import check_array
 from unveil.core.arrays import Floats, Mask
 from unveil.core.protocols import Source
 from unveil.estimation.emissions.base import Attributes, Emission, Tables
-from unveil.estimation.gaussian_prior import held_by, prior_of
+from unveil.estimation.gaussian_prior import prior_of
+from unveil.estimation.input import NUMBERS_WITH_GAPS, RowsIn
 from unveil.estimation.masks import floats_of, probabilities
 from unveil.estimation.registry import STRUCTURES, lookup
-from unveil.estimation.rows_in import NUMBERS_WITH_GAPS, RowsIn
 from unveil.families.base import Family
 from unveil.families.compound import Compound, CompoundParams
 from unveil.families.covariance.structure import Structure
@@ -26,6 +26,8 @@ from unveil.families.gaussian import Gaussian, GaussianParams
 from unveil.families.held.covariances import POOLED
 from unveil.families.held.family import hold
 from unveil.families.priors import NormalInverseWishart
+
+NARROW_VARIANCE = 1e3  # times reg_covar, which disturbs the M step where a variance is not large against it
 
 
 @final
@@ -270,3 +272,11 @@ class GaussianEmission(Emission):
             raise ValueError(f"{name} must be covariances of the type {self.covariance_type!r}, got others")
         shown = shape if self.n_features is None else self.shapes()["covars"]
         raise ValueError(f"{name} must have shape {shown}, got {given.shape}")
+
+
+def held_by(reg_covar: float, family: Family, components: Any) -> str | None:
+    """Why a fit may end away from a stationary point: `reg_covar` is added after the M step, and disturbs it."""
+    smallest = family.health(components).get("smallest_eigenvalue", np.inf)
+    if reg_covar == 0 or smallest > NARROW_VARIANCE * reg_covar:
+        return None
+    return f"reg_covar={reg_covar:g} is not small against a component's variance, {smallest:.3g}"

@@ -18,7 +18,7 @@ from unveil.core.arrays import Floats
 from unveil.estimation.coded import Coded
 from unveil.estimation.columns import column_number
 from unveil.estimation.emissions.base import Attributes, Emission, Tables
-from unveil.estimation.gaussian_prior import held_by
+from unveil.estimation.emissions.gaussian import held_by
 from unveil.estimation.registry import FAMILIES, PARTS, STRUCTURES, lookup
 from unveil.families.base import Family
 from unveil.families.product import Product, ProductParams

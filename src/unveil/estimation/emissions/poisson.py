@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_array
 
 from unveil.core.arrays import Floats
 from unveil.estimation.emissions.base import Attributes, Emission, Tables
-from unveil.estimation.rows_in import COUNTS, RowsIn
+from unveil.estimation.input import COUNTS, RowsIn
 from unveil.families.base import Family
 from unveil.families.held.family import hold
 from unveil.families.poisson import Poisson, PoissonParams

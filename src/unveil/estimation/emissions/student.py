@@ -10,9 +10,9 @@ import numpy as np
 
 from unveil.core.arrays import Floats
 from unveil.estimation.emissions.base import Attributes, Emission
-from unveil.estimation.gaussian_prior import held_by
+from unveil.estimation.emissions.gaussian import held_by
+from unveil.estimation.input import NUMBERS, RowsIn
 from unveil.estimation.registry import STRUCTURES, lookup
-from unveil.estimation.rows_in import NUMBERS, RowsIn
 from unveil.families.base import Family
 from unveil.families.covariance.structure import Structure
 from unveil.families.student import Student, StudentParams

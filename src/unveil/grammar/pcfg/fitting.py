@@ -14,8 +14,7 @@ from unveil.core.loop import Parts
 from unveil.core.protocols import Schedule
 from unveil.core.result import Fit
 from unveil.estimation.base import engine_for
-from unveil.estimation.scaffold import Task, end_of
-from unveil.estimation.stationarity import stationarity
+from unveil.estimation.scaffold import Task, end_of, stationarity
 from unveil.expectations import Exact
 from unveil.grammar import Grammar, Rule, normal_form, read_grammar
 from unveil.grammar.pcfg.expectations import log_probabilities

@@ -17,9 +17,8 @@ from unveil.core.arrays import Floats
 from unveil.core.loop import BoundChange, Parts
 from unveil.core.result import Fit, Status
 from unveil.estimation.base import Estimator, engine_for, seed_of, warn_of
-from unveil.estimation.partial_fit import Stream, feed, resumable
 from unveil.estimation.registry import EXPECTATIONS, SCHEDULES, resolve
-from unveil.estimation.scaffold import climb
+from unveil.estimation.scaffold import Stream, climb, feed, resumable
 from unveil.grammar import Grammar, Nonterminal, Rule
 from unveil.grammar.pcfg.fitted import UNKNOWN_WORD_POLICIES
 from unveil.grammar.pcfg.fitting import (

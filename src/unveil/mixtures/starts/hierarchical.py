@@ -47,7 +47,7 @@ class SumOfSquares(Costs):
         return costs
 
 
-class Terms(Costs):
+class MergeTerms(Costs):
     """A sum of one term for each group: a merge costs the term of the union less those of the two."""
 
     def __init__(self, groups: Groups, share: float) -> None:
@@ -76,7 +76,7 @@ class Terms(Costs):
         self.own[a] = self.term(a)
 
 
-class Spheres(Terms):
+class Spheres(MergeTerms):
     """VII."""
 
     def term(self, i: int) -> float:
@@ -89,7 +89,7 @@ class Spheres(Terms):
         return counts * np.log((traces + self.share) / counts)
 
 
-class Ellipsoids(Terms):
+class Ellipsoids(MergeTerms):
     """VVV."""
 
     def __init__(self, groups: Groups, share: float) -> None:
@@ -150,7 +150,7 @@ class PooledVolume(Costs):
 
 
 @dataclass(frozen=True)
-class Criterion:
+class MergeCriterion:
     """What a merge costs; `EII`, `VII`, `EEE` and `VVV` are the ones there are.
 
     The work of merging g groups in d columns grows like g^`steps` d^`power`.
@@ -168,10 +168,10 @@ class Criterion:
         return max(int((self.enough / n_columns**self.power) ** (1 / self.steps)), FEWEST)
 
 
-EII = Criterion("EII", SumOfSquares, scatters=False, steps=2, power=1, enough=UNLIMITED)
-VII = Criterion("VII", Spheres, scatters=False, steps=2, power=1, enough=UNLIMITED)
-EEE = Criterion("EEE", PooledVolume, scatters=True, steps=3, power=1, enough=1.5e9)
-VVV = Criterion("VVV", Ellipsoids, scatters=True, steps=2, power=3, enough=4e9)
+EII = MergeCriterion("EII", SumOfSquares, scatters=False, steps=2, power=1, enough=UNLIMITED)
+VII = MergeCriterion("VII", Spheres, scatters=False, steps=2, power=1, enough=UNLIMITED)
+EEE = MergeCriterion("EEE", PooledVolume, scatters=True, steps=3, power=1, enough=1.5e9)
+VVV = MergeCriterion("VVV", Ellipsoids, scatters=True, steps=2, power=3, enough=4e9)
 CRITERIA = {criterion.name: criterion for criterion in (EII, VII, EEE, VVV)}
 
 
@@ -222,12 +222,12 @@ class Hierarchical:
     nothing but the names of the clusters.
 
     Merging takes time with the square of the number of rows (2,000: a second or so), and VVV needs a determinant for
-    each pair once groups are large. Where that would take too long (`Criterion.most`), Ward's criterion merges the
+    each pair once groups are large. Where that would take too long (`MergeCriterion.most`), Ward's criterion merges the
     rows to as many groups as can be afforded, and the criterion goes on from there.
 
     Parameters
     ----------
-    criterion : Criterion, default=VVV
+    criterion : MergeCriterion, default=VVV
         What a merge costs: `EII`, `VII`, `EEE` or `VVV`.
     whiten : bool, default=True
         Cluster the rows as mclust's "SVD" coordinates show them: columns brought to variance one, turned to their
@@ -247,7 +247,7 @@ class Hierarchical:
     ([0, 0, 1, 0, 1], [0, 0, 0, 0, 0])
     """
 
-    criterion: Criterion = VVV
+    criterion: MergeCriterion = VVV
     whiten: bool = True
 
     def labels(self, rows: Floats, weights: Floats | None, n_clusters: int) -> Indices:

@@ -26,8 +26,8 @@ from unveil.core.result import Fit, History, Status
 from unveil.core.statistics import Statistics
 from unveil.estimation.base import Estimator, engine_for
 from unveil.estimation.input import as_source, frame_of, refuse_nonfinite
-from unveil.estimation.partial_fit import Stream, feed, resumable
 from unveil.estimation.registry import SCHEDULES, resolve
+from unveil.estimation.scaffold import Stream, feed, resumable
 from unveil.expectations import Exact
 from unveil.numerics.blas import single_threaded_blas
 from unveil.projections.factors.density import FactorDensity

@@ -15,10 +15,10 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 
 from unveil.certificate import Certificate
+from unveil.core.loop import watchers
 from unveil.core.protocols import Source
 from unveil.core.result import Status
 from unveil.core.statistics import Statistics
-from unveil.core.watch import watchers
 from unveil.estimation.base import Estimator, engine_for, seed_of, warn_of
 from unveil.estimation.input import as_source
 from unveil.numerics.blas import single_threaded_blas

@@ -31,8 +31,7 @@ from unveil.core.statistics import Statistics
 from unveil.estimation.base import Estimator, engine_for, seed_of
 from unveil.estimation.input import as_source, frame_of, refuse_nonfinite
 from unveil.estimation.registry import EXPECTATIONS, SCHEDULES
-from unveil.estimation.scaffold import Task, climb, parts_of
-from unveil.estimation.stationarity import stationarity
+from unveil.estimation.scaffold import Task, climb, parts_of, stationarity
 from unveil.expectations import Exact
 from unveil.mixtures.model.model import Mixture, MixtureParams
 from unveil.numerics.blas import single_threaded_blas

@@ -10,9 +10,9 @@ from typing import Any, final
 
 import numpy as np
 
-from unveil.core.partition import partition_rows
+from unveil.core.partition import chosen_partitions, partition_rows
 from unveil.core.protocols import Block
-from unveil.sources.cut import Chunk, Wanted, chosen_partitions, cut
+from unveil.sources.cut import Chunk, Wanted, cut
 from unveil.sources.errors import DataError as DataError
 from unveil.sources.files.ahead import read_ahead
 from unveil.sources.files.formats import Request
