@@ -98,7 +98,7 @@ def compound() -> Chain:
     start = np.random.default_rng(0).dirichlet(np.ones(3), size=len(ROWS))
     one = gaussian()
     model = replace(one.model, family=Compound(Gaussian(Full(), 1e-6), 2))
-    return replace(one, model=model, params=model.first(model.gather(one.block(), start)))
+    return replace(one, model=model, params=model.first(model.gather(one.block(), start.T)))
 
 
 def held() -> Chain:

@@ -24,16 +24,9 @@ from sklearn.utils.validation import check_is_fitted
 from unveil.chains.fitted.attributes import check_attributes
 from unveil.chains.fitted.chain import FittedChain, kept_chains
 from unveil.chains.fitted.methods import ChainMethods
-from unveil.chains.given import handed_back, noted
+from unveil.chains.given import handed_back, in_place, noted
 from unveil.chains.input import as_sequences, handed, joined_weights, lengths_of, rows_of
-from unveil.chains.model.constraints import (
-    CHAIN,
-    allowed_steps,
-    first_states,
-    is_ordered,
-    start_rule,
-    transition_rule,
-)
+from unveil.chains.model.constraints import CHAIN, allowed_steps, is_ordered, start_rule, transition_rule
 from unveil.chains.model.model import HiddenMarkov, MarkovParams
 from unveil.chains.starts import (
     FREE,
@@ -55,7 +48,7 @@ from unveil.core.result import Fit, State
 from unveil.estimation.base import Estimator, engine_for
 from unveil.estimation.emissions.base import Emission
 from unveil.estimation.input import frame_of
-from unveil.estimation.masks import check_names, probabilities, table_of
+from unveil.estimation.masks import check_names, table_of
 from unveil.estimation.scaffold import (
     EM_CONSTRAINTS,
     Stream,
@@ -361,7 +354,7 @@ class HMMEstimator(ChainMethods, Estimator, DensityMixin, BaseEstimator, ABC):
 
     def _start_params(self, model: HiddenMarkov, source: Sequences) -> Iterator[MarkovParams]:
         """First parameters, one set per start, with the given parts in place."""
-        finish = partial(self._finished, shift=model.shift)
+        finish = partial(in_place, self, shift=model.shift)
         if self._is_complete(model.shift):
             k = self.n_components
             yield finish(MarkovParams(np.full(k, 1.0 / k), np.full((k, k), 1.0 / k), None))
@@ -377,23 +370,6 @@ class HMMEstimator(ChainMethods, Estimator, DensityMixin, BaseEstimator, ABC):
         engine = engine_for(self.engine, source)
         for start in starts(self.init_params, sample, seed, self.n_init, finish):
             yield first_params(sample, sample.first(start, engine, source), search, finish)
-
-    def _finished(self, params: MarkovParams, shift: Floats) -> MarkovParams:
-        """`params` with what the user gave in place."""
-        k, emission = self.n_components, self._emission()
-        allowed = allowed_steps(self.transitions, k)
-        start = probabilities("startprob_init", self.startprob_init, (k,), first_states(self.transitions, k))
-        transition = probabilities("transmat_init", self.transmat_init, (k, k), allowed)
-        if start is not None:
-            start_rule(*self._rules(), self.startprob_prior).check(start, "startprob_init")
-        if transition is not None:
-            transition_rule(*self._rules(), self.transmat_prior).check(transition, "transmat_init")
-        emissions = emission.placed(params.emissions, emission.given(shift))
-        return MarkovParams(
-            params.start if start is None else start,
-            params.transition if transition is None else transition,
-            emission.held_family(shift, self.fixed, self.tied).settled(emissions),  # what is tied is equal
-        )
 
 
 def _described(estimator: HMMEstimator) -> FittedChain:

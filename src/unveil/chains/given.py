@@ -1,4 +1,4 @@
-"""What stays put in a chain is shown as it was given, to the last bit.
+"""What a user gives of a chain: in its place at the start, and shown as it was given, to the last bit, if it stays put.
 
 A fit works in a frame: rows, and the means of states with them, less a vector that suits the data, and there and back
 again is not the identity in floating point. Tables are made to sum to 1, and rates kept off 0, too. So nothing that is
@@ -12,10 +12,28 @@ from typing import Any
 
 import numpy as np
 
-from unveil.chains.model.constraints import CHAIN
+from unveil.chains.model.constraints import CHAIN, allowed_steps, first_states
+from unveil.chains.model.model import MarkovParams
 from unveil.core.arrays import Floats
 from unveil.estimation.emissions.base import Emission
-from unveil.estimation.masks import fixed_entries
+from unveil.estimation.masks import fixed_entries, probabilities
+
+
+def in_place(estimator: Any, params: MarkovParams, shift: Floats) -> MarkovParams:
+    """First parameters with what the user gave in place."""
+    k, steps = estimator.n_components, estimator.transitions
+    model, emission = estimator._model(shift), estimator._emission()
+    start = probabilities("startprob_init", estimator.startprob_init, (k,), first_states(steps, k))
+    transition = probabilities("transmat_init", estimator.transmat_init, (k, k), allowed_steps(steps, k))
+    if start is not None:
+        model.start_rule.check(start, "startprob_init")
+    if transition is not None:
+        model.transition_rule.check(transition, "transmat_init")
+    return MarkovParams(
+        params.start if start is None else start,
+        params.transition if transition is None else transition,
+        model.family.settled(emission.placed(params.emissions, emission.given(shift))),  # what is tied is equal
+    )
 
 
 def noted(estimator: Any, emission: Emission, recalled: bool) -> dict[str, Floats]:

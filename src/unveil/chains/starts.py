@@ -30,7 +30,7 @@ from scipy.special import softmax
 from unveil.chains.model.model import HiddenMarkov, MarkovParams
 from unveil.core.arrays import Floats, Indices
 from unveil.core.loop import BoundChange, Parts, stream
-from unveil.core.protocols import Block, Engine, Memo
+from unveil.core.protocols import Block, Engine
 from unveil.core.result import Fit
 from unveil.core.statistics import Statistics
 from unveil.engines.threads import Threads
@@ -38,7 +38,7 @@ from unveil.estimation.scaffold import ranked, run_briefly
 from unveil.expectations import Exact
 from unveil.mixtures.model.model import Mixture, MixtureParams, Plan
 from unveil.mixtures.starts import starts as mixtures
-from unveil.mixtures.starts.starts import Sample, Start, filled
+from unveil.mixtures.starts.starts import Sample, Start, StartStep
 from unveil.schedules import Batch
 from unveil.sources.array import ArraySource
 from unveil.sources.sequences import Sequences
@@ -126,23 +126,6 @@ class Renamed(Start):
         return self.start.responsibilities(block, points, n_components)[self.order]
 
 
-@dataclass(frozen=True)
-class FirstStep:
-    """Statistics of a block under its first states, as engines take it."""
-
-    model: HiddenMarkov
-    start: Start
-    typical: Floats  # (d,), stands in for missing cells
-    embed: Callable[[Floats], Floats]
-
-    def __call__(self, block: Block, memo: Memo) -> tuple[Statistics, Memo]:
-        """Statistics of one block."""
-        rows = filled(block.rows, self.typical)
-        points = self.embed(np.asarray(rows - self.model.shift, dtype=np.float64))
-        given = self.start.responsibilities(block, points, self.model.n_components)
-        return self.model.gather(block._replace(rows=rows), np.ascontiguousarray(given.T)), None
-
-
 def _lengths(block: Block) -> Indices:
     return np.array([len(block.rows)]) if block.lengths is None else block.lengths
 
@@ -199,7 +182,7 @@ class ChainSample:
 
     def first(self, start: Start, engine: Engine | None = None, source: Sequences | None = None) -> Statistics:
         """Statistics under first states: of the sample, or of all sequences on an engine."""
-        step = FirstStep(self.model, start, self.steps.typical, self.steps.embed)
+        step = StartStep(self.model, start, self.steps.typical, self.steps.embed)
         statistics, _ = (engine or Threads(1)).map_reduce(step, source or self.source, None)
         return statistics
 

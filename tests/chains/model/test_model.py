@@ -86,7 +86,7 @@ def test_a_start_counts_neighbours_as_if_they_were_independent() -> None:
     weighted = replace(
         gaussian(), weights=random.random(len(ROWS)), sequence_weights=np.array([1.0, 2.0, 0.5, 0.0, 1.0])
     )
-    found = weighted.model.gather(weighted.block(), shares)
+    found = weighted.model.gather(weighted.block(), shares.T)
     starts, transitions, first = np.zeros(3), np.zeros((3, 3)), 0
     for length, weight in zip(weighted.lengths, weighted.sequence_weights, strict=True):
         here = shares[first : first + length]

@@ -129,12 +129,12 @@ class HiddenMarkov(Model):
         moments = scored.gather(found.posteriors)
         return _based(Statistics(weight=chains.weight(block), **bounds, **counts, moments=moments), memo.log_base), memo
 
-    def gather(self, block: Block, posteriors: Floats) -> Statistics:
-        """Statistics of complete rows whose posteriors (rows, states) are given: a start.
+    def gather(self, block: Block, responsibilities: Floats) -> Statistics:
+        """Statistics of complete rows whose responsibilities (states, rows) are given: a start.
 
         Neighbouring steps are taken to be independent, as their posteriors say nothing else.
         """
-        chains = BlockChains.of(block, self.sizes.cuts)
+        chains, posteriors = BlockChains.of(block, self.sizes.cuts), np.ascontiguousarray(responsibilities.T)
         shares = posteriors if chains.weights is None else posteriors * chains.row_weights()[:, None]
         weighted = shares if block.weights is None else shares * block.weights[:, None]
         moments = np.zeros((self.n_components, self.family.n_statistics(block.rows.shape[1])))

@@ -13,6 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,7 +92,7 @@ class Given(Start):
 class StartStep:
     """Statistics of a block under its first responsibilities, as engines take it."""
 
-    model: Mixture
+    model: Any  # a mixture or a chain
     start: Start
     typical: Floats  # (d,), stands in for missing cells
     embed: Callable[[Floats], Floats]
