@@ -3,7 +3,9 @@
 `tests/data/models/<version>` holds files that a version wrote, and beside each a JSON with what its model held and
 answered then. What is only read from a file is the same to the last bit on any machine. What is computed from it may
 differ in the last digits between processors and versions of BLAS: whole numbers and words are compared exactly, others
-to 1e-12 of their own size or of the largest beside them. That a model saved anew answers in the same bits is exact.
+to 1e-12 of their own size or of the largest beside them, and to 1e-9 after another M step, which may be ill-conditioned
+(a factor analysis with a noise variance near 0 differed by 6e-12 with OpenBLAS as on Haswell). That a model saved anew
+answers in the same bits is exact.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from tests.data.models.record import answers, attributes, gone_on, plain, rebuil
 
 MODELS = Path(__file__).parent / "data" / "models"
 FILES = sorted(MODELS.glob("*/*.unveil"))
-NEAR = 1e-12
+NEAR, NEAR_AFTER_A_STEP = 1e-12, 1e-9
 every = pytest.mark.parametrize("path", FILES, ids=[f"{path.parent.name}/{path.stem}" for path in FILES])
 
 
@@ -38,30 +40,30 @@ def same(found: Any, wanted: Any) -> None:
     assert json.dumps(found) == json.dumps(wanted)
 
 
-def near(found: Any, wanted: Any, place: str = "") -> None:
+def near(found: Any, wanted: Any, place: str = "", by: float = NEAR) -> None:
     """Of the same form, whole numbers and words equal, others up to rounding."""
     if isinstance(wanted, dict) and wanted.keys() == {"dtype", "shape", "items"}:
         assert (found["dtype"], found["shape"]) == (wanted["dtype"], wanted["shape"]), place
-        _near_items(found["items"], wanted["items"], place)
+        _near_items(found["items"], wanted["items"], place, by)
     elif isinstance(wanted, dict):
         assert found.keys() == wanted.keys(), place
         for key, value in wanted.items():
-            near(found[key], value, f"{place}.{key}")
+            near(found[key], value, f"{place}.{key}", by)
     elif isinstance(wanted, list):
         assert len(found) == len(wanted), place
         for number, value in enumerate(wanted):
-            near(found[number], value, f"{place}[{number}]")
+            near(found[number], value, f"{place}[{number}]", by)
     else:
-        _near_items([found], [wanted], place)
+        _near_items([found], [wanted], place, by)
 
 
-def _near_items(found: list[Any], wanted: list[Any], place: str) -> None:
+def _near_items(found: list[Any], wanted: list[Any], place: str, by: float) -> None:
     inexact = [isinstance(item, float) for item in wanted]
     exact = [not one for one in inexact]
     assert list(compress(found, exact)) == list(compress(wanted, exact)), place
     numbers, others = (np.array(list(compress(items, inexact)), dtype=np.float64) for items in (wanted, found))
     size = np.abs(numbers[np.isfinite(numbers)]).max(initial=0.0)
-    np.testing.assert_allclose(others, numbers, rtol=NEAR, atol=NEAR * size, err_msg=place)
+    np.testing.assert_allclose(others, numbers, rtol=by, atol=by * size, err_msg=place)
 
 
 def in_use(model: Any, asked: Any) -> dict[str, Any]:
@@ -100,7 +102,7 @@ def test_it_goes_on(path: Path) -> None:
         assert wanted["after"] is None
         return
     found = gone_on(unveil.load(path), rebuilt(wanted["batch"]))
-    near({name: found[name] for name in wanted["after"]}, wanted["after"])
+    near({name: found[name] for name in wanted["after"]}, wanted["after"], by=NEAR_AFTER_A_STEP)
 
 
 @every
