@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from unveil import GaussianMixture
-from unveil.report.groups import Group, find_groups, told
+from unveil.report.groups import RowGroup, find_groups, told
 from unveil.report.profile import describe, usable
 from unveil.report.table import open_table
 
@@ -36,5 +36,5 @@ def test_a_single_group_differs_from_nothing():
 
 
 def test_largest_differences_are_told_first_and_small_ones_not_at_all():
-    group = Group(0, 1, 0.5, 1.0, np.zeros(5), np.array([0.4, -3.0, 1.0, 2.0, 0.9]))
+    group = RowGroup(0, 1, 0.5, 1.0, np.zeros(5), np.array([0.4, -3.0, 1.0, 2.0, 0.9]))
     assert told(group, tuple("abcde")) == [("b", -3.0), ("d", 2.0), ("c", 1.0)]

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from unveil.report.groups import Group
+from unveil.report.groups import RowGroup
 from unveil.report.words import apart, by_group, combination, count, listed, number
 
 
@@ -20,7 +20,7 @@ def test_lists_end_with_and():
 
 
 def test_what_sets_a_group_apart():
-    group = Group(0, 5, 0.5, 1.0, np.zeros(3), np.array([1.24, -2.5, 0.1]))
+    group = RowGroup(0, 5, 0.5, 1.0, np.zeros(3), np.array([1.24, -2.5, 0.1]))
     assert apart(group, ("eruptions", "waiting", "depth")) == "very low waiting (-2.5 sd), high eruptions (+1.2 sd)"
     assert apart(group._replace(difference=np.zeros(3)), ("a", "b", "c")) == "close to the other rows in every column"
 

@@ -7,7 +7,7 @@ import pytest
 
 from unveil.core.result import History, Record, Status
 from unveil.core.statistics import Statistics
-from unveil.storage.parts import Parts
+from unveil.storage.parts import StorableParts
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Point(NamedTuple):
     y: float
 
 
-PARTS = Parts(
+PARTS = StorableParts(
     {
         "Pair": f"{__name__}:Pair",
         "Point": f"{__name__}:Point",

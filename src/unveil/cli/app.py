@@ -12,7 +12,7 @@ import unveil
 from unveil.cli import errors, fit, predict, report, show
 
 
-class Group(TyperGroup):
+class OneLineErrors(TyperGroup):
     """The verbs. Whatever goes wrong in one of them is said on one line."""
 
     def main(self, *args: Any, **options: Any) -> Any:
@@ -31,7 +31,7 @@ class Group(TyperGroup):
 
 
 app = typer.Typer(
-    cls=Group,
+    cls=OneLineErrors,
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},

@@ -108,7 +108,9 @@ class _Passes:
         self.number = 0  # of the call: every one has random streams of its own
         self.partitions = 0.0  # seen so far; pieces are halves, quarters ..., which add up exactly
         self.count = count_of(parts.source)
-        self.source: Any = parts.source if getattr(parts.source, "random_access", False) else Held(parts.source)
+        self.source: Any = (
+            parts.source if getattr(parts.source, "random_access", False) else LastPartition(parts.source)
+        )
 
     @property
     def passes(self) -> int:
@@ -128,7 +130,7 @@ class _Passes:
         return statistics
 
 
-class Held:
+class LastPartition:
     """A source that keeps the partition it read last, for schedules that take it piece by piece."""
 
     def __init__(self, source: Source) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 from unveil.core.lazy import HOMES, found
 from unveil.storage.atomic import PathLike
 from unveil.storage.file import ModelFileError, read, write
-from unveil.storage.parts import Parts
+from unveil.storage.parts import StorableParts
 from unveil.storage.values import Arrays
 
 logger = logging.getLogger("unveil")
@@ -54,7 +54,7 @@ def write_estimator(estimator: Any, path: PathLike) -> None:
     header = _described(estimator)
     header["parameters"], header["not_kept"] = _stored_parameters(estimator, arrays)
     fitted = {name: value for name, value in vars(estimator).items() if _is_kept(cls, name)}
-    records = Parts({**RECORDS, **estimator._own_parts})
+    records = StorableParts({**RECORDS, **estimator._own_parts})
     header["attributes"] = {name: records.encode(value, name, arrays) for name, value in fitted.items()}
     write(path, header, arrays)
     for name, value in header["not_kept"].items():
@@ -114,7 +114,7 @@ def _rebuilt(header: dict[str, Any], arrays: Arrays) -> Any:
     unknown = sorted(parameters.keys() - inspect.signature(cls).parameters.keys())
     if unknown:
         raise ValueError(f"{cls.__name__} has no parameter {unknown[0]!r}")
-    parts, records = Parts(PARTS | cls._own_parts), Parts(RECORDS | cls._own_parts)
+    parts, records = StorableParts(PARTS | cls._own_parts), StorableParts(RECORDS | cls._own_parts)
     estimator = cls(**{name: parts.decode(value, arrays) for name, value in parameters.items()})
     for name, stored in attributes.items():
         if not _is_kept(cls, name):
@@ -148,7 +148,7 @@ def _stored_parameters(estimator: Any, arrays: Arrays) -> tuple[dict[str, Any], 
     """Parameters as they are stored, and those that could not be, with how they looked."""
     from unveil.estimation.registry import PARTS
 
-    parts, stored, not_kept = Parts(PARTS | estimator._own_parts), {}, {}
+    parts, stored, not_kept = StorableParts(PARTS | estimator._own_parts), {}, {}
     signature = inspect.signature(type(estimator)).parameters
     for name, value in estimator.get_params(deep=False).items():
         try:

@@ -27,7 +27,7 @@ DISTRIBUTION_KINDS = (
 
 
 @dataclass(frozen=True, eq=False)
-class Gaussian:
+class GaussianDistribution:
     """A normal distribution: a mean (d,) and a positive definite covariance (d, d), or two numbers if d = 1.
 
     Examples
@@ -51,6 +51,9 @@ class Gaussian:
                 raise ValueError(f"{name} must be finite; got {value.tolist()}")
             object.__setattr__(self, name, value)
         object.__setattr__(self, "cholesky", _cholesky(covariance))
+
+
+Gaussian = GaussianDistribution  # what `unveil.information` calls it
 
 
 def _cholesky(covariance: Floats) -> Floats:
@@ -112,7 +115,7 @@ def kl_divergence(q: Any, p: Any, *, support: tuple[float, float] | None = None,
     >>> round(kl_divergence(lambda x: 2 * x, lambda x: 1.0, support=(0, 1)), 9)  # log 2 - 1/2
     0.193147181
     """
-    if isinstance(q, Gaussian) and isinstance(p, Gaussian):
+    if isinstance(q, GaussianDistribution) and isinstance(p, GaussianDistribution):
         return _gaussian_divergence(q, p)
     if _is_on_the_line(q) != _is_on_the_line(p):
         raise TypeError(f"q and p must be of one kind; got q {type(q).__name__} and p {type(p).__name__}")
@@ -212,7 +215,7 @@ def _discrete_divergence(q: Floats, p: Floats) -> Any:
     return float(totals) if totals.ndim == 0 else totals
 
 
-def _gaussian_divergence(q: Gaussian, p: Gaussian) -> float:
+def _gaussian_divergence(q: GaussianDistribution, p: GaussianDistribution) -> float:
     """Closed form: with L the Cholesky factors, the trace and the distance are squares of L_p^-1 (L_q, difference)."""
     from scipy.linalg import solve_triangular
 
@@ -226,12 +229,12 @@ def _gaussian_divergence(q: Gaussian, p: Gaussian) -> float:
 def _is_on_the_line(value: Any) -> bool:
     """A function, a distribution or a Gaussian in one dimension?"""
     is_distribution = hasattr(value, "logpdf") and hasattr(value, "support")
-    return callable(value) or is_distribution or (isinstance(value, Gaussian) and value.mean.size == 1)
+    return callable(value) or is_distribution or (isinstance(value, GaussianDistribution) and value.mean.size == 1)
 
 
 def _on_the_line(name: str, value: Any, support: tuple[float, float] | None) -> LineDensity:
     """The density behind a function, a distribution or a Gaussian in one dimension."""
-    if isinstance(value, Gaussian):
+    if isinstance(value, GaussianDistribution):
         from scipy.stats import norm
 
         value = norm(value.mean[0], value.cholesky[0, 0])

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from unveil.core.protocols import Source
 from unveil.plot.plane import Plane, scale_of
-from unveil.report.groups import Group, find_groups
-from unveil.report.profile import Column, Usable, describe, usable
+from unveil.report.groups import RowGroup, find_groups
+from unveil.report.profile import ColumnProfile, Usable, describe, usable
 from unveil.report.table import Table
 from unveil.report.view import View
 from unveil.selection.outcome import Selection
@@ -33,7 +33,7 @@ STRUCTURES = ("full", "tied", "diag", "spherical")
 LINE_STRUCTURES = ("full", "tied")  # of one column; the others coincide with these
 
 
-class Progress(NamedTuple):
+class ReportProgress(NamedTuple):
     """What callbacks are shown."""
 
     words: str
@@ -41,7 +41,8 @@ class Progress(NamedTuple):
     total: int
 
 
-Callback = Callable[[Progress], None]
+Progress = ReportProgress  # what `unveil.report` calls it
+Callback = Callable[[ReportProgress], None]
 
 
 class Settings(NamedTuple):
@@ -56,7 +57,7 @@ class Settings(NamedTuple):
     def tell(self, words: str, done: int, total: int) -> None:
         """Show the callbacks how far it is."""
         for callback in self.callbacks:
-            callback(Progress(words, done, total))
+            callback(ReportProgress(words, done, total))
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ class Analysis:
 
     table: Table
     settings: Settings
-    columns: list[Column]
+    columns: list[ColumnProfile]
     n_rows: int
     usable: Usable
     rows: NDArray[np.float64]  # the sample
@@ -74,7 +75,7 @@ class Analysis:
     plane: Plane | None
     selection: Selection
     model: Any
-    groups: list[Group]
+    groups: list[RowGroup]
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ TOLD = 0.5  # differences below this many deviations are not told
 MOST = 3  # columns told of per group
 
 
-class Group(NamedTuple):
+class RowGroup(NamedTuple):
     """One group of rows."""
 
     number: int  # from 0
@@ -31,7 +31,7 @@ class Group(NamedTuple):
     difference: Floats  # by column, to all other rows, in pooled deviations
 
 
-def find_groups(model: Any, data: Source, usable: Usable) -> list[Group]:
+def find_groups(model: Any, data: Source, usable: Usable) -> list[RowGroup]:
     """Groups by likeliest component, in the order of the components; those without rows are left out."""
     k = len(model.weights_)
     rows, weight, sure = np.zeros(k), np.zeros(k), np.zeros(k)
@@ -51,7 +51,7 @@ def find_groups(model: Any, data: Source, usable: Usable) -> list[Group]:
     total = weight.sum()
     means = usable.mean + usable.deviation * (first / np.where(weight > 0, weight, 1.0)[:, None])
     return [
-        Group(int(g), int(rows[g]), weight[g] / total, sure[g] / weight[g], means[g], differences[g]) for g in every
+        RowGroup(int(g), int(rows[g]), weight[g] / total, sure[g] / weight[g], means[g], differences[g]) for g in every
     ]
 
 
@@ -68,7 +68,7 @@ def _differences(weight: Floats, first: Floats, second: Floats) -> Floats:
     return np.asarray(np.nan_to_num(difference, nan=0.0, posinf=0.0, neginf=0.0))
 
 
-def told(group: Group, names: tuple[str, ...]) -> list[tuple[str, float]]:
+def told(group: RowGroup, names: tuple[str, ...]) -> list[tuple[str, float]]:
     """The columns worth telling of, largest difference first."""
     order = np.argsort(-np.abs(group.difference), kind="stable")[:MOST]
     return [(names[j], float(group.difference[j])) for j in order if abs(group.difference[j]) >= TOLD]

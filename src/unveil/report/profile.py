@@ -18,7 +18,7 @@ from unveil.report.view import complete_rows
 from unveil.sources.errors import DataError
 
 
-class Column(NamedTuple):
+class ColumnProfile(NamedTuple):
     """One column as it stands in the table."""
 
     name: str
@@ -58,7 +58,7 @@ class Sums(NamedTuple):
     high: Floats
 
 
-def describe(table: Table) -> tuple[list[Column], int]:
+def describe(table: Table) -> tuple[list[ColumnProfile], int]:
     """Every column that is read, and the number of rows."""
     blocks = ((np.asarray(block.rows, dtype=np.float64), block.weights) for block in table.source.read())
     sums = _sums(blocks, table.source.n_columns)
@@ -67,11 +67,13 @@ def describe(table: Table) -> tuple[list[Column], int]:
     columns = []
     for j, name in enumerate(table.names):
         low, mean, high = (float(values[j]) for values in (sums.low, sums.mean, sums.high))
-        columns.append(Column(name, table.kinds.get(name, "number"), low, mean, high, n_rows - int(sums.rows[j])))
+        columns.append(
+            ColumnProfile(name, table.kinds.get(name, "number"), low, mean, high, n_rows - int(sums.rows[j]))
+        )
     return columns, n_rows
 
 
-def usable(source: Source, columns: list[Column]) -> Usable:
+def usable(source: Source, columns: list[ColumnProfile]) -> Usable:
     """Columns that vary and rows that are complete in them; clear errors where too little is left."""
     if source.n_rows < 2:
         raise DataError(
@@ -135,7 +137,7 @@ def _refuse_infinite(table: Table, sums: Sums) -> None:
             raise DataError(f"column {name!r} holds infinity; the report takes finite numbers and missing cells")
 
 
-def _check_rows(n_rows: int, all_rows: int, columns: list[Column]) -> None:
+def _check_rows(n_rows: int, all_rows: int, columns: list[ColumnProfile]) -> None:
     """Errors for tables with too few complete rows."""
     if n_rows == 0:
         worst = max(columns, key=lambda column: column.missing)
@@ -145,6 +147,6 @@ def _check_rows(n_rows: int, all_rows: int, columns: list[Column]) -> None:
         raise DataError(f"only 1 of {all_rows:,} rows is complete; a report needs at least 2")
 
 
-def _listed(columns: list[Column]) -> str:
+def _listed(columns: list[ColumnProfile]) -> str:
     names = ", ".join(repr(column.name) for column in columns[:10])
     return names if len(columns) <= 10 else f"{names} and {len(columns) - 10} more"

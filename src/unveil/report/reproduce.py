@@ -12,7 +12,7 @@ from unveil.report.analysis import Analysis
 LINE = 100
 
 
-class Request(NamedTuple):
+class ReportRequest(NamedTuple):
     """What the user asked for, as far as it has to be said again."""
 
     output: str
@@ -22,7 +22,7 @@ class Request(NamedTuple):
     covariance_types: list[str] | None = None
 
 
-def python_lines(analysis: Analysis, request: Request) -> str:
+def python_lines(analysis: Analysis, request: ReportRequest) -> str:
     """Python that fits the same model and writes the same report."""
     path = analysis.table.path
     data = "data" if path is None else repr(path)
@@ -36,7 +36,7 @@ def python_lines(analysis: Analysis, request: Request) -> str:
     return "\n".join(lines)
 
 
-def command_line(analysis: Analysis, request: Request) -> str | None:
+def command_line(analysis: Analysis, request: ReportRequest) -> str | None:
     """The same by the command line, for a table that has a path."""
     if analysis.table.path is None:
         return None

@@ -11,7 +11,7 @@ from unveil.estimation.registry import STRUCTURES, lookup
 from unveil.plot.labels import plain
 from unveil.plot.structures import SHAPES, said
 from unveil.report.analysis import Analysis
-from unveil.report.groups import Group, told
+from unveil.report.groups import RowGroup, told
 
 _SMALL = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 
@@ -128,7 +128,7 @@ def combination(params: Mapping[str, Any]) -> str:
     return f"{spelled(k)} group{'' if k == 1 else 's'} with {said(params['covariance_type'])}"
 
 
-def apart(group: Group, names: tuple[str, ...]) -> str:
+def apart(group: RowGroup, names: tuple[str, ...]) -> str:
     """What sets a group apart, in words; names are plain text, not markup."""
     parts = [f"{_degree(value)} {plain(name)} ({value:+.1f} sd)" for name, value in told(group, names)]
     return ", ".join(parts) if parts else "close to the other rows in every column"

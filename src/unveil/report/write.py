@@ -119,7 +119,7 @@ def write_report(
     analysis = analyse(open_table(source, columns, weight), settings)
     settings.tell("writing the page", 0, 1)
     asked = (None if columns is None else list(columns), weight, settings.max_components)
-    request = reproduce.Request(str(path), *asked, None if structures is None else list(structures))
+    request = reproduce.ReportRequest(str(path), *asked, None if structures is None else list(structures))
     with replacing(target) as temporary:
         temporary.write_text(render(content(analysis, request)), encoding="utf-8", newline="\n")
     logger.info("report written to %s", target)
@@ -135,7 +135,7 @@ def _checked_structures(given: Sequence[str] | None) -> tuple[str, ...] | None:
     return tuple(dict.fromkeys(given))
 
 
-def content(analysis: Analysis, request: reproduce.Request) -> dict[str, Any]:
+def content(analysis: Analysis, request: reproduce.ReportRequest) -> dict[str, Any]:
     """All that the template shows."""
     return {
         "title": plain(analysis.table.title, 80),

@@ -27,7 +27,7 @@ FAR = 0.3  # distance from a chart's origin, in roots of information per row, at
 ABSURD = 10.0  # fall of the energy per row, q held, beyond which no pass is spent on a trial
 
 
-class Point(NamedTuple):
+class ChartPoint(NamedTuple):
     """Parameters, and what a pass at them found."""
 
     params: Params
@@ -59,21 +59,23 @@ def enter(work: Work, params: Params, statistics: Statistics | None) -> tuple[Pa
     return centred, work.expect(centred, None)
 
 
-def locate(work: Work, chart: Coordinates, vector: Floats, params: Params, statistics: Statistics) -> Point:
+def locate(work: Work, chart: Coordinates, vector: Floats, params: Params, statistics: Statistics) -> ChartPoint:
     """A point of the chart, from what a pass found there."""
     height = float(statistics["log_likelihood"]) + work.model.log_prior(params)
     with np.errstate(all="ignore"):
-        return Point(params, statistics, vector, chart.gradient(statistics, vector), height)
+        return ChartPoint(params, statistics, vector, chart.gradient(statistics, vector), height)
 
 
-def ascend(work: Work, chart: Coordinates, here: Point, direction: Floats, rate: float) -> Found[Point] | None:
+def ascend(
+    work: Work, chart: Coordinates, here: ChartPoint, direction: Floats, rate: float
+) -> Found[ChartPoint] | None:
     """A higher point along `direction`; None if there is none. Trials that are hopeless cost no pass."""
     model, slope = work.model, float(here.gradient @ direction)
     if not (np.isfinite(slope) and slope > 0):
         return None
     lowest = model.energy(here.statistics, here.params) - ABSURD * float(here.statistics["weight"])
 
-    def look(length: float) -> tuple[Point, float]:
+    def look(length: float) -> tuple[ChartPoint, float]:
         vector = here.vector + length * direction
         with np.errstate(all="ignore"):  # a step may lead out of all numbers, and is then shortened
             params = chart.params(vector)
@@ -123,11 +125,11 @@ class Ascent(Schedule):
         return found.place.params, statistics, Climb(found.place.statistics, found.best)
 
 
-class Path(NamedTuple):
+class QuasiNewton(NamedTuple):
     """Where L-BFGS stands: a point of a chart, and what the last steps told of its curvature."""
 
     chart: Coordinates
-    here: Point
+    here: ChartPoint
     pairs: tuple[Pair, ...] = ()
     rate: float = 1.0  # length of a step along the gradient to try next, in steps of EM
 
@@ -159,7 +161,7 @@ class LBFGS(Schedule):
         """Needs the posterior, and coordinates."""
         return refusal(model, expectation)
 
-    def sweep(self, work: Work, params: Params, state: Path | None) -> tuple[Params, Statistics, Path]:
+    def sweep(self, work: Work, params: Params, state: QuasiNewton | None) -> tuple[Params, Statistics, QuasiNewton]:
         """One step, from the statistics that the last one found; along the plain gradient where curvature misleads."""
         path = _fresh(work, params, None) if state is None else state
         if _is_far(path):
@@ -172,27 +174,27 @@ class LBFGS(Schedule):
             return path.here.params, path.here.statistics, path
         pairs = _learnt(path, found.place)[-self.memory :]
         rate = path.rate if path.pairs else found.best
-        return found.place.params, path.here.statistics, Path(path.chart, found.place, pairs, rate)
+        return found.place.params, path.here.statistics, QuasiNewton(path.chart, found.place, pairs, rate)
 
 
-def _ascend(work: Work, path: Path) -> Found[Point] | None:
+def _ascend(work: Work, path: QuasiNewton) -> Found[ChartPoint] | None:
     """A step of L-BFGS; where nothing is known of the curvature, one along the gradient, of a length that did well."""
     return ascend(work, path.chart, path.here, _direction(path), 1.0 if path.pairs else path.rate)
 
 
-def _is_far(path: Path) -> bool:
+def _is_far(path: QuasiNewton) -> bool:
     """Whether the chart should be made anew."""
     return bool(np.linalg.norm(path.here.vector - path.chart.origin) > FAR)
 
 
-def _fresh(work: Work, params: Params, statistics: Statistics | None, rate: float = 1.0) -> Path:
+def _fresh(work: Work, params: Params, statistics: Statistics | None, rate: float = 1.0) -> QuasiNewton:
     """A new chart around `params`, about which nothing is known."""
     params, statistics = enter(work, params, statistics)
     chart = work.model.coordinates(params)
-    return Path(chart, locate(work, chart, chart.origin, params, statistics), (), rate)
+    return QuasiNewton(chart, locate(work, chart, chart.origin, params, statistics), (), rate)
 
 
-def _direction(path: Path) -> Floats:
+def _direction(path: QuasiNewton) -> Floats:
     """Inverse curvature times gradient, by the two loops of L-BFGS; a step of EM where nothing is known."""
     direction, shares = path.here.gradient, []
     for step, fall in reversed(path.pairs):
@@ -204,7 +206,7 @@ def _direction(path: Path) -> Floats:
     return direction
 
 
-def _unit(path: Path) -> float:
+def _unit(path: QuasiNewton) -> float:
     """Inverse curvature on the whole: that of the last step, or of data without anything hidden."""
     if not path.pairs:
         return 1.0 / float(path.here.statistics["weight"])
@@ -212,7 +214,7 @@ def _unit(path: Path) -> float:
     return float(step @ fall) / float(fall @ fall)
 
 
-def _learnt(path: Path, there: Point) -> tuple[Pair, ...]:
+def _learnt(path: QuasiNewton, there: ChartPoint) -> tuple[Pair, ...]:
     """The pairs with the latest added, if the gradient fell along its step."""
     pair = Pair(there.vector - path.here.vector, path.here.gradient - there.gradient)
     bend, sizes = float(pair.step @ pair.fall), float(np.linalg.norm(pair.step) * np.linalg.norm(pair.fall))

@@ -25,7 +25,7 @@ TRIES = 8  # halvings of a leap before it is given up
 ROUNDING = 1e-12
 
 
-class Point(NamedTuple):
+class EmStep(NamedTuple):
     """Parameters, and what a pass at them found."""
 
     params: Params
@@ -34,10 +34,10 @@ class Point(NamedTuple):
     state: Any  # of the schedule within
 
 
-class Path(NamedTuple):
+class Cycle(NamedTuple):
     """The points since the last leap."""
 
-    points: tuple[Point, ...]
+    points: tuple[EmStep, ...]
     longest: float = 4.0  # longest step allowed, grown as leaps succeed
     taken_back: bool = False  # was the last leap?
 
@@ -77,56 +77,56 @@ class Squarem(Schedule):
             return f"the step of {type(self.schedule).__name__} is not an M step of the statistics it returns"
         return self.schedule.refuse(model, expectation)
 
-    def measured_at(self, entering: Params, state: Path) -> Params:
+    def measured_at(self, entering: Params, state: Cycle) -> Params:
         """The parameters of the last point."""
         last = state.points[-1]
         return self.schedule.measured_at(last.params, last.state)
 
-    def events(self, state: Path) -> dict[str, int]:
+    def events(self, state: Cycle) -> dict[str, int]:
         """Leaps that were taken back."""
         return {"taken_back": int(state.taken_back)}
 
-    def sweep(self, work: Work, params: Params, state: Path | None) -> tuple[Params, Statistics, Path]:
+    def sweep(self, work: Work, params: Params, state: Cycle | None) -> tuple[Params, Statistics, Cycle]:
         """One pass of the schedule within; after every third, a leap."""
-        path = Path(()) if state is None else state._replace(taken_back=False)
-        landed = len(path.points) == 3  # the last sweep ended with a leap, after which older statistics are of no use
-        within = path.points[-1].state if path.points and not landed else None
+        cycle = Cycle(()) if state is None else state._replace(taken_back=False)
+        landed = len(cycle.points) == 3  # the last sweep ended with a leap, after which older statistics are of no use
+        within = cycle.points[-1].state if cycle.points and not landed else None
         after, statistics, within = self.schedule.sweep(work, params, within)
-        here = Point(params, statistics, after, within)
-        if landed and _objective(work, here) < _objective(work, path.points[-1]):
-            return self._taken_back(work, path)
-        points = (here,) if landed else (*path.points, here)
+        here = EmStep(params, statistics, after, within)
+        if landed and _objective(work, here) < _objective(work, cycle.points[-1]):
+            return self._taken_back(work, cycle)
+        points = (here,) if landed else (*cycle.points, here)
         if len(points) < 3 or not _same_frames(work.model, points):
-            return after, statistics, path._replace(points=points[-2:])
-        return self._leap(work, path._replace(points=points))
+            return after, statistics, cycle._replace(points=points[-2:])
+        return self._leap(work, cycle._replace(points=points))
 
-    def _leap(self, work: Work, path: Path) -> tuple[Params, Statistics, Path]:
+    def _leap(self, work: Work, cycle: Cycle) -> tuple[Params, Statistics, Cycle]:
         """Parameters beyond the third point, to be judged by the next pass; or its plain M step."""
-        first, second, third = (point.statistics for point in path.points)
-        step, longest = _step_length(first, second, third, path.longest)
+        first, second, third = (point.statistics for point in cycle.points)
+        step, longest = _step_length(first, second, third, cycle.longest)
         for _ in range(TRIES):
             if step >= -1.0 - 1e-3:
                 break
             beyond = _extrapolated(first, second, third, step)
             if work.model.admissible(beyond):
-                params = work.model.maximise(beyond, path.points[-1].after)
-                return params, third, Path(path.points, longest)
+                params = work.model.maximise(beyond, cycle.points[-1].after)
+                return params, third, Cycle(cycle.points, longest)
             step = 0.5 * (step - 1.0)
-        return path.points[-1].after, third, Path(path.points[-1:], longest)
+        return cycle.points[-1].after, third, Cycle(cycle.points[-1:], longest)
 
-    def _taken_back(self, work: Work, path: Path) -> tuple[Params, Statistics, Path]:
+    def _taken_back(self, work: Work, cycle: Cycle) -> tuple[Params, Statistics, Cycle]:
         """The pass after a leap found a lower bound: go on from the plain M step before it."""
-        last = path.points[-1]
+        last = cycle.points[-1]
         after, statistics, within = self.schedule.sweep(work, last.after, last.state)
-        point = Point(last.after, statistics, after, within)
-        return after, statistics, Path((point,), max(path.longest / 2.0, 1.0), True)
+        point = EmStep(last.after, statistics, after, within)
+        return after, statistics, Cycle((point,), max(cycle.longest / 2.0, 1.0), True)
 
 
-def _same_frames(model: Model, points: tuple[Point, ...]) -> bool:
+def _same_frames(model: Model, points: tuple[EmStep, ...]) -> bool:
     return all(model.same_frames(points[0].after, point.after) for point in points[1:])
 
 
-def _objective(work: Work, point: Point) -> float:
+def _objective(work: Work, point: EmStep) -> float:
     objective = float(point.statistics["free_energy"]) + work.model.log_prior(point.params)
     return objective if np.isfinite(objective) else -np.inf
 

@@ -21,7 +21,7 @@ from unveil.selection.criteria.small import grown, next_centre, squares
 from unveil.selection.criteria.study import Study
 
 
-class Path:
+class ClusterPath:
     """Fits of growing numbers of clusters to one table, with all other parameters the same."""
 
     def __init__(self, estimator: Any, study: Study) -> None:

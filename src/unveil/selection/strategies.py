@@ -16,7 +16,7 @@ from unveil.selection.criteria.held_out import HELD_OUT
 from unveil.selection.criteria.opinions import SIZE, Choice
 from unveil.selection.criteria.study import Study
 from unveil.selection.outcome import merit
-from unveil.selection.path import Path
+from unveil.selection.path import ClusterPath
 from unveil.selection.weighing import best_known, follow, weigh
 
 Grid = Mapping[str, tuple[Any, ...]]
@@ -97,7 +97,7 @@ class Growing:
         self.estimator, self.study = estimator, study
         self.rule = pick_criterion(criterion, estimator, CLUSTERINGS)
         self.measures = [measure for measure in CLUSTERINGS.values() if measure.defined_for(estimator)]
-        self.paths: dict[str, Path] = {}
+        self.paths: dict[str, ClusterPath] = {}
         self.kept: list[tuple[Any, dict[str, Any]]] = []
 
     def order(self, combinations: Sequence[dict[str, Any]]) -> list[int]:
@@ -106,7 +106,7 @@ class Growing:
 
     def fit(self, params: dict[str, Any]) -> Any:
         """The next step of the path that these other parameters are on."""
-        return self.paths.setdefault(_others(params), Path(self.estimator, self.study)).grow(params)
+        return self.paths.setdefault(_others(params), ClusterPath(self.estimator, self.study)).grow(params)
 
     def keep(self, model: Any, row: dict[str, Any]) -> None:
         """Keep it."""

@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 from unveil.storage.values import Arrays, decode, encode
 
 
-class Parts(NamedTuple):
+class StorableParts(NamedTuple):
     """The classes that may be stored.
 
     Examples
     --------
     >>> from unveil.schedules import Stepwise
-    >>> parts = Parts({"Stepwise": "unveil.schedules:Stepwise"})
+    >>> parts = StorableParts({"Stepwise": "unveil.schedules:Stepwise"})
     >>> stored = parts.encode(Stepwise(decay=0.6), "schedule", {})
     >>> stored
     {'part': 'Stepwise', 'fields': {'decay': 0.6, 'batch_rows': 2048}}

@@ -14,12 +14,12 @@ import pytest
 import unveil
 from unveil.sources import DataError
 from unveil.sources.files import arrow
-from unveil.sources.files.formats import Request
+from unveil.sources.files.formats import ReadRequest
 
 
-def request(names: tuple[str, ...], first: int, last: int) -> Request:
+def request(names: tuple[str, ...], first: int, last: int) -> ReadRequest:
     """Rows from `first` to before `last`."""
-    return Request(names, None, np.dtype(np.float64), 50, lambda start, stop: start < last and first < stop)
+    return ReadRequest(names, None, np.dtype(np.float64), 50, lambda start, stop: start < last and first < stop)
 
 
 def test_parquet_skips_row_groups_that_are_not_needed(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from unveil.estimation.emissions.gaussian import held_by
 from unveil.estimation.registry import FAMILIES, PARTS, STRUCTURES, lookup
 from unveil.families.base import Family
 from unveil.families.product import Product, ProductParams
-from unveil.storage.parts import Parts
+from unveil.storage.parts import StorableParts
 
 OWN = "own"  # what a column of a family of the user's own is taken for
 MIXED: dict[str, list[Any]] = {  # constraints of the arguments that such estimators share
@@ -118,7 +118,7 @@ class MixedEmission(Emission):
     def check_storable(self) -> None:
         """Families of the user's own are code."""
         try:
-            Parts(PARTS).encode(self.estimator.families, "families", {})
+            StorableParts(PARTS).encode(self.estimator.families, "families", {})
         except TypeError as error:
             raise TypeError(
                 f"a model file holds no code, so families of your own are not stored ({error}): pickle it"

@@ -23,7 +23,7 @@ FOLDS = 5
 HEAD = 0.8  # share of a sequence that is seen, where there are few
 
 
-class Held(NamedTuple):
+class FoldScore(NamedTuple):
     """Log-likelihood of what was held out, and how many rows that was."""
 
     log_likelihood: float
@@ -59,7 +59,7 @@ def sequences_of(X: Any, lengths: Any = None) -> list[Any]:
     ]
 
 
-def _chains(seen: Fitted) -> Iterator[Held]:
+def _chains(seen: Fitted) -> Iterator[FoldScore]:
     """Sequences in folds, or their later parts."""
     sequences = sequences_of(seen.X)
     if seen.sample_weight is not None:
@@ -68,14 +68,14 @@ def _chains(seen: Fitted) -> Iterator[Held]:
         for fold in range(FOLDS):
             rest = [one for number, one in enumerate(sequences) if number % FOLDS != fold]
             mine = [one for number, one in enumerate(sequences) if number % FOLDS == fold]
-            yield Held(float(_again(seen, rest).score(mine)), sum(map(len, mine)))
+            yield FoldScore(float(_again(seen, rest).score(mine)), sum(map(len, mine)))
         return
     heads = [one[: max(int(HEAD * len(one)), 1)] for one in sequences]
     model = _again(seen, heads)
-    yield Held(float(model.score(sequences) - model.score(heads)), sum(map(len, sequences)) - sum(map(len, heads)))
+    yield FoldScore(float(model.score(sequences) - model.score(heads)), sum(map(len, sequences)) - sum(map(len, heads)))
 
 
-def _tables(seen: Fitted) -> Iterator[Held]:
+def _tables(seen: Fitted) -> Iterator[FoldScore]:
     """Rows or sentences in folds, dealt at random from a fixed seed: neighbours in a table are often alike."""
     from sklearn.utils import _safe_indexing
 
@@ -86,7 +86,7 @@ def _tables(seen: Fitted) -> Iterator[Held]:
         weights = np.ones(count) if seen.sample_weight is None else seen.sample_weight
         model = _again(seen, _safe_indexing(seen.X, rest), None if seen.sample_weight is None else weights[rest])
         scores = np.asarray(model.score_samples(_safe_indexing(seen.X, mine)), dtype=np.float64)
-        yield Held(float(weights[mine] @ scores), float(weights[mine].sum()))
+        yield FoldScore(float(weights[mine] @ scores), float(weights[mine].sum()))
 
 
 def _again(seen: Fitted, X: Any, weights: NDArray[np.float64] | None = None) -> Any:

@@ -22,7 +22,7 @@ import pyarrow.parquet
 from unveil.core.arrays import Array
 from unveil.sources.cut import Chunk
 from unveil.sources.errors import DataError, blame
-from unveil.sources.files.formats import Column, Header, Request
+from unveil.sources.files.formats import FileColumn, Header, ReadRequest
 
 BUFFERS = 1 << 22  # bytes of a Parquet file held at a time, shared out among the columns
 SMALLEST_BUFFER, LARGEST_BUFFER = 1 << 12, 1 << 20
@@ -39,13 +39,13 @@ _WORDS = (
 )
 
 
-def column_of(name: str, kind: Any) -> Column:
+def column_of(name: str, kind: Any) -> FileColumn:
     """A column in plain words, from its Arrow type."""
     word = next((word for word, tests in _WORDS if any(test(kind) for test in tests)), "other")
-    return Column(name, word, bool(pa.types.is_float32(kind)))
+    return FileColumn(name, word, bool(pa.types.is_float32(kind)))
 
 
-def _columns(path: Path, schema: Any) -> tuple[Column, ...]:
+def _columns(path: Path, schema: Any) -> tuple[FileColumn, ...]:
     """The columns of a file, whose names must differ."""
     repeated = next((name for name, count in Counter(schema.names).items() if count > 1), None)
     if repeated is not None:
@@ -61,7 +61,7 @@ def numbers(cells: Any, dtype: np.dtype[Any]) -> Array:
     return np.asarray(cells.to_numpy(zero_copy_only=False))
 
 
-def chunk_of(batch: Any, start: int, request: Request) -> Chunk:
+def chunk_of(batch: Any, start: int, request: ReadRequest) -> Chunk:
     """A record batch as a C-ordered table."""
     place = {name: j for j, name in enumerate(batch.schema.names)}
     rows = np.empty((batch.num_rows, len(request.names)), dtype=request.dtype)
@@ -72,7 +72,7 @@ def chunk_of(batch: Any, start: int, request: Request) -> Chunk:
     return Chunk(start, rows, numbers(batch.column(place[request.weight]), np.dtype(np.float64)))
 
 
-def used(request: Request) -> list[str]:
+def used(request: ReadRequest) -> list[str]:
     """Names of the columns to be read, the weights last."""
     return [*request.names, *([] if request.weight is None else [request.weight])]
 
@@ -93,7 +93,7 @@ class Parquet:
         with self._open(path, 1) as file:
             return int(file.metadata.num_rows)
 
-    def chunks(self, path: Path, header: Header, request: Request) -> Iterator[Chunk]:
+    def chunks(self, path: Path, header: Header, request: ReadRequest) -> Iterator[Chunk]:
         """Batches of the row groups that are needed."""
         names = used(request)
         with self._open(path, len(names)) as file:
@@ -114,7 +114,7 @@ class Parquet:
                 file.close()
 
 
-def _runs(metadata: Any, request: Request) -> Iterator[tuple[int, list[int]]]:
+def _runs(metadata: Any, request: ReadRequest) -> Iterator[tuple[int, list[int]]]:
     """Runs of neighbouring row groups that are needed: number of the first row, and the groups."""
     counts = [int(metadata.row_group(group).num_rows) for group in range(metadata.num_row_groups)]
     starts = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]).tolist()
@@ -141,7 +141,7 @@ class Feather:
         with self._open(path, [0] if header.columns else None) as reader:
             return sum(int(batch.num_rows) for batch in _batches(reader))
 
-    def chunks(self, path: Path, header: Header, request: Request) -> Iterator[Chunk]:
+    def chunks(self, path: Path, header: Header, request: ReadRequest) -> Iterator[Chunk]:
         """Record batches in pieces."""
         places = {column.name: j for j, column in enumerate(header.columns)}
         with self._open(path, [places[name] for name in used(request)]) as reader:

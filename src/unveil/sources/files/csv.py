@@ -21,7 +21,7 @@ import pyarrow.csv
 from unveil.sources.cut import Chunk
 from unveil.sources.errors import DataError, blame
 from unveil.sources.files.arrow import chunk_of, column_of, used
-from unveil.sources.files.formats import Header, Request
+from unveil.sources.files.formats import Header, ReadRequest
 
 BLOCK, LARGE_BLOCK = 1 << 20, 1 << 24  # bytes of text parsed at a time; pyarrow may keep 32 of these waiting
 HEAD = 1 << 18  # bytes looked at to tell text from anything else
@@ -57,7 +57,7 @@ class Csv:
         with self._open(path, options, names) as reader:
             return sum(int(batch.num_rows) for batch in reader)
 
-    def chunks(self, path: Path, header: Header, request: Request) -> Iterator[Chunk]:
+    def chunks(self, path: Path, header: Header, request: ReadRequest) -> Iterator[Chunk]:
         """Every block of the file, needed or not: lines have no index."""
         if header.n_rows == 0:
             return

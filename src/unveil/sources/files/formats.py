@@ -19,7 +19,7 @@ from unveil.sources.errors import DataError
 NUMERIC = frozenset({"number", "integer", "yes/no"})
 
 
-class Column(NamedTuple):
+class FileColumn(NamedTuple):
     """A column of a file, in plain words."""
 
     name: str
@@ -30,11 +30,11 @@ class Column(NamedTuple):
 class Header(NamedTuple):
     """What is known of a file before its rows are read."""
 
-    columns: tuple[Column, ...]
+    columns: tuple[FileColumn, ...]
     n_rows: int | None  # None where only reading tells
 
 
-class Request(NamedTuple):
+class ReadRequest(NamedTuple):
     """Which part of a file is to be read, and as what."""
 
     names: tuple[str, ...]  # columns, in this order
@@ -55,7 +55,7 @@ class Format(Protocol):
     def count(self, path: Path, header: Header) -> int:
         """Number of rows, by reading all if need be."""
 
-    def chunks(self, path: Path, header: Header, request: Request) -> Iterator[Chunk]:
+    def chunks(self, path: Path, header: Header, request: ReadRequest) -> Iterator[Chunk]:
         """The rows in order, numbered within the file."""
 
 

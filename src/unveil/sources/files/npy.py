@@ -15,7 +15,7 @@ import numpy as np
 from unveil.core.arrays import Array
 from unveil.sources.cut import Chunk
 from unveil.sources.errors import DataError, blame
-from unveil.sources.files.formats import Column, Header, Request
+from unveil.sources.files.formats import FileColumn, Header, ReadRequest
 
 _WORDS = {"f": "number", "i": "integer", "u": "integer", "b": "yes/no"}
 
@@ -31,14 +31,14 @@ class Npy:
         table = _mapped(path)
         word = _WORDS[table.dtype.kind]
         single = table.dtype.newbyteorder("=") == np.float32
-        columns = tuple(Column(f"x{j}", word, single) for j in range(table.shape[1]))
+        columns = tuple(FileColumn(f"x{j}", word, single) for j in range(table.shape[1]))
         return Header(columns, int(table.shape[0]))
 
     def count(self, path: Path, header: Header) -> int:
         """From the head of the file alone."""
         return int(_mapped(path).shape[0])
 
-    def chunks(self, path: Path, header: Header, request: Request) -> Iterator[Chunk]:
+    def chunks(self, path: Path, header: Header, request: ReadRequest) -> Iterator[Chunk]:
         """Pieces that are needed, copied out of the map."""
         places = [int(name.removeprefix("x")) for name in request.names]
         whole = places == list(range(len(header.columns)))

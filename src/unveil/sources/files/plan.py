@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unveil.sources.errors import DataError
-from unveil.sources.files.formats import NUMERIC, Column, Format, Header, format_of
+from unveil.sources.files.formats import NUMERIC, FileColumn, Format, Header, format_of
 
 SHOWN = 10  # names listed in an error
 
@@ -24,17 +24,17 @@ class File(NamedTuple):
     header: Header
 
 
-class Plan(NamedTuple):
+class ScanPlan(NamedTuple):
     """Which columns are read from which files, and as what."""
 
     files: tuple[File, ...]
-    columns: tuple[Column, ...]  # all that the files have
+    columns: tuple[FileColumn, ...]  # all that the files have
     names: tuple[str, ...]  # those that are read
     skipped: tuple[str, ...]  # those left out because they hold no numbers
     dtype: np.dtype[Any]
 
 
-def make_plan(paths: Sequence[Path], columns: Sequence[str] | None, weight: str | None) -> Plan:
+def make_plan(paths: Sequence[Path], columns: Sequence[str] | None, weight: str | None) -> ScanPlan:
     """Look at the head of every file and settle what is to be read."""
     formats = [format_of(path) for path in paths]
     files = tuple(File(path, kind, kind.header(path)) for path, kind in zip(paths, formats, strict=True))
@@ -50,10 +50,10 @@ def make_plan(paths: Sequence[Path], columns: Sequence[str] | None, weight: str 
     read = frozenset(asked)
     single = all(column.single for file in files for column in file.header.columns if column.name in read)
     skipped = tuple(name for name, word in words.items() if word not in NUMERIC) if columns is None else ()
-    return Plan(files, tuple(known.values()), tuple(asked), skipped, np.dtype(np.float32 if single else np.float64))
+    return ScanPlan(files, tuple(known.values()), tuple(asked), skipped, np.dtype(np.float32 if single else np.float64))
 
 
-def _merged(files: Iterable[File]) -> dict[str, Column]:
+def _merged(files: Iterable[File]) -> dict[str, FileColumn]:
     """Columns of the first file, each with the widest word that any file has for it."""
     first, *others = files
     known = {column.name: column for column in first.header.columns}
@@ -64,7 +64,7 @@ def _merged(files: Iterable[File]) -> dict[str, Column]:
     return known
 
 
-def _check_names(asked: Sequence[str], weight: str | None, known: dict[str, Column], path: Path) -> None:
+def _check_names(asked: Sequence[str], weight: str | None, known: dict[str, FileColumn], path: Path) -> None:
     """Errors for names that are not there, that hold no numbers, or for no name at all."""
     used = asked if weight is None else [*asked, weight]
     for name in used:
@@ -95,7 +95,7 @@ def _said(word: str) -> str:
     return {"date": "dates", "category": "categories", "other": "something else"}.get(word, word)
 
 
-def _reject_extras(files: Sequence[File], known: dict[str, Column]) -> None:
+def _reject_extras(files: Sequence[File], known: dict[str, FileColumn]) -> None:
     """An error for a column that only a later file has: whoever asks for all columns would miss it."""
     for file in files[1:]:
         extra = next((column.name for column in file.header.columns if column.name not in known), None)

@@ -15,9 +15,9 @@ from unveil.core.protocols import Block
 from unveil.sources.cut import Chunk, Wanted, cut
 from unveil.sources.errors import DataError as DataError
 from unveil.sources.files.ahead import read_ahead
-from unveil.sources.files.formats import Request
+from unveil.sources.files.formats import ReadRequest
 from unveil.sources.files.paths import PathLike, find_files
-from unveil.sources.files.plan import File, Plan, make_plan
+from unveil.sources.files.plan import File, ScanPlan, make_plan
 from unveil.sources.weighted import checked_weights
 
 AHEAD = 2  # partitions that wait, finished, for whoever reads
@@ -75,7 +75,7 @@ class Scan:
         self._counts: dict[int, int] = {}  # rows of those files that have been counted
 
     @cached_property
-    def _plan(self) -> Plan:
+    def _plan(self) -> ScanPlan:
         return make_plan(self._paths, self._columns, self._weight)
 
     @property
@@ -151,7 +151,7 @@ class Scan:
         def needs(start: int, stop: int) -> bool:
             return wanted.any_row(first + start, first + stop)
 
-        request = Request(self._plan.names, self._weight, self._plan.dtype, wanted.size, needs)
+        request = ReadRequest(self._plan.names, self._weight, self._plan.dtype, wanted.size, needs)
         for chunk in file.format.chunks(file.path, file.header, request):
             seen = chunk.start + len(chunk.rows)
             if known is not None and seen > known:
