@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -80,8 +79,7 @@ def _support(centres: Any, columns: Any, norms: Any) -> None:
         norms[c] = total
 
 
-# fastmath is named, since a function that leaves it open takes over that of the kernel which has it compiled
-@numba.njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
+@strict
 def measure(data: Any, indices: Any, begin: int, end: int, sheet: Any, c: int) -> float:
     """Squared distance of a row to a centre by differences, over the cells that either has, in order."""
     total, p = 0.0, begin

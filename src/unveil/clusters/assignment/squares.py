@@ -7,14 +7,15 @@ of a row would be counted as a reference, which costs more than the sum.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
-import numba
+from unveil.numerics.jit import cached
 
-_settings = {"nogil": True, "cache": True, "error_model": "numpy", "fastmath": {"contract", "reassoc"}}
+_reordered = partial(cached, fastmath={"contract", "reassoc"})
 
 
-@numba.njit(**_settings)
+@_reordered
 def squared_norm(rows: Any, p: int) -> Any:
     """Sum of squares of row `p`."""
     total = rows.dtype.type(0)
@@ -23,8 +24,8 @@ def squared_norm(rows: Any, p: int) -> Any:
     return total
 
 
-@numba.njit(**_settings)
-def squared_gap(rows: Any, p: int, doubled: Any, c: int) -> Any:
+@_reordered
+def squared_gap(rows: Any, p: int, doubled: Any, c: Any) -> Any:
     """Squared distance of row `p` to a centre that row `c` of `doubled` holds times -2."""
     total, half = rows.dtype.type(0), rows.dtype.type(0.5)
     for j in range(rows.shape[1]):

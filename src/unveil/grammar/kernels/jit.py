@@ -5,19 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-import numba
+from unveil.numerics.jit import cached
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 def part(function: F) -> F:
     """Compile `function` as `kernel` does, to be called by kernels only."""
-    jitted: F = numba.njit(
-        nogil=True,
-        cache=True,
-        error_model="numpy",
-        fastmath={"contract"},
-        no_cpython_wrapper=True,
-        no_cfunc_wrapper=True,
-    )(function)
-    return jitted
+    return cached(function, fastmath={"contract"}, no_cpython_wrapper=True, no_cfunc_wrapper=True)
