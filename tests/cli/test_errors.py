@@ -3,7 +3,7 @@ import warnings
 
 import pytest
 
-from unveil.cli.errors import LONGEST, explain, on_one_line, printable
+from unveil.cli.errors import LONGEST_LINE, explain, on_one_line, printable
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ def test_errors_are_explained(error, said):
 
 def test_lines_are_printable_and_bearable():
     assert printable("a\n\x1b[31mb\t c") == "a [31mb c"
-    assert len(printable("x" * 10_000)) == LONGEST
+    assert len(printable("x" * 10_000)) == LONGEST_LINE
 
 
 def fail(error):

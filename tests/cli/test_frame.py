@@ -9,7 +9,7 @@ import pyarrow.parquet
 import pytest
 
 import unveil
-from unveil.cli.frame import MANY, Frame, read_frame
+from unveil.cli.frame import MANY_VALUES, Frame, read_frame
 from unveil.sources import DataError
 
 
@@ -66,7 +66,7 @@ def test_several_files_follow_each_other(tmp_path):
 
 def test_words_that_hardly_repeat_are_left_out_unless_asked_for(tmp_path):
     path = tmp_path / "d.csv"
-    path.write_text("key,x\n" + "".join(f"k{row},{row}\n" for row in range(MANY + 1)))
+    path.write_text("key,x\n" + "".join(f"k{row},{row}\n" for row in range(MANY_VALUES + 1)))
     assert read_frame(str(path)).skipped == ("key",)
     assert read_frame(str(path), ["key"]).names == ("key",)
 

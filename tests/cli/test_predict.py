@@ -89,7 +89,7 @@ def test_streaming_changes_nothing(run, tmp_path, monkeypatch):
     np.save(tmp_path / "x.npy", X)
     model = unveil.GaussianMixture(3, random_state=0, max_iter=3, tol=1e9).fit(X)
     model.save(tmp_path / "m")
-    monkeypatch.setattr(predict, "TOGETHER", 1)
+    monkeypatch.setattr(predict, "PARTITIONS_TOGETHER", 1)
     assert run("predict", "m", "x.npy", "-o", "out.parquet").exit_code == 0
     found = pyarrow.parquet.read_table("out.parquet").to_pydict()
     np.testing.assert_array_equal(found["log_density"], model.score_samples(X))

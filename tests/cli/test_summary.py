@@ -7,7 +7,7 @@ from rich.console import Console
 
 import unveil
 from unveil.certificate import Certificate, Finding
-from unveil.cli.summary import MOST, page, summary
+from unveil.cli.summary import MOST_NUMBERS, page, summary
 
 X = np.random.default_rng(0).normal(size=(40, 2))
 
@@ -36,8 +36,8 @@ def test_summary_is_strict_json(model):
 
 
 def test_large_arrays_are_told_by_shape(model):
-    model.means_ = np.zeros((MOST, 2))
-    assert summary(model)["fitted"]["means_"] == {"shape": [MOST, 2], "dtype": "float64"}
+    model.means_ = np.zeros((MOST_NUMBERS, 2))
+    assert summary(model)["fitted"]["means_"] == {"shape": [MOST_NUMBERS, 2], "dtype": "float64"}
 
 
 def test_objects_are_told_by_their_looks(model):

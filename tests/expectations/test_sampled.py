@@ -12,7 +12,7 @@ from scipy.special import logsumexp, softmax
 from tests import laws
 from unveil import GaussianMixture
 from unveil.expectations import Sampled
-from unveil.expectations.sampled import MOST
+from unveil.expectations.sampled import MOST_DRAWS
 from unveil.families.bernoulli import Bernoulli, BernoulliParams
 from unveil.mixtures.model.model import Mixture, MixtureParams
 
@@ -71,8 +71,8 @@ def test_many_draws_close_the_gap() -> None:
 def test_draws_grow_up_to_a_limit() -> None:
     assert [Sampled(10, 1.5).at(n).draws for n in range(4)] == [10, 15, 23, 34]
     assert Sampled(10, 1.0).at(1000).draws == 10
-    assert Sampled(10, 2.0).at(100_000).draws == MOST
-    assert Sampled(2 * MOST).at(3).draws == 2 * MOST
+    assert Sampled(10, 2.0).at(100_000).draws == MOST_DRAWS
+    assert Sampled(2 * MOST_DRAWS).at(3).draws == 2 * MOST_DRAWS
 
 
 def test_an_impossible_row_is_said_to_be_one() -> None:

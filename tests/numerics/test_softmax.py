@@ -12,7 +12,7 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 from scipy.special import logsumexp, softmax
 
-from unveil.numerics.softmax import CHUNK, hard_assign, soft_assign
+from unveil.numerics.softmax import CACHED_ROWS, hard_assign, soft_assign
 
 Floats = NDArray[np.float64]
 NONE = np.empty(0)
@@ -23,7 +23,7 @@ def tile(k: int, n: int, spread: float = 5.0) -> Floats:
 
 
 @pytest.mark.parametrize("k", [1, 2, 7, 40])
-@pytest.mark.parametrize("n", [1, CHUNK - 1, CHUNK, CHUNK + 1, 3 * CHUNK + 5])
+@pytest.mark.parametrize("n", [1, CACHED_ROWS - 1, CACHED_ROWS, CACHED_ROWS + 1, 3 * CACHED_ROWS + 5])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_soft_is_scipys_softmax(k: int, n: int, weighted: bool) -> None:
     logits = tile(k, n)
@@ -36,7 +36,7 @@ def test_soft_is_scipys_softmax(k: int, n: int, weighted: bool) -> None:
 
 
 @pytest.mark.parametrize("k", [1, 2, 7, 40])
-@pytest.mark.parametrize("n", [1, CHUNK, CHUNK + 1, 3 * CHUNK + 5])
+@pytest.mark.parametrize("n", [1, CACHED_ROWS, CACHED_ROWS + 1, 3 * CACHED_ROWS + 5])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_hard_is_argmax(k: int, n: int, weighted: bool) -> None:
     logits = np.round(tile(k, n))  # rounded, so that there are equals

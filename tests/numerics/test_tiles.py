@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 
 from unveil.numerics.tiles import (
-    LARGEST,
-    SMALLEST,
+    LARGEST_TILE,
+    SMALLEST_TILE,
     TILE_CELLS,
     add_linear,
     add_norm,
@@ -31,8 +31,8 @@ from unveil.numerics.tiles import (
 def test_a_tile_is_a_power_of_two_that_fits(height: int) -> None:
     rows = tile_rows(height)
     assert rows & (rows - 1) == 0
-    assert SMALLEST <= rows <= LARGEST
-    assert rows == SMALLEST or rows * height <= TILE_CELLS
+    assert SMALLEST_TILE <= rows <= LARGEST_TILE
+    assert rows == SMALLEST_TILE or rows * height <= TILE_CELLS
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

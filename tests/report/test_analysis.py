@@ -131,7 +131,7 @@ def test_an_offset_changes_nothing():
 
 
 def test_large_tables_are_compared_on_a_sample_and_fitted_whole(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "SAMPLE", 200)
+    monkeypatch.setattr(module, "SAMPLE_ROWS", 200)
     X = blobs(n=500)
     X[7, 0] = np.nan
     one, two = look(X), look(X)

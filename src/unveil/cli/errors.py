@@ -11,9 +11,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-FAILED = 2
+from unveil.sources.errors import one_line
+
+FAILED = 2  # exit code, as shells have it for wrong use
 INTERRUPTED = 130  # 128 + SIGINT, as shells have it
-LONGEST = 600
+LONGEST_LINE = 600  # characters: a message from elsewhere may be a page
 EXPECTED = (ValueError, OSError, ImportError, MemoryError, OverflowError)
 
 
@@ -25,8 +27,7 @@ def say(message: str) -> None:
 
 def printable(text: str) -> str:
     """`text` on one line of bearable length, without what could steer a terminal."""
-    line = " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
-    return line if len(line) <= LONGEST else line[: LONGEST - 3] + "..."
+    return one_line(text, LONGEST_LINE)
 
 
 @contextmanager

@@ -18,14 +18,14 @@ import pyarrow.parquet
 from unveil.core.arrays import Array
 from unveil.sources.errors import DataError, blame
 from unveil.sources.files.arrow import Parquet, column_of
-from unveil.sources.files.csv import MISSING, Csv
-from unveil.sources.files.formats import NUMERIC, format_of
+from unveil.sources.files.csv import MISSING_WORDS, Csv
+from unveil.sources.files.formats import NUMERIC_WORDS, format_of
 from unveil.sources.files.paths import find_files
 from unveil.sources.files.scan import scan
 from unveil.sources.weighted import checked_weights
 
-TAKEN = NUMERIC | {"text", "category"}  # dates and the like have no family
-MANY = 50  # values beyond which a column of words that hardly repeats is a name or a key, not a category
+TAKEN_WORDS = NUMERIC_WORDS | {"text", "category"}  # dates and the like have no family
+MANY_VALUES = 50  # values beyond which a column of words that hardly repeats is a name or a key, not a category
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ def _read(path: Path) -> Any:
 
 
 def _read_text(path: Path, delimiter: str) -> Any:
-    convert = pyarrow.csv.ConvertOptions(null_values=MISSING, strings_can_be_null=True)
+    convert = pyarrow.csv.ConvertOptions(null_values=MISSING_WORDS, strings_can_be_null=True)
     parse = pyarrow.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
     # the first block settles what a column holds, so it is a large one
     read = pyarrow.csv.ReadOptions(block_size=1 << 26)
@@ -135,17 +135,17 @@ def _check_asked(path: Path, table: Any, asked: Sequence[str]) -> None:
         if count > 1:
             raise DataError(f"columns and weight must be different columns, got {name!r} more than once")
         word = column_of(name, table[name].type).word
-        if word not in TAKEN:
+        if word not in TAKEN_WORDS:
             raise DataError(f"{path}: column {name!r} is of kind {word}; numbers, yes/no and words are taken")
 
 
 def _is_usual(column: Any) -> bool:
     """Whether a column is used unasked: dates are not, nor words that hardly repeat."""
     word = column_of("", column.type).word
-    if word not in TAKEN or column.null_count == len(column):
+    if word not in TAKEN_WORDS or column.null_count == len(column):
         return False
     distinct = pyarrow.compute.count_distinct(column).as_py() if word == "text" else 0
-    return bool(distinct <= max(MANY, len(column) // 2))
+    return bool(distinct <= max(MANY_VALUES, len(column) // 2))
 
 
 def _cells(path: Path, name: str, column: Any) -> Array:
@@ -166,6 +166,6 @@ def _cells(path: Path, name: str, column: Any) -> Array:
 def _weights(path: Path, table: Any, weight: str | None) -> Array | None:
     if weight is None:
         return None
-    if column_of(weight, table[weight].type).word not in NUMERIC:
+    if column_of(weight, table[weight].type).word not in NUMERIC_WORDS:
         raise DataError(f"{path}: column {weight!r} holds words, expected numbers as weights")
     return checked_weights(table[weight].cast(pa.float64()).to_numpy(), table.num_rows, f"weight {weight!r}")

@@ -11,7 +11,7 @@ import typer
 
 from unveil.cli.options import Data, Threads, protect, use_threads
 
-TOGETHER = 16  # partitions predicted at a time: enough to keep all threads busy, little enough to stream
+PARTITIONS_TOGETHER = 16  # partitions predicted at a time: enough to keep all threads busy, little enough to stream
 
 
 def predict(
@@ -109,13 +109,13 @@ def _batches(table: Any, missing: bool) -> Iterator[Any]:
     from unveil.core.partition import partition_rows
 
     if hasattr(table, "batches"):
-        yield from table.batches(TOGETHER * partition_rows(table.n_columns))
+        yield from table.batches(PARTITIONS_TOGETHER * partition_rows(table.n_columns))
         return
     from unveil.estimation.input import refuse_nonfinite
     from unveil.sources import ArraySource
 
     blocks = table.read()
-    while batch := [block.rows for block in islice(blocks, TOGETHER)]:
+    while batch := [block.rows for block in islice(blocks, PARTITIONS_TOGETHER)]:
         rows = np.concatenate(batch)
         if not np.all(np.isfinite(rows)):
             refuse_nonfinite(table, missing)

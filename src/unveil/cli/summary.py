@@ -11,8 +11,15 @@ from unveil.cli.errors import printable
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-MOST = 1000  # numbers of one array that a summary spells out
-ASIDE = ("history_", "certificate_", "feature_names_in_", "lower_bounds_", "labels_", "random_seed_")  # said elsewhere
+MOST_NUMBERS = 1000  # numbers of one array that a summary spells out
+SAID_ELSEWHERE = (
+    "history_",
+    "certificate_",
+    "feature_names_in_",
+    "lower_bounds_",
+    "labels_",
+    "random_seed_",
+)  # said elsewhere
 INSIDE = ("frame_", "params_", "origins", "floored")  # how parameters of mixed columns are kept, not what they are
 STYLES = {"warning": "bold red", "note": "yellow", "fine": "green"}  # the worst first
 
@@ -77,7 +84,7 @@ def _findings(certificate: Any) -> RenderableType:
 def _fitted(model: Any) -> dict[str, Any]:
     """What the fit left behind, except for what is said elsewhere and what goes by rows."""
     left = {name: value for name, value in vars(model).items() if name.endswith("_")}
-    return {name: value for name, value in (left | _by_kind(model)).items() if name not in (*ASIDE, *INSIDE)}
+    return {name: value for name, value in (left | _by_kind(model)).items() if name not in (*SAID_ELSEWHERE, *INSIDE)}
 
 
 def _by_kind(model: Any) -> dict[str, Any]:
@@ -117,7 +124,7 @@ def _plain(value: Any) -> Any:
     """What JSON has a word for."""
     import numpy as np
 
-    if isinstance(value, np.ndarray) and value.size > MOST:
+    if isinstance(value, np.ndarray) and value.size > MOST_NUMBERS:
         return {"shape": list(value.shape), "dtype": value.dtype.name}
     if isinstance(value, (np.ndarray, np.generic)):
         return _plain(value.tolist())

@@ -30,9 +30,14 @@ from unveil.core.protocols import Block, Memo, Source, Step
 from unveil.core.statistics import Statistics, TreeSum, subtrees
 from unveil.numerics.blas import single_threaded_blas
 
-LONGEST, CELLS = 32, 1 << 22  # a run is at most 32 partitions or 32 megabytes: large against the overhead of a task
-PLENTY = 32  # runs are shorter where there would be fewer than this, so that a small table still occupies a cluster
-PAUSES = (0.1, 1.0, 5.0)  # seconds before each new attempt after a worker was lost
+RUN_PARTITIONS, RUN_CELLS = (
+    32,
+    1 << 22,
+)  # a run is at most 32 partitions or 32 megabytes: large against the overhead of a task
+FEWEST_RUNS = (
+    32  # runs are shorter where there would be fewer than this, so that a small table still occupies a cluster
+)
+RETRY_PAUSES = (0.1, 1.0, 5.0)  # seconds before each new attempt after a worker was lost
 
 _numbers = count(1)
 Kept = tuple[int, str]  # where the memos of a run are: number of the submission that wrote them, and the worker
@@ -112,7 +117,7 @@ def run_length(source: Source) -> int:
     """Partitions in a run: a power of two that follows from the shape of the table alone."""
     count = count_of(source)
     cells = -(-rows_of(source, range(count)) // max(count, 1)) * max(width_of(source), 1)  # of a partition
-    most = min(LONGEST, CELLS // max(cells, 1), count // PLENTY)
+    most = min(RUN_PARTITIONS, RUN_CELLS // max(cells, 1), count // FEWEST_RUNS)
     return 1 << (max(most, 1).bit_length() - 1)
 
 
@@ -266,7 +271,7 @@ def _lost(future: Any) -> bool:
 
 def _again(attempt: Callable[[], Any], error: type[Exception]) -> Any:
     """What `attempt` returns, tried again after each of the pauses if it fails with `error`."""
-    for pause in PAUSES:
+    for pause in RETRY_PAUSES:
         try:
             return attempt()
         except error:

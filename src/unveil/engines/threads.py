@@ -24,11 +24,11 @@ from unveil.core.protocols import Block, Source, Step
 from unveil.core.statistics import Statistics, TreeSum, subtrees
 from unveil.numerics.blas import single_threaded_blas
 
-AHEAD = 2  # blocks in flight per worker: enough to keep it busy, few enough to bound the memory of a stream
-QUICK = 2.5e-4  # seconds of a block below which threads wait longer for the interpreter's lock than they work
-LONG_RUN = 8  # partitions in a run of a thread that works alone: their statistics are all held until they are added
-RUNS = 2  # runs of partitions per worker, where any thread can reach any row, and more of them,
-LONG = 1e-3  # seconds, where a run would last longer than this: enough to even out their load
+BLOCKS_AHEAD = 2  # blocks in flight per worker: enough to keep it busy, few enough to bound the memory of a stream
+QUICK_BLOCK = 2.5e-4  # seconds of a block below which threads wait longer for the interpreter's lock than they work
+LONE_RUN = 8  # partitions in a run of a thread that works alone: their statistics are all held until they are added
+RUNS_EACH = 2  # runs of partitions per worker, where any thread can reach any row, and more of them,
+LONGEST_RUN = 1e-3  # seconds, where a run would last longer than this: enough to even out their load
 
 
 @dataclass(frozen=True)
@@ -102,11 +102,14 @@ class Threads:
         Where the `pace` of the pass before, seconds per block, is quick, this thread does it all, unless blocks have to
         be read.
         """
-        alone = (pace < QUICK or self.count == 1) and getattr(source, "random_access", False)
+        alone = (pace < QUICK_BLOCK or self.count == 1) and getattr(source, "random_access", False)
         if getattr(source, "random_access", False):
-            runs, width = self._runs(source, partitions, alone, pace), 2 * RUNS * self.count
+            runs, width = self._runs(source, partitions, alone, pace), 2 * RUNS_EACH * self.count
         else:
-            runs, width = ((place, [block]) for place, block in enumerate(source.read(partitions))), AHEAD * self.count
+            runs, width = (
+                ((place, [block]) for place, block in enumerate(source.read(partitions))),
+                BLOCKS_AHEAD * self.count,
+            )
         head = list(islice(runs, 2))  # a single run needs no pool
         work = (partial(task, *run) for run in chain(head, runs))
         if self.count > 1 and len(head) == 1:
@@ -127,9 +130,9 @@ class Threads:
     ) -> Iterator[tuple[int, Iterable[Block]]]:
         """Rows that any thread can reach: neighbours travel together, so that there is little to hand out."""
         every = range(count_of(source)) if partitions is None else partitions
-        fair = max(min(len(every), LONG_RUN) if alone else len(every) // (RUNS * self.count), 1)
+        fair = max(min(len(every), LONE_RUN) if alone else len(every) // (RUNS_EACH * self.count), 1)
         size = 1 << (fair.bit_length() - 1)  # a power of two, so that a run is a subtree of the sum
-        while not alone and size > 1 and size * pace > LONG:
+        while not alone and size > 1 and size * pace > LONGEST_RUN:
             size //= 2
         return ((first, _Lazy(source, every[first : first + size])) for first in range(0, len(every), size))
 

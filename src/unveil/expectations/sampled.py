@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from unveil.core.protocols import Bound, Expectation
 from unveil.numerics.softmax import soft_assign
 
-MOST = 1 << 16  # draws per row, at which the noise is below what a fit is asked for
+MOST_DRAWS = 1 << 16  # draws per row, at which the noise is below what a fit is asked for
 
 
 @dataclass(frozen=True)
@@ -50,8 +50,8 @@ class Sampled(Expectation):
 
     def at(self, passes: int) -> Sampled:
         """With the draws of that pass."""
-        exponent = min(passes * np.log(self.growth), np.log(MOST))
-        return replace(self, draws=min(int(self.draws * np.exp(exponent) + 0.5), max(MOST, self.draws)))
+        exponent = min(passes * np.log(self.growth), np.log(MOST_DRAWS))
+        return replace(self, draws=min(int(self.draws * np.exp(exponent) + 0.5), max(MOST_DRAWS, self.draws)))
 
     def responsibilities(
         self,

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from unveil.numerics.exp_log import exp_nonpositive, log_positive
 from unveil.numerics.jit import inlined, kernel
 
-CHUNK = 256
-NEGLIGIBLE = 1e-20
-CUTOFF = float(np.log(NEGLIGIBLE))
+CACHED_ROWS = 256  # rows at a time: their maxima and sums, 4 kilobytes, stay in the first-level cache
+NEGLIGIBLE_SHARE = 1e-20  # of a row: less than rounding of any sum that it could be part of
+NEGLIGIBLE_LOGIT = float(np.log(NEGLIGIBLE_SHARE))
 
 
 @inlined
@@ -35,14 +35,14 @@ def _maxima(logits, first, last, peak):  # type: ignore[no-untyped-def]
 def soft_assign(logits: NDArray[np.float64], weights: NDArray[np.float64]) -> float:
     """Column-wise softmax times the row's weight, in place; returns the weighted sum of logsumexp.
 
-    `weights` of length 0 stands for ones. Responsibilities below `NEGLIGIBLE` become exactly 0, which no sum would
-    notice and products can leave out.
+    `weights` of length 0 stands for ones. Responsibilities below `NEGLIGIBLE_SHARE` become exactly 0, which no sum
+    would notice and products can leave out.
     """
     n_components = logits.shape[0]
-    peak, total = np.empty(CHUNK), np.empty(CHUNK)
+    peak, total = np.empty(CACHED_ROWS), np.empty(CACHED_ROWS)
     log_likelihood = 0.0
-    for first in range(0, logits.shape[1], CHUNK):
-        last = min(first + CHUNK, logits.shape[1])
+    for first in range(0, logits.shape[1], CACHED_ROWS):
+        last = min(first + CACHED_ROWS, logits.shape[1])
         n_rows = last - first
         _maxima(logits, first, last, peak)
         for j in range(n_rows):
@@ -50,7 +50,7 @@ def soft_assign(logits: NDArray[np.float64], weights: NDArray[np.float64]) -> fl
         for c in range(n_components):
             line = logits[c, first:last]
             for j in range(n_rows):
-                line[j] = exp_nonpositive(line[j] - peak[j], CUTOFF)
+                line[j] = exp_nonpositive(line[j] - peak[j], NEGLIGIBLE_LOGIT)
                 total[j] += line[j]
         for j in range(n_rows):
             # an impossible row (total 0) takes part in nothing, and its likelihood is minus infinity
@@ -74,10 +74,10 @@ def soft_assign(logits: NDArray[np.float64], weights: NDArray[np.float64]) -> fl
 def hard_assign(logits: NDArray[np.float64], weights: NDArray[np.float64]) -> tuple[float, float]:
     """One-hot argmax (lowest of equals) times the row's weight, in place; returns sums of logsumexp and of maxima."""
     n_components = logits.shape[0]
-    peak, total, best = np.empty(CHUNK), np.empty(CHUNK), np.empty(CHUNK)
+    peak, total, best = np.empty(CACHED_ROWS), np.empty(CACHED_ROWS), np.empty(CACHED_ROWS)
     log_likelihood, free_energy = 0.0, 0.0
-    for first in range(0, logits.shape[1], CHUNK):
-        last = min(first + CHUNK, logits.shape[1])
+    for first in range(0, logits.shape[1], CACHED_ROWS):
+        last = min(first + CACHED_ROWS, logits.shape[1])
         n_rows = last - first
         _maxima(logits, first, last, peak)
         for j in range(n_rows):
@@ -86,7 +86,7 @@ def hard_assign(logits: NDArray[np.float64], weights: NDArray[np.float64]) -> tu
         for c in range(n_components):
             line = logits[c, first:last]
             for j in range(n_rows):
-                total[j] += exp_nonpositive(line[j] - peak[j], CUTOFF)
+                total[j] += exp_nonpositive(line[j] - peak[j], NEGLIGIBLE_LOGIT)
                 best[j] = float(c) if line[j] == peak[j] and best[j] > c else best[j]
         for j in range(n_rows):
             weight = weights[first + j] if weights.size else 1.0

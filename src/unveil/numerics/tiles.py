@@ -9,13 +9,14 @@ from unveil.core.arrays import Array
 from unveil.numerics.jit import kernel
 
 TILE_CELLS = 1 << 16  # half a megabyte of float64 stays in a core's second-level cache
-SMALLEST, LARGEST = 64, 4096
+SMALLEST_TILE, LARGEST_TILE = 64, 4096  # rows: enough to pay for the call of a kernel, few enough for any cache
+STRIP_ROWS = 64  # rows transposed together: eight lines of a cache on either side
 
 
 def tile_rows(rows_of_tile: int) -> int:
     """How many rows a tile holds when it is `rows_of_tile` numbers tall: a power of two."""
     fitting = max(TILE_CELLS // max(rows_of_tile, 1), 1)
-    return min(max(1 << (fitting.bit_length() - 1), SMALLEST), LARGEST)
+    return min(max(1 << (fitting.bit_length() - 1), SMALLEST_TILE), LARGEST_TILE)
 
 
 @kernel
@@ -30,10 +31,10 @@ def subtract(rows: NDArray[np.floating], shift: NDArray[np.float64], out: NDArra
 def transpose(rows: NDArray[np.float64], out: NDArray[np.float64]) -> None:
     """out[c, r] = rows[r, c], in strips short enough that both sides stay in the cache."""
     n_rows, n_columns = rows.shape
-    for first in range(0, n_rows, 64):
-        strip = rows[first : first + 64]
+    for first in range(0, n_rows, STRIP_ROWS):
+        strip = rows[first : first + STRIP_ROWS]
         for c in range(n_columns):
-            line = out[c, first : first + 64]
+            line = out[c, first : first + STRIP_ROWS]
             for r in range(strip.shape[0]):
                 line[r] = strip[r, c]
 

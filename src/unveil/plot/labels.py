@@ -10,21 +10,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-LONGEST = 40
+from unveil.sources.errors import one_line
+
+LONGEST_LABEL = 40  # characters of a name that a figure has room for
 _ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "%": "&#37;", "$": "&#36;", "{": "&#123;"})
 
 
-def plain(name: Any, longest: int = LONGEST) -> str:
+def plain(name: Any, longest: int = LONGEST_LABEL) -> str:
     """`name` as printable text on one line, cut to a bearable length; not yet escaped.
 
     >>> plain("a\\u202eb\\n c" + "x" * 50, longest=10)
     'a b cxxxx…'
     """
-    text = " ".join("".join(letter if letter.isprintable() else " " for letter in str(name)).split())
-    return text if len(text) <= longest else text[: longest - 1] + "…"
+    return one_line(name, longest, end="…")
 
 
-def label(name: Any, longest: int = LONGEST) -> str:
+def label(name: Any, longest: int = LONGEST_LABEL) -> str:
     """`name` as text that plotly shows and does not interpret.
 
     >>> label("<b>100%</b>")

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from unveil.core.arrays import Floats
 
-UNEVEN = 5.0  # columns whose spreads differ by more than this factor are put on one scale first
+UNEVEN_SPREADS = 5.0  # columns whose spreads differ by more than this factor are put on one scale first
 
 
 @final
@@ -90,7 +90,7 @@ class Plane:
 def scale_of(spread: Floats) -> Floats:
     """What to divide each column by: its standard deviation where these are uneven, else 1."""
     some = spread[spread > 0]
-    if len(some) < 2 or some.max() <= UNEVEN * some.min():
+    if len(some) < 2 or some.max() <= UNEVEN_SPREADS * some.min():
         return np.ones_like(spread)
     return np.where(spread > 0, spread, 1.0)
 

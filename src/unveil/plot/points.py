@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-LIMIT = 5000  # more points make a figure slow and no clearer
+MOST_POINTS = 5000  # more points make a figure slow and no clearer
 
 
-def thinned(n_rows: int, limit: int = LIMIT) -> NDArray[np.int64]:
+def thinned(n_rows: int, limit: int = MOST_POINTS) -> NDArray[np.int64]:
     """Numbers of the rows to draw, in order: all of them, or a fixed sample of `limit`.
 
     >>> thinned(3).tolist(), len(thinned(10**6))
@@ -25,7 +25,7 @@ def drawn(n_rows: int, of: int | None = None) -> str:
     >>> drawn(10), drawn(20_000)
     ('All 10 rows are drawn.', 'A sample of 5,000 of 20,000 rows is drawn.')
     """
-    shown, total = min(n_rows, LIMIT), n_rows if of is None else of
+    shown, total = min(n_rows, MOST_POINTS), n_rows if of is None else of
     if shown < total:
         return f"A sample of {shown:,} of {total:,} rows is drawn."
     return f"All {n_rows:,} rows are drawn." if n_rows > 1 else "The one row is drawn."

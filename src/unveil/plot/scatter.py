@@ -17,7 +17,7 @@ from unveil.plot.plane import Plane
 from unveil.plot.points import drawn, thinned
 from unveil.plot.style import HALO, INK, colour, finish, marker, new_figure, square
 
-ARROWS = 12  # more arrows hide each other
+MOST_ARROWS = 12  # more arrows hide each other
 
 
 def principal_plane(
@@ -93,7 +93,7 @@ def biplot(plane: Plane, X: ArrayLike, labels: ArrayLike | None = None, *, n_row
     hidden = add_arrows(figure, plane, points)
     square(figure)
     sentences = [drawn(len(points), n_rows), "Arrows point to where a column's values grow."]
-    sentences += [f"The {ARROWS} longest of {ARROWS + hidden} arrows are drawn."] if hidden else []
+    sentences += [f"The {MOST_ARROWS} longest of {MOST_ARROWS + hidden} arrows are drawn."] if hidden else []
     sentences += ["Columns were put on one scale first, as their spreads differ."] if plane.standardised else []
     return finish(figure, "Principal plane", " ".join(sentences))
 
@@ -135,7 +135,7 @@ def add_arrows(figure: Any, plane: Plane, points: NDArray[Any]) -> int:
     """Arrows of the columns, as long as the cloud is wide; returns how many were left out."""
     arrows = plane.axes.T
     lengths = np.linalg.norm(arrows, axis=1)
-    kept = np.sort(np.argsort(-lengths, kind="stable")[:ARROWS])
+    kept = np.sort(np.argsort(-lengths, kind="stable")[:MOST_ARROWS])
     reach = 0.8 * float(np.abs(points).max(initial=0.0)) / float(lengths.max()) or 1.0
     texts = column_labels(plane.names, len(arrows))
     for number in kept:

@@ -12,11 +12,11 @@ from unveil.plot.sizes import choice
 from unveil.plot.structures import legend
 from unveil.plot.style import DASHES, INK, colour, finish, marker, new_figure
 
-WORDS = {
+AXIS_TITLES = {
     "n_components": "number of components",
     "n_clusters": "number of clusters",
 }
-EXPLAINED = 6  # lines that are named with an explanation; a legend of more would push the figure aside
+MOST_EXPLAINED = 6  # lines that are named with an explanation; a legend of more would push the figure aside
 
 
 def selection(selection: Any) -> Any:
@@ -46,11 +46,11 @@ def selection(selection: Any) -> Any:
         return choice(selection)
     across, lines = _axes(selection.grid)
     title = selection.rule.title
-    figure = new_figure(WORDS.get(across, label(across)), title)
+    figure = new_figure(AXIS_TITLES.get(across, label(across)), title)
     best = selection.table[selection.best_index_]
     fitted = [row for row in selection.table if row["error"] is None and (best["degenerate"] or not row["degenerate"])]
     keys = list(dict.fromkeys(_key(row, lines) for row in fitted))
-    say = legend if len(keys) <= EXPLAINED else str
+    say = legend if len(keys) <= MOST_EXPLAINED else str
     for number, key in enumerate(keys):
         rows = sorted((row for row in fitted if _key(row, lines) == key), key=lambda row: _order(row[across]))
         name = ", ".join(say(str(part)) for part in key)

@@ -7,15 +7,14 @@ from typing import Any, NamedTuple
 
 from unveil.plot.style import FONT, INK, RULE, colour, faded, finish
 
-COLUMNS = 3
-HEIGHT = 235  # of a row of panels
-SHADE = "rgba(230, 159, 0, 0.22)"
+PANEL_COLUMNS, PANEL_HEIGHT = 3, 235  # panels side by side, and pixels of one: titles still fit
+CHOSEN_SHADE = "rgba(230, 159, 0, 0.22)"
 NOTES = {
     "silhouette_even": "Dotted: evenly spread rows.",
     "cluster_stability": "Dots: single clusters.",
     "penalised_bic": "Last, dotted: cost + K log d.",
 }
-TICKS = 14  # numbers along an axis, at most
+MOST_TICKS = 14  # numbers along an axis, at most
 Rows = Sequence[Mapping[str, Any]]
 
 
@@ -57,10 +56,10 @@ def choice(selection: Any) -> Any:
     said = {opinion.name: opinion.size for opinion in selection.choice.opinions}
     figure = _grid([_headline(panel, said.get(panel.opinion)) for panel in panels])
     for number, panel in enumerate(panels):
-        place = {"row": 1 + number // COLUMNS, "col": 1 + number % COLUMNS}
+        place = {"row": 1 + number // PANEL_COLUMNS, "col": 1 + number % PANEL_COLUMNS}
         panel.draw(figure, rows, place)
         _ring(figure, rows, panel, said.get(panel.opinion), place)
-        figure.add_vline(x=selection.choice.size, line={"color": SHADE, "width": 11}, layer="below", **place)
+        figure.add_vline(x=selection.choice.size, line={"color": CHOSEN_SHADE, "width": 11}, layer="below", **place)
     _tick(figure, [int(row["n_clusters"]) for row in rows])
     return finish(figure, _title(selection), _caption(selection, rows))
 
@@ -81,10 +80,10 @@ def _grid(titles: Sequence[str]) -> Any:
     """Empty panels with tidy axes."""
     from plotly.subplots import make_subplots
 
-    height = -(-len(titles) // COLUMNS)
+    height = -(-len(titles) // PANEL_COLUMNS)
     figure = make_subplots(
         height,
-        min(COLUMNS, len(titles)),
+        min(PANEL_COLUMNS, len(titles)),
         subplot_titles=titles,
         horizontal_spacing=0.085,
         vertical_spacing=0.3 / height,
@@ -93,8 +92,8 @@ def _grid(titles: Sequence[str]) -> Any:
     figure.update_xaxes(**axis)
     figure.update_yaxes(**axis)
     for number in range(len(titles)):
-        if number + COLUMNS >= len(titles):
-            place = {"row": 1 + number // COLUMNS, "col": 1 + number % COLUMNS}
+        if number + PANEL_COLUMNS >= len(titles):
+            place = {"row": 1 + number // PANEL_COLUMNS, "col": 1 + number % PANEL_COLUMNS}
             figure.update_xaxes(title={"text": "number of clusters", "font": {"size": 13}}, **place)
     figure.update_annotations(font={"size": 14, "color": INK})
     figure.update_layout(
@@ -105,7 +104,7 @@ def _grid(titles: Sequence[str]) -> Any:
         plot_bgcolor="rgba(0,0,0,0)",
         hoverlabel={"font": {"family": FONT}},
         showlegend=False,
-        height=150 + HEIGHT * height,
+        height=150 + PANEL_HEIGHT * height,
     )
     return figure
 
@@ -113,7 +112,7 @@ def _grid(titles: Sequence[str]) -> Any:
 def _tick(figure: Any, sizes: list[int]) -> None:
     """The same numbers of clusters along every axis."""
     margin = 0.04 * (sizes[-1] - sizes[0]) + 0.3
-    step = -(-len(sizes) // TICKS)
+    step = -(-len(sizes) // MOST_TICKS)
     figure.update_xaxes(range=[sizes[0] - margin, sizes[-1] + margin], tickvals=sizes[::step])
 
 

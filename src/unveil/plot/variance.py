@@ -8,7 +8,7 @@ import numpy as np
 
 from unveil.plot.style import colour, finish, new_figure
 
-SHOWN = 30  # directions that are drawn
+MOST_DIRECTIONS = 30  # directions that are drawn
 
 
 def scree(pca: Any) -> Any:
@@ -32,17 +32,23 @@ def scree(pca: Any) -> Any:
     (['by direction', 'in all'], 3)
     """
     share = np.asarray(pca.explained_variance_ratio_, dtype=np.float64)
-    numbers = list(range(1, min(len(share), SHOWN) + 1))
+    numbers = list(range(1, min(len(share), MOST_DIRECTIONS) + 1))
     figure = new_figure("principal direction", "share of the variance")
     hover = "direction %{x}: %{y:.1%}"
     figure.add_bar(
-        x=numbers, y=share[:SHOWN].tolist(), name="by direction", marker={"color": colour(0)}, hovertemplate=hover
+        x=numbers,
+        y=share[:MOST_DIRECTIONS].tolist(),
+        name="by direction",
+        marker={"color": colour(0)},
+        hovertemplate=hover,
     )
     line = {"color": colour(1), "width": 2.2}
-    total = np.cumsum(share)[:SHOWN].tolist()
+    total = np.cumsum(share)[:MOST_DIRECTIONS].tolist()
     figure.add_scatter(x=numbers, y=total, mode="lines+markers", name="in all", line=line, hovertemplate=hover)
     figure.update_xaxes(dtick=1 if len(numbers) <= 15 else None)
     figure.update_yaxes(tickformat=".0%", range=[0, 1.04])
     caption = "Bars: the share of each direction. Line: the share of all up to it."
-    caption += f" The first {SHOWN} of {len(share)} directions are drawn." if len(share) > SHOWN else ""
+    caption += (
+        f" The first {MOST_DIRECTIONS} of {len(share)} directions are drawn." if len(share) > MOST_DIRECTIONS else ""
+    )
     return finish(figure, "Variance along the principal directions", caption)

@@ -25,10 +25,10 @@ from unveil.selection.search import select
 from unveil.sources.array import ArraySource
 from unveil.sources.rows import sample_rows
 
-SAMPLE = 20_000
-ROWS_EACH = 5  # there are never so many groups that fewer rows than this are left for each
-STARTS = 5
-FLOOR = 1e-10  # of the variance of the narrowest column: small, so that groups far apart may still be narrow
+SAMPLE_ROWS = 20_000  # on which models are compared: dozens of fits take seconds
+ROWS_PER_GROUP = 5  # there are never so many groups that fewer rows than this are left for each
+STARTS_EACH = 5  # of a model, the best of which counts: a single one ends in a poor optimum too often
+VARIANCE_FLOOR = 1e-10  # of the variance of the narrowest column: small, so that groups far apart may still be narrow
 STRUCTURES = ("full", "tied", "diag", "spherical")
 LINE_STRUCTURES = ("full", "tied")  # of one column; the others coincide with these
 
@@ -109,7 +109,7 @@ def analyse(table: Table, settings: Settings) -> Analysis:
 
 def _sample(view: View, seed: int) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
     """All rows, or a fixed sample of a large table, and their weights."""
-    chosen = sample_rows(view.n_rows, min(view.n_rows, SAMPLE), seed)
+    chosen = sample_rows(view.n_rows, min(view.n_rows, SAMPLE_ROWS), seed)
     rows, weights = [], []
     for block in view.read():
         first, last = np.searchsorted(chosen, (block.start, block.start + len(block.rows)))
@@ -137,13 +137,13 @@ def _compare(
     """Mixtures of every size and structure that the rows can carry."""
     from unveil.mixtures.gaussian import GaussianMixture
 
-    most = max(1, min(settings.max_components, len(np.unique(rows, axis=0)) // ROWS_EACH))
+    most = max(1, min(settings.max_components, len(np.unique(rows, axis=0)) // ROWS_PER_GROUP))
     structures = settings.covariance_types or (STRUCTURES if rows.shape[1] > 1 else LINE_STRUCTURES)
     model = GaussianMixture(
-        reg_covar=FLOOR * narrowest**2,
+        reg_covar=VARIANCE_FLOOR * narrowest**2,
         tol=1e-5,
         max_iter=500,
-        n_init=STARTS,
+        n_init=STARTS_EACH,
         random_state=settings.seed,
         engine=settings.engine,
     )

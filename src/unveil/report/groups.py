@@ -15,9 +15,9 @@ from unveil.core.arrays import Floats
 from unveil.core.protocols import Source
 from unveil.report.profile import Usable
 
-SURE = 0.9  # a row whose likeliest group has at least this probability is placed surely
-TOLD = 0.5  # differences below this many deviations are not told
-MOST = 3  # columns told of per group
+SURE_PROBABILITY = 0.9  # a row whose likeliest group has at least this probability is placed surely
+LEAST_DIFFERENCE = 0.5  # differences below this many deviations are not told
+COLUMNS_TOLD = 3  # columns told of per group
 
 
 class RowGroup(NamedTuple):
@@ -43,7 +43,7 @@ def find_groups(model: Any, data: Source, usable: Usable) -> list[RowGroup]:
         standard = (block.rows - usable.mean) / usable.deviation
         rows += belongs.sum(axis=1)
         weight += mass.sum(axis=1)
-        sure += mass @ (probabilities.max(axis=1) >= SURE)
+        sure += mass @ (probabilities.max(axis=1) >= SURE_PROBABILITY)
         first += mass @ standard
         second += mass @ standard**2
     every = np.flatnonzero(weight > 0)
@@ -70,5 +70,5 @@ def _differences(weight: Floats, first: Floats, second: Floats) -> Floats:
 
 def told(group: RowGroup, names: tuple[str, ...]) -> list[tuple[str, float]]:
     """The columns worth telling of, largest difference first."""
-    order = np.argsort(-np.abs(group.difference), kind="stable")[:MOST]
-    return [(names[j], float(group.difference[j])) for j in order if abs(group.difference[j]) >= TOLD]
+    order = np.argsort(-np.abs(group.difference), kind="stable")[:COLUMNS_TOLD]
+    return [(names[j], float(group.difference[j])) for j in order if abs(group.difference[j]) >= LEAST_DIFFERENCE]

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from unveil.report.analysis import Analysis
 
-LINE = 100
+LINE_LENGTH = 100  # characters that the page shows without scrolling
 
 
 class ReportRequest(NamedTuple):
@@ -74,4 +74,8 @@ def model_lines(analysis: Analysis) -> str:
 def _call(name: str, arguments: list[str]) -> str:
     """A call on one line, or with one argument a line."""
     line = f"{name}({', '.join(arguments)})"
-    return line if len(line) <= LINE else "\n".join([f"{name}(", *(f"    {argument}," for argument in arguments), ")"])
+    return (
+        line
+        if len(line) <= LINE_LENGTH
+        else "\n".join([f"{name}(", *(f"    {argument}," for argument in arguments), ")"])
+    )

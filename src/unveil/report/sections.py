@@ -15,7 +15,7 @@ from unveil.plot.structures import GLOSSES, NAMES
 from unveil.plot.variance import scree
 from unveil.report import words
 from unveil.report.analysis import Analysis
-from unveil.report.groups import SURE
+from unveil.report.groups import SURE_PROBABILITY
 
 SHOWN_COLUMNS = 8  # means by group are shown for so many columns
 
@@ -143,7 +143,7 @@ def groups(analysis: Analysis) -> dict[str, Any]:
         "rows": rows,
         "names": names[:SHOWN_COLUMNS],
         "hidden": words.count(hidden, "column") if hidden > 0 else "",
-        "sure": f"{SURE:.0%}",
+        "sure": f"{SURE_PROBABILITY:.0%}",
         "empty": len(analysis.model.weights_) - len(rows),
     }
 

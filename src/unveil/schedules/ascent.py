@@ -22,9 +22,9 @@ from unveil.core.protocols import Coordinates, Expectation, Model, Params, Sched
 from unveil.core.statistics import Statistics
 from unveil.schedules.gradient import Found, height_of, lacks_gradient, search
 
-CURVED = 1e-10  # least curvature along a step, as a share of what it could be, from which anything is learnt
-FAR = 0.3  # distance from a chart's origin, in roots of information per row, at which its units no longer suit
-ABSURD = 10.0  # fall of the energy per row, q held, beyond which no pass is spent on a trial
+LEAST_CURVATURE = 1e-10  # least curvature along a step, as a share of what it could be, from which anything is learnt
+CHART_REACH = 0.3  # distance from a chart's origin, in roots of information per row, at which its units no longer suit
+HOPELESS_FALL = 10.0  # fall of the energy per row, q held, beyond which no pass is spent on a trial
 
 
 class ChartPoint(NamedTuple):
@@ -73,7 +73,7 @@ def ascend(
     model, slope = work.model, float(here.gradient @ direction)
     if not (np.isfinite(slope) and slope > 0):
         return None
-    lowest = model.energy(here.statistics, here.params) - ABSURD * float(here.statistics["weight"])
+    lowest = model.energy(here.statistics, here.params) - HOPELESS_FALL * float(here.statistics["weight"])
 
     def look(length: float) -> tuple[ChartPoint, float]:
         vector = here.vector + length * direction
@@ -184,7 +184,7 @@ def _ascend(work: Work, path: QuasiNewton) -> Found[ChartPoint] | None:
 
 def _is_far(path: QuasiNewton) -> bool:
     """Whether the chart should be made anew."""
-    return bool(np.linalg.norm(path.here.vector - path.chart.origin) > FAR)
+    return bool(np.linalg.norm(path.here.vector - path.chart.origin) > CHART_REACH)
 
 
 def _fresh(work: Work, params: Params, statistics: Statistics | None, rate: float = 1.0) -> QuasiNewton:
@@ -218,4 +218,4 @@ def _learnt(path: QuasiNewton, there: ChartPoint) -> tuple[Pair, ...]:
     """The pairs with the latest added, if the gradient fell along its step."""
     pair = Pair(there.vector - path.here.vector, path.here.gradient - there.gradient)
     bend, sizes = float(pair.step @ pair.fall), float(np.linalg.norm(pair.step) * np.linalg.norm(pair.fall))
-    return (*path.pairs, pair) if bend > CURVED * sizes else path.pairs
+    return (*path.pairs, pair) if bend > LEAST_CURVATURE * sizes else path.pairs

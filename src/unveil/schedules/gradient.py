@@ -17,11 +17,11 @@ import numpy as np
 from unveil.core.protocols import Expectation, Model, Params, Schedule, Work
 from unveil.core.statistics import Statistics
 
-SUFFICIENT = 1e-4  # share of the promised rise that a step must bring
-SHORTEST, LONGEST = 0.1, 0.5  # factors within which a step is shortened
-GROWTH = 4.0  # largest factor by which the next step may be longer
-ROUNDING = 1e-14  # promised rise, as a share of the height, that is too small to be seen
-TRIES = 20
+ARMIJO_SHARE = 1e-4  # share of the promised rise that a step must bring, as in Nocedal & Wright, section 3.1
+SHORTEST_CUT, LONGEST_CUT = 0.1, 0.5  # factors within which a step is shortened
+STEP_GROWTH = 4.0  # largest factor by which the next step may be longer
+VISIBLE_RISE = 1e-14  # promised rise, as a share of the height, below which rounding hides it
+LINE_SEARCH_TRIES = 20  # each at most half as long as the last: in the end a millionth of a step
 
 Place = TypeVar("Place")
 
@@ -42,14 +42,14 @@ def search(
     `look` says what there is at a rate, and how high it is; what is not a number lies too far. A rise that rounding
     would hide is not looked for.
     """
-    for _ in range(TRIES):
-        if not rate * slope > ROUNDING * abs(height):
+    for _ in range(LINE_SEARCH_TRIES):
+        if not rate * slope > VISIBLE_RISE * abs(height):
             return None
         place, found = look(rate)
         best = _parabola(found - height, slope, rate)
-        if found >= height + SUFFICIENT * rate * slope and found > height:
-            return Found(place, rate, float(np.clip(best, LONGEST * rate, GROWTH * rate)))
-        rate = float(np.clip(best, SHORTEST * rate, LONGEST * rate))
+        if found >= height + ARMIJO_SHARE * rate * slope and found > height:
+            return Found(place, rate, float(np.clip(best, LONGEST_CUT * rate, STEP_GROWTH * rate)))
+        rate = float(np.clip(best, SHORTEST_CUT * rate, LONGEST_CUT * rate))
     return None
 
 

@@ -20,9 +20,10 @@ from unveil.core.protocols import Expectation, Model, Params, Schedule, Work
 from unveil.core.statistics import Statistics
 from unveil.schedules.batch import Batch
 
-BOUNDS = frozenset({"weight", "log_likelihood", "free_energy"})  # scalars of a pass, not what an M step reads
-TRIES = 8  # halvings of a leap before it is given up
-ROUNDING = 1e-12
+PASS_SCALARS = frozenset({"weight", "log_likelihood", "free_energy"})  # scalars of a pass, not what an M step reads
+LEAP_TRIES = 8  # halvings of a leap before it is given up
+SHORTEST_LEAP = 1e-3  # beyond the plain step, in units of it: less is not worth a judgement
+STRAIGHT = 1e-12  # |v| / |r| below which, as far as rounding tells, three passes lie on a line
 
 
 class EmStep(NamedTuple):
@@ -104,8 +105,8 @@ class Squarem(Schedule):
         """Parameters beyond the third point, to be judged by the next pass; or its plain M step."""
         first, second, third = (point.statistics for point in cycle.points)
         step, longest = _step_length(first, second, third, cycle.longest)
-        for _ in range(TRIES):
-            if step >= -1.0 - 1e-3:
+        for _ in range(LEAP_TRIES):
+            if step >= -1.0 - SHORTEST_LEAP:
                 break
             beyond = _extrapolated(first, second, third, step)
             if work.model.admissible(beyond):
@@ -132,7 +133,7 @@ def _objective(work: Work, point: EmStep) -> float:
 
 
 def _vector(statistics: Statistics) -> list[np.ndarray]:
-    return [value for name, value in statistics.items() if name not in BOUNDS]
+    return [value for name, value in statistics.items() if name not in PASS_SCALARS]
 
 
 def _step_length(first: Statistics, second: Statistics, third: Statistics, longest: float) -> tuple[float, float]:
@@ -144,7 +145,7 @@ def _step_length(first: Statistics, second: Statistics, third: Statistics, longe
         r, v = (s1 - s0) / unit, (s2 - 2.0 * s1 + s0) / unit
         r_square += float(np.sum(r * r))
         v_square += float(np.sum(v * v))
-    if not v_square > ROUNDING**2 * r_square:
+    if not v_square > STRAIGHT**2 * r_square:
         return -1.0, longest
     step = -float(np.sqrt(r_square / v_square))
     return max(step, -longest), longest * 4.0 if -step >= longest else longest
@@ -154,4 +155,4 @@ def _extrapolated(first: Statistics, second: Statistics, third: Statistics, step
     """S0 - 2 a r + a^2 v = (1 + a)^2 S0 - 2 a (1 + a) S1 + a^2 S2."""
     a = step
     parts = first.scaled((1 + a) ** 2) + second.scaled(-2 * a * (1 + a)) + third.scaled(a * a)
-    return Statistics(**{name: parts[name] if name not in BOUNDS else third[name] for name in parts})
+    return Statistics(**{name: parts[name] if name not in PASS_SCALARS else third[name] for name in parts})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from unveil.selection.criteria.criteria import CLEAR, Criterion
+from unveil.selection.criteria.criteria import CLEAR_LEAD, Criterion
 
 Naming = Callable[[Mapping[str, Any]], str]
 
@@ -27,7 +27,7 @@ class Standing(NamedTuple):
 
 def decisive(rule: Criterion, standing: Standing) -> bool:
     """Is there a clear answer?"""
-    close = bool(rule.evidence) and standing.lead < CLEAR
+    close = bool(rule.evidence) and standing.lead < CLEAR_LEAD
     return not (close or standing.edges or rule.trend or standing.degenerate)
 
 
@@ -62,7 +62,11 @@ def _lead(rule: Criterion, standing: Standing, name: Naming) -> str:
         return "There was nothing to compare it with."
     words = rule.words(standing.lead)
     worth = (
-        f"; the evidence for the best is {words}" if words and standing.lead >= CLEAR else f", {words}" if words else ""
+        f"; the evidence for the best is {words}"
+        if words and standing.lead >= CLEAR_LEAD
+        else f", {words}"
+        if words
+        else ""
     )
     return f"The runner-up, {name(standing.runner_up)}, is {standing.lead:,.1f} behind{worth}."
 

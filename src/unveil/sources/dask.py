@@ -16,7 +16,7 @@ from unveil.core.arrays import Array
 from unveil.core.partition import chosen_partitions, partition_count, partition_rows
 from unveil.core.protocols import Block
 
-LOCAL = 32  # partitions computed at a time for a reader in this process
+COMPUTED_TOGETHER = 32  # partitions computed at a time for a reader in this process
 
 
 @final
@@ -70,8 +70,8 @@ class DaskSource:
         every = range(partition_count(self.n_rows, self.n_columns))
         chosen = every if partitions is None else chosen_partitions(partitions, self.n_rows, self.n_columns)
         size = partition_rows(self.n_columns)
-        for first in range(0, len(chosen), LOCAL):
-            wanted = chosen[first : first + LOCAL]
+        for first in range(0, len(chosen), COMPUTED_TOGETHER):
+            wanted = chosen[first : first + COMPUTED_TOGETHER]
             for start, stop in _stretches(wanted):
                 rows = self.array[start * size : stop * size].compute()
                 yield from _blocks(start, size, rows, range(start, stop))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-LONGEST = 200  # characters of a foreign message that are passed on
+LONGEST_MESSAGE = 200  # characters of a foreign message that are passed on
 
 
 class DataError(ValueError):
@@ -26,7 +26,7 @@ def blame(path: Path, expected: str) -> Iterator[None]:
         raise DataError(f"{path}: cannot be read as {expected}: {one_line(error)}") from error
 
 
-def one_line(error: BaseException) -> str:
-    """The message of `error`, printable, on one line of bearable length."""
-    text = " ".join("".join(letter if letter.isprintable() else " " for letter in str(error)).split())
-    return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
+def one_line(said: object, longest: int = LONGEST_MESSAGE, end: str = "...") -> str:
+    """What an object says of itself, printable, on one line of bearable length."""
+    text = " ".join("".join(letter if letter.isprintable() else " " for letter in str(said)).split())
+    return text if len(text) <= longest else text[: longest - len(end)] + end

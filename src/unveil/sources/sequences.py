@@ -17,8 +17,8 @@ from unveil.core.partition import bounds_of, count_of, partition_rows, width_of
 from unveil.core.protocols import Block, Source
 from unveil.sources.weighted import checked_weights
 
-ENOUGH, PLENTY = 2048, 8192  # rows of a partition at least: a sequence takes much more work than a row of a table
-MANY = 32  # partitions, where there are that many with enough rows
+FEWEST_ROWS, ENOUGH_ROWS = 2048, 8192  # of a partition: a step of a sequence takes much more work than a row of a table
+MANY_PARTITIONS = 32  # are aimed at, between these: enough for all threads to share
 
 
 @final
@@ -65,7 +65,7 @@ class Sequences:
         if marks is not None and len(marks) != self.n_sequences:
             raise ValueError(f"marks must have one entry for each of {self.n_sequences} sequences, got {len(marks)}")
         self.marks = marks
-        fair = min(max(source.n_rows // MANY, ENOUGH), PLENTY)
+        fair = min(max(source.n_rows // MANY_PARTITIONS, FEWEST_ROWS), ENOUGH_ROWS)
         self._firsts = _runs(self.lengths, min(enough or fair, partition_rows(width_of(source))))
         starts = np.concatenate([[0], np.cumsum(self.lengths)])
         self.cuts: NDArray[np.intp] = starts[self._firsts]

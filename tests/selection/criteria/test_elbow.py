@@ -3,7 +3,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from unveil.selection.criteria.elbow import BEND, bends, find, heights, kneedle, opine, settle
+from unveil.selection.criteria.elbow import ELBOW_BEND, bends, find, heights, kneedle, opine, settle
 
 falls = st.lists(st.floats(0.02, 5.0), min_size=3, max_size=11)
 
@@ -50,7 +50,7 @@ def test_a_kink_is_found_where_it_is(at, ratio):
 
 def test_a_kink_below_the_threshold_is_none():
     sizes = np.arange(1, 12)
-    costs = np.where(sizes <= 4, sizes**-1.0, 0.25 * (sizes / 4) ** (-1.0 / (BEND - 0.1)))
+    costs = np.where(sizes <= 4, sizes**-1.0, 0.25 * (sizes / 4) ** (-1.0 / (ELBOW_BEND - 0.1)))
     assert find(sizes, costs).size is None
 
 

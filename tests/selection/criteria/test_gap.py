@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from sklearn.cluster import KMeans as Reference
 
-from unveil.selection.criteria.gap import MEMBERS, Gap, References, box_of, first_within_error, opine
-from unveil.selection.criteria.rows import Rows
+from unveil.selection.criteria.gap import Gap, References, box_of, first_within_error, opine
+from unveil.selection.criteria.rows import RESAMPLED_ROWS, Rows
 
 
 def table(X, weights=None, scale=1.0):
@@ -77,7 +77,7 @@ def test_a_large_table_is_compared_on_as_many_rows():
     X = blobs(n=2000)
     model = fit(X, 3)
     references = References(table(X), seed=0)
-    assert len(references.weights) == MEMBERS
+    assert len(references.weights) == RESAMPLED_ROWS
     expected = references.expected(3).mean() - math.log(model.inertia_ / len(X))
     assert references.gap(3, model.cluster_centers_, model.inertia_).value == pytest.approx(expected, abs=0.05)
 

@@ -2,8 +2,8 @@ import numpy as np
 from sklearn.cluster import KMeans as Reference
 
 from unveil.selection.criteria.resampling import ByCentres, ByClones, draws
-from unveil.selection.criteria.rows import Rows
-from unveil.selection.criteria.stability import MEMBERS, compare
+from unveil.selection.criteria.rows import RESAMPLED_ROWS, Rows
+from unveil.selection.criteria.stability import compare
 
 
 def blobs(n=40):
@@ -31,8 +31,8 @@ def test_one_lump_cut_in_two_does_not_come_back():
 
 def test_samples_are_fixed_bounded_and_different():
     many = rows(np.zeros((5000, 2)))
-    one, two = draws(many, 0, 3, MEMBERS), draws(many, 0, 3, MEMBERS)
-    assert [len(drawn) for drawn in one] == [MEMBERS] * 3
+    one, two = draws(many, 0, 3, RESAMPLED_ROWS), draws(many, 0, 3, RESAMPLED_ROWS)
+    assert [len(drawn) for drawn in one] == [RESAMPLED_ROWS] * 3
     np.testing.assert_array_equal(one[0], two[0])
     assert (one[0] != one[1]).any()
 

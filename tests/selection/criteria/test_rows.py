@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse import csr_matrix
 
 import unveil
-from unveil.selection.criteria.rows import ROWS, draw
+from unveil.selection.criteria.rows import SAMPLE_ROWS, draw
 
 X = np.random.default_rng(0).normal(size=(60, 3))
 
@@ -19,9 +19,9 @@ def test_a_small_table_is_taken_whole():
 
 
 def test_a_large_table_is_sampled_by_the_seed_alone():
-    table = np.random.default_rng(1).normal(size=(3 * ROWS, 2))
+    table = np.random.default_rng(1).normal(size=(3 * SAMPLE_ROWS, 2))
     one, two, other = (draw(unveil.KMeans(), table, None, seed=seed) for seed in (0, 0, 1))
-    assert len(one.chosen) == ROWS
+    assert len(one.chosen) == SAMPLE_ROWS
     assert not one.whole
     np.testing.assert_array_equal(one.values, table[one.chosen])
     np.testing.assert_array_equal(one.chosen, two.chosen)

@@ -6,7 +6,7 @@ from sklearn.metrics import silhouette_score
 
 from unveil import KMeans
 from unveil.selection.criteria.resampling import ByCentres, ByClones
-from unveil.selection.criteria.rows import ROWS
+from unveil.selection.criteria.rows import SAMPLE_ROWS
 from unveil.selection.criteria.study import Study
 
 X = np.random.default_rng(0).normal(size=(90, 2)) * 0.5 + np.repeat([[0, 0], [8, 0], [0, 9]], 30, axis=0)
@@ -42,7 +42,7 @@ def test_sparse_rows_have_no_gap_but_all_else():
 def test_a_large_table_is_seen_through_its_sample():
     many = np.tile(X, (60, 1)) + np.random.default_rng(1).normal(size=(5400, 2)) * 0.1
     study, model = Study(KMeans(random_state=0), many, None), KMeans(3, random_state=0).fit(many)
-    assert len(study.labels(model)) == ROWS
+    assert len(study.labels(model)) == SAMPLE_ROWS
     np.testing.assert_array_equal(study.labels(model), model.predict(study.rows.values))
     assert study.silhouette(model) == pytest.approx(silhouette_score(many, model.labels_), abs=0.01)
 

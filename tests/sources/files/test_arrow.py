@@ -54,7 +54,7 @@ def test_a_large_record_batch_is_mapped(tmp_path: Path, monkeypatch: pytest.Monk
     table = pa.table({"a": np.arange(10_000.0)})
     pyarrow.feather.write_feather(table, path, compression="uncompressed", chunksize=10_000)
     assert arrow._opener(path) is pa.OSFile
-    monkeypatch.setattr(arrow, "LARGE_BATCH", 1000)
+    monkeypatch.setattr(arrow, "MAPPED_BATCH", 1000)
     assert arrow._opener(path) is pa.memory_map
     blocks = list(unveil.scan(path).read())
     assert np.array_equal(np.concatenate([block.rows for block in blocks]).ravel(), np.arange(10_000.0))

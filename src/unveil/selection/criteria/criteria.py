@@ -19,9 +19,14 @@ from typing import Any, NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
-CLEAR = 2.0  # below this difference, both scales of words say that neither model is to be preferred
-KASS_RAFTERY = ((CLEAR, "barely worth a mention"), (6.0, "positive"), (10.0, "strong"), (math.inf, "very strong"))
-BURNHAM_ANDERSON = ((CLEAR, "barely worth a mention"), (4.0, "weak"), (10.0, "considerable"), (math.inf, "decisive"))
+CLEAR_LEAD = 2.0  # below this difference, both scales of words say that neither model is to be preferred
+KASS_RAFTERY = ((CLEAR_LEAD, "barely worth a mention"), (6.0, "positive"), (10.0, "strong"), (math.inf, "very strong"))
+BURNHAM_ANDERSON = (
+    (CLEAR_LEAD, "barely worth a mention"),
+    (4.0, "weak"),
+    (10.0, "considerable"),
+    (math.inf, "decisive"),
+)
 
 
 class Fitted(NamedTuple):

@@ -29,9 +29,9 @@ from numpy.typing import ArrayLike
 from unveil.core.arrays import Floats
 from unveil.selection.criteria.opinions import SIZE, Line, Opinion, known
 
-BEND = 1.75  # ratio of slopes from which on a bend is an elbow
-REACH = 3  # steps that slopes are taken over
-NOTHING = 1e-12  # share of the first cost that counts as none
+ELBOW_BEND = 1.75  # ratio of slopes from which on a bend is an elbow
+SLOPE_STEPS = 3  # steps that slopes are taken over
+NO_COST = 1e-12  # share of the first cost that counts as none
 
 
 class Elbow(NamedTuple):
@@ -80,16 +80,16 @@ def bends(sizes: ArrayLike, costs: ArrayLike) -> Floats:
     """
     x, values = np.log(np.asarray(sizes, dtype=np.float64)), np.asarray(costs, dtype=np.float64)
     out = np.full(len(x), np.nan)
-    if len(x) < REACH or values[0] <= 0:
+    if len(x) < SLOPE_STEPS or values[0] <= 0:
         return out
-    y = np.log(np.maximum(values / values[0], NOTHING))
+    y = np.log(np.maximum(values / values[0], NO_COST))
 
     def slope(i: int, j: int) -> float:
         return max(float((y[i] - y[j]) / (x[j] - x[i])), 0.0)
 
     for i in range(1, len(x) - 1):
-        into = min(slope(i - 1, i), slope(max(i - REACH, 0), i))
-        away = max(slope(i, i + 1), slope(i, min(i + REACH, len(x) - 1)))
+        into = min(slope(i - 1, i), slope(max(i - SLOPE_STEPS, 0), i))
+        away = max(slope(i, i + 1), slope(i, min(i + SLOPE_STEPS, len(x) - 1)))
         out[i] = into / away if away > 0 else np.inf if into > 0 else np.nan
     return out
 
@@ -102,7 +102,7 @@ def find(sizes: Sequence[int], costs: Sequence[float]) -> Elbow:
     >>> find([1, 2, 3, 4, 5, 6], [60.0, 30.0, 20.0, 15.0, 12.0, 10.0]).size is None
     True
     """
-    if len(sizes) < REACH:
+    if len(sizes) < SLOPE_STEPS:
         return Elbow(None, None, None, np.nan, None)
     below, knee, sharp = heights(sizes, costs), kneedle(sizes, costs), bends(sizes, costs)
     chord = int(sizes[int(np.argmax(below))]) if below.max() > 0 else None
@@ -111,13 +111,13 @@ def find(sizes: Sequence[int], costs: Sequence[float]) -> Elbow:
         return Elbow(chord, named, None, np.nan, None)
     place = int(np.nanargmax(sharp))
     size, bend = int(sizes[place]), float(sharp[place])
-    return Elbow(chord, named, size, bend, size if bend >= BEND else None)
+    return Elbow(chord, named, size, bend, size if bend >= ELBOW_BEND else None)
 
 
 def settle(line: Sequence[dict[str, Any]]) -> None:
     """Write the columns ``elbow`` (the bend), ``chord`` and ``kneedle`` (the two heights) into a line of the table."""
     fitted = [row for row in line if row.get("inertia") is not None]
-    if len(fitted) < REACH:
+    if len(fitted) < SLOPE_STEPS:
         return
     sizes, costs = [row[SIZE] for row in fitted], [row["inertia"] for row in fitted]
     below = heights(sizes, costs)

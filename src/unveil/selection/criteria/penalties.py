@@ -28,7 +28,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unveil.selection.criteria.criteria import CLEAR, KASS_RAFTERY, Criterion
+from unveil.selection.criteria.criteria import CLEAR_LEAD, KASS_RAFTERY, Criterion
 from unveil.selection.criteria.opinions import Line, Opinion, at_edge, known
 
 
@@ -67,7 +67,7 @@ def opine_bic(line: Line) -> Opinion:
     lead = rest[0][1] - best if rest else math.inf
     if at_edge(size, line):
         return Opinion("bic", "BIC", None, f"BIC still falls at {size}, the edge of what was tried")
-    if lead < CLEAR:
+    if lead < CLEAR_LEAD:
         return Opinion("bic", "BIC", None, f"BIC is as good at {rest[0][0]} as at {size}")
     words = next(words for limit, words in KASS_RAFTERY if lead < limit)
     return Opinion("bic", "BIC", size, f"BIC as a mixture ({words} evidence)")

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from unveil.clusters.kmeans.lloyd import LloydOutcome
 from unveil.numerics.blas import single_threaded_blas
-from unveil.selection.criteria.rows import Rows
+from unveil.selection.criteria.rows import RESAMPLED_ROWS, Rows
 from unveil.selection.criteria.small import grown, squares
-from unveil.selection.criteria.stability import CELLS, MEMBERS, SETS, Labels, bootstrap
+from unveil.selection.criteria.stability import BOOTSTRAP_SETS, Labels, bootstrap
 
 CLONED_SETS, CLONED_MEMBERS = 10, 1024  # for estimators that have to be fitted themselves, at their own pace,
 CLONED_STARTS = 1  # whatever was asked for the whole table: several may each be perturbed a hundred times
@@ -28,17 +28,17 @@ class Resampling(Protocol):
 
 def draws(rows: Rows, seed: int, sets: int, members: int) -> list[NDArray[np.intp]]:
     """Row numbers of each bootstrap sample."""
-    size = int(max(min(round(rows.total), members, max(CELLS // rows.n_columns, 256)), 2))
+    size = rows.resampled(members)
     return [bootstrap(rows.weights, size, np.random.default_rng([seed, 2, number])) for number in range(sets)]
 
 
 class ByCentres:
     """K-means of bootstrap samples, each grown from one number of clusters to the next."""
 
-    def __init__(self, rows: Rows, seed: int, sets: int = SETS) -> None:
+    def __init__(self, rows: Rows, seed: int, sets: int = BOOTSTRAP_SETS) -> None:
         centre = rows.weights @ rows.values / rows.weights.sum()
         self.rows = rows.values - centre
-        self.samples = [self.rows[drawn] for drawn in draws(rows, seed, sets, MEMBERS)]
+        self.samples = [self.rows[drawn] for drawn in draws(rows, seed, sets, RESAMPLED_ROWS)]
         self.streams = [np.random.default_rng([seed, 3, number]) for number in range(sets)]
         self.grown: list[LloydOutcome | None] = [None] * sets
         self.found: dict[int, list[Labels]] = {}

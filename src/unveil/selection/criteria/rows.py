@@ -1,8 +1,8 @@
 """The rows that criteria look at: all of a small table, a fixed sample of a large one.
 
-Silhouette, gap statistic and stability need pairs of rows or many fits. Of more than `ROWS` rows they see a sample that
-depends on the seed and the number of rows alone. Weights count rows: where they add up to less than the number of rows
-that have any, they are shares, and are multiplied until they add up to that.
+Silhouette, gap statistic and stability need pairs of rows or many fits. Of more than `SAMPLE_ROWS` rows they see a
+sample that depends on the seed and the number of rows alone. Weights count rows: where they add up to less than the
+number of rows that have any, they are shares, and are multiplied until they add up to that.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from unveil.core.arrays import Floats
 
-ROWS = 4096  # of the sample
-CELLS = 1 << 22  # of the sample, for tables of very many columns
+SAMPLE_ROWS, SAMPLE_CELLS = 4096, 1 << 22  # looked at, at most: all pairs of these are compared
+RESAMPLED_ROWS, RESAMPLED_CELLS = 2048, 1 << 19  # of a set that is drawn anew, at most: each is clustered for every K
+FEWEST_ROWS = 256  # are left in any case, in tables of very many columns
 
 
 class Rows(NamedTuple):
@@ -48,6 +49,10 @@ class Rows(NamedTuple):
         """Are the rows plain numbers, none missing?"""
         return isinstance(self.values, np.ndarray) and bool(np.isfinite(self.values).all())
 
+    def resampled(self, most: int = RESAMPLED_ROWS) -> int:
+        """Rows of a set that is drawn anew: as many as the table has, or `most`."""
+        return int(max(min(round(self.total), most, max(RESAMPLED_CELLS // self.n_columns, FEWEST_ROWS)), 2))
+
     def counts(self, labels: NDArray[np.integer], size: int) -> Floats:
         """Weight of each cluster, from the labels of all rows."""
         held = np.bincount(labels, self.every, size).astype(np.float64)
@@ -64,7 +69,7 @@ def draw(estimator: Any, X: Any, sample_weight: Floats | None, seed: int) -> Row
 def _numbers(n_rows: int, n_columns: int, seed: int) -> NDArray[np.int64]:
     from unveil.sources.rows import sample_rows
 
-    return sample_rows(n_rows, min(n_rows, ROWS, max(CELLS // n_columns, 256)), seed)
+    return sample_rows(n_rows, min(n_rows, SAMPLE_ROWS, max(SAMPLE_CELLS // n_columns, FEWEST_ROWS)), seed)
 
 
 def _from_sparse(X: Any, sample_weight: Floats | None, seed: int) -> Rows:

@@ -23,11 +23,15 @@ from unveil.core.arrays import Floats
 from unveil.selection.criteria.opinions import Line, Opinion, at_edge, known
 
 Distances = Callable[[slice], Floats]  # of the rows of a slice to all rows
-BLOCK = 512  # rows whose distances are held at a time
-NONE = 0.25  # up to here, there is no substantial structure,
-WEAK = 0.5  # and up to here it is weak and may be artificial
-AHEAD = 0.05  # of the silhouette of evenly spread rows: less than that may be chance
-STRUCTURE = ((NONE, "no substantial structure"), (WEAK, "weak structure"), (0.7, "reasonable structure"))
+DISTANCE_ROWS = 512  # rows whose distances are held at a time
+NO_STRUCTURE = 0.25  # up to here, there is no substantial structure,
+WEAK_STRUCTURE = 0.5  # and up to here it is weak and may be artificial
+CHANCE_LEAD = 0.05  # of the silhouette of evenly spread rows: less than that may be chance
+STRUCTURE_WORDS = (
+    (NO_STRUCTURE, "no substantial structure"),
+    (WEAK_STRUCTURE, "weak structure"),
+    (0.7, "reasonable structure"),
+)
 
 
 def silhouettes(distances: Distances, weights: Floats, labels: NDArray[np.integer]) -> Floats:
@@ -41,8 +45,8 @@ def silhouettes(distances: Distances, weights: Floats, labels: NDArray[np.intege
     shares = np.where(own[:, None] == np.arange(len(present)), weights[:, None], 0.0)
     counts = shares.sum(axis=0)
     out = np.zeros(len(labels))
-    for first in range(0, len(labels), BLOCK):
-        part = slice(first, min(first + BLOCK, len(labels)))
+    for first in range(0, len(labels), DISTANCE_ROWS):
+        part = slice(first, min(first + DISTANCE_ROWS, len(labels)))
         out[part] = _of_block(distances(part) @ shares, counts, own[part], weights[part])
     return out
 
@@ -71,7 +75,7 @@ def mean_silhouette(distances: Distances, weights: Floats, labels: NDArray[np.in
 
 def strength(value: float) -> str:
     """What a mean silhouette stands for, in words."""
-    return next((words for limit, words in STRUCTURE if value <= limit), "strong structure")
+    return next((words for limit, words in STRUCTURE_WORDS if value <= limit), "strong structure")
 
 
 def opine(line: Line) -> Opinion:
@@ -82,10 +86,10 @@ def opine(line: Line) -> Opinion:
     size, best = max(values, key=lambda pair: pair[1])
     even = dict(known(line, "silhouette_even")).get(size)
     said = f"silhouette ({best:.2f}: {strength(best)})"
-    if best <= NONE or (even is not None and best < even + AHEAD):
+    if best <= NO_STRUCTURE or (even is not None and best < even + CHANCE_LEAD):
         less = f", where evenly spread rows have {even:.2f}" if even is not None else ""
         return Opinion("silhouette", "silhouette", None, f"{said} at {size}{less}", structure=False)
-    if even is None and best <= WEAK:
+    if even is None and best <= WEAK_STRUCTURE:
         return Opinion("silhouette", "silhouette", None, f"{said} at {size}")
     if at_edge(size, line):
         return Opinion("silhouette", "silhouette", None, f"{said} is best at {size}, the edge of what was tried")

@@ -25,11 +25,9 @@ from unveil.core.arrays import Floats
 from unveil.selection.criteria.opinions import Line, Opinion
 
 Labels = NDArray[np.integer]
-SETS = 20  # bootstrap samples
-MEMBERS = 2048  # rows of a bootstrap sample, at most
-CELLS = 1 << 19  # of a bootstrap sample, at most
-AGREEMENT = 0.9  # adjusted Rand index from which on a clustering is stable
-STEADY = 0.85  # Jaccard index from which on a cluster is highly stable
+BOOTSTRAP_SETS = 20  # the mean of so many Jaccard indices is known to a few hundredths
+STABLE_RAND = 0.9  # adjusted Rand index from which on a clustering is stable
+STABLE_JACCARD = 0.85  # Jaccard index from which on a cluster is highly stable
 
 
 class Stability(NamedTuple):
@@ -92,7 +90,9 @@ def opine(line: Line) -> Opinion:
     seen = [row for row in line if row.get("stability") is not None]
     if not seen:
         return Opinion("stability", "stability", None, "no stability: it takes two clusters")
-    stable = [row for row in seen if row["stability"] >= AGREEMENT and min(row["cluster_stability"]) >= STEADY]
+    stable = [
+        row for row in seen if row["stability"] >= STABLE_RAND and min(row["cluster_stability"]) >= STABLE_JACCARD
+    ]
     if not stable:
         best = max(seen, key=lambda row: float(row["stability"]))
         words = f"no clusters come back in bootstrap samples (at best {best['stability']:.2f}, at {best['n_clusters']})"

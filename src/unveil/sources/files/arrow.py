@@ -24,9 +24,9 @@ from unveil.sources.cut import Chunk
 from unveil.sources.errors import DataError, blame
 from unveil.sources.files.formats import FileColumn, Header, ReadRequest
 
-BUFFERS = 1 << 22  # bytes of a Parquet file held at a time, shared out among the columns
-SMALLEST_BUFFER, LARGEST_BUFFER = 1 << 12, 1 << 20
-LARGE_BATCH = 1 << 26  # bytes; a record batch above this is mapped, so that the system may drop it again
+BUFFER_BYTES = 1 << 22  # bytes of a Parquet file held at a time, shared out among the columns
+SMALLEST_BUFFER, LARGEST_BUFFER = 1 << 12, 1 << 20  # of a column: a page of memory, and the usual page of Parquet
+MAPPED_BATCH = 1 << 26  # bytes; a record batch above this is mapped, so that the system may drop it again
 
 _WORDS = (
     ("number", (pa.types.is_floating, pa.types.is_decimal)),
@@ -105,7 +105,7 @@ class Parquet:
 
     @contextmanager
     def _open(self, path: Path, n_columns: int) -> Iterator[Any]:
-        size = min(max(BUFFERS // n_columns, SMALLEST_BUFFER), LARGEST_BUFFER)
+        size = min(max(BUFFER_BYTES // n_columns, SMALLEST_BUFFER), LARGEST_BUFFER)
         with blame(path, "Parquet"), path.open("rb"):  # opened here first: Python's own errors are the clearer ones
             file = pyarrow.parquet.ParquetFile(str(path), buffer_size=size, pre_buffer=False)
             try:
@@ -167,7 +167,7 @@ class Feather:
 def _opener(path: Path) -> Any:
     """Plain reads, which are freed batch by batch; a map where batches are so large that one would fill the memory."""
     with pa.memory_map(str(path)) as file, pyarrow.ipc.open_file(file) as reader:
-        large = path.stat().st_size > LARGE_BATCH * max(reader.num_record_batches, 1)
+        large = path.stat().st_size > MAPPED_BATCH * max(reader.num_record_batches, 1)
     return pa.memory_map if large else pa.OSFile
 
 

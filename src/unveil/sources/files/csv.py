@@ -23,9 +23,9 @@ from unveil.sources.errors import DataError, blame
 from unveil.sources.files.arrow import chunk_of, column_of, used
 from unveil.sources.files.formats import Header, ReadRequest
 
-BLOCK, LARGE_BLOCK = 1 << 20, 1 << 24  # bytes of text parsed at a time; pyarrow may keep 32 of these waiting
-HEAD = 1 << 18  # bytes looked at to tell text from anything else
-MISSING = [*pyarrow.csv.ConvertOptions().null_values, "?", "None", "none"]
+TEXT_BLOCK, LONG_LINE_BLOCK = 1 << 20, 1 << 24  # bytes of text parsed at a time; pyarrow may keep 32 of these waiting
+HEAD_BYTES = 1 << 18  # bytes looked at to tell text from anything else
+MISSING_WORDS = [*pyarrow.csv.ConvertOptions().null_values, "?", "None", "none"]
 _CELL = re.compile(r"In CSV column #(\d+): (?:Row #(\d+): )?CSV conversion error to (\w+): invalid value '(.*)'", re.S)
 _RAGGED = re.compile(r"CSV parse error: (?:Row #(\d+): )?Expected (\d+) columns, got (\d+)")
 
@@ -43,7 +43,7 @@ class Csv:
         with _explained(path, self.expected, ()):
             head = _head(path)
             lines = head.strip().splitlines()
-            if len(lines) == 1 and len(head) < HEAD:  # names alone, which pyarrow takes for an empty block
+            if len(lines) == 1 and len(head) < HEAD_BYTES:  # names alone, which pyarrow takes for an empty block
                 names = self._reader(BytesIO(lines[0] + b"\n"), head, {}).schema.names
                 return Header(tuple(column_of(name, pa.null()) for name in _distinct(names)), 0)
             schema = self._reader(_stream(path), head, {}).schema
@@ -81,13 +81,13 @@ class Csv:
 
     def _reader(self, stream: Any, head: bytes, options: dict[str, Any], **read: Any) -> Any:
         """pyarrow's reader. It and `stream` are dropped, never closed: pyarrow may be reading ahead still."""
-        block = BLOCK if b"\n" in head or len(head) < HEAD else LARGE_BLOCK
+        block = TEXT_BLOCK if b"\n" in head or len(head) < HEAD_BYTES else LONG_LINE_BLOCK
         # One thread converts: only then does pyarrow know the row of an error.
         return pyarrow.csv.open_csv(
             stream,
             read_options=pyarrow.csv.ReadOptions(use_threads=False, block_size=block, **read),
             parse_options=pyarrow.csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
-            convert_options=pyarrow.csv.ConvertOptions(null_values=MISSING, strings_can_be_null=True, **options),
+            convert_options=pyarrow.csv.ConvertOptions(null_values=MISSING_WORDS, strings_can_be_null=True, **options),
         )
 
 
@@ -100,7 +100,7 @@ def _stream(path: Path) -> Any:
 def _head(path: Path) -> bytes:
     """The first bytes, if they can be text."""
     with _stream(path) as stream:
-        head = bytes(stream.read(HEAD))
+        head = bytes(stream.read(HEAD_BYTES))
     if not head.strip():
         raise DataError(f"{path}: the file is empty; expected a line of column names and rows below it")
     if b"\0" in head:

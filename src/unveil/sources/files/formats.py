@@ -16,7 +16,7 @@ import numpy as np
 from unveil.sources.cut import Chunk
 from unveil.sources.errors import DataError
 
-NUMERIC = frozenset({"number", "integer", "yes/no"})
+NUMERIC_WORDS = frozenset({"number", "integer", "yes/no"})
 
 
 class FileColumn(NamedTuple):
@@ -71,7 +71,7 @@ _HOMES = {
     ".ipc": "unveil.sources.files.arrow:FEATHER",
     ".npy": "unveil.sources.files.npy:NPY",
 }
-KNOWN = ", ".join(_HOMES)
+ENDINGS = ", ".join(_HOMES)
 
 
 def _home(path: Path) -> str | None:
@@ -89,7 +89,7 @@ def format_of(path: Path) -> Format:
     """The format of a file, by the ending of its name."""
     home = _home(path)
     if home is None:
-        raise DataError(f"{path}: not a known kind of file; its name must end in one of {KNOWN}")
+        raise DataError(f"{path}: not a known kind of file; its name must end in one of {ENDINGS}")
     module, _, name = home.partition(":")
     found: Format = getattr(importlib.import_module(module), name)
     return found

@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 from unveil.core.arrays import Array
 from unveil.core.protocols import Block
 from unveil.sources.errors import DataError, blame
-from unveil.sources.files.formats import NUMERIC
+from unveil.sources.files.formats import NUMERIC_WORDS
 from unveil.sources.files.scan import Scan
 from unveil.sources.mapped import Mapped
 
-NARROW = 1 << 20  # range of whole numbers up to which a table of all of them beats sorting
-EXACT = 2.0**53  # whole numbers below it are all different in float64
+COUNTED_RANGE = 1 << 20  # range of whole numbers up to which a table of all of them beats sorting
+EXACT_BELOW = 2.0**53  # whole numbers below it are all different in float64
 
 
 class LabelledBlock(NamedTuple):
@@ -100,7 +100,7 @@ def encode(labels: NDArray[Any]) -> Labels:
     """
     if labels.dtype.kind in "biu":
         low, high = int(labels.min()), int(labels.max())
-        if high - low < NARROW and high <= np.iinfo(np.int64).max:
+        if high - low < COUNTED_RANGE and high <= np.iinfo(np.int64).max:
             return _counted(labels, low, high)
     if labels.dtype.kind in "UO" and isinstance(labels[0], str):
         words = _as_words(labels)
@@ -154,7 +154,7 @@ def column_labels(scan: Scan, name: str) -> Labels:
     kinds = dict(scan.schema())
     if name not in kinds:
         raise DataError(f"y must be an array or name a column of the scan, got {name!r}; there are {list(kinds)}")
-    return joined(_numbers(scan, name, kinds[name]) if kinds[name] in NUMERIC else _words(scan, name))
+    return joined(_numbers(scan, name, kinds[name]) if kinds[name] in NUMERIC_WORDS else _words(scan, name))
 
 
 def without_column(scan: Scan, name: str) -> Scan:
@@ -255,7 +255,7 @@ def _refuse_inexact(cells: NDArray[Any], name: str, first: int) -> None:
         raise DataError(
             f"column {name!r} has {cells[row]:g} in row {first + row}; labels must be whole numbers or words"
         )
-    if np.any(np.abs(cells) >= EXACT):
+    if np.any(np.abs(cells) >= EXACT_BELOW):
         raise DataError(
             f"column {name!r} has numbers of more than 53 bits, which are not read exactly; make them words"
         )

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from unveil.sources.errors import DataError
-from unveil.sources.files.formats import KNOWN, format_of, is_known
+from unveil.sources.files.formats import ENDINGS, format_of, is_known
 
 PathLike = str | os.PathLike[str]
 
@@ -46,7 +46,7 @@ def _folder(folder: Path) -> list[Path]:
         raise DataError(f"{folder}: no permission to list this folder") from error
     found = [path for path in entries if path.is_file() and not path.name.startswith(".") and is_known(path)]
     if not found:
-        raise DataError(f"{folder}: no data in this folder; expected files that end in one of {KNOWN}")
+        raise DataError(f"{folder}: no data in this folder; expected files that end in one of {ENDINGS}")
     return found
 
 

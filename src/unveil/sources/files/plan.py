@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unveil.sources.errors import DataError
-from unveil.sources.files.formats import NUMERIC, FileColumn, Format, Header, format_of
+from unveil.sources.files.formats import NUMERIC_WORDS, FileColumn, Format, Header, format_of
 
 SHOWN = 10  # names listed in an error
 
@@ -42,14 +42,14 @@ def make_plan(paths: Sequence[Path], columns: Sequence[str] | None, weight: str 
         raise DataError(f"{paths[0]}: no rows; expected at least one below the column names")
     known = _merged(files)
     words = {name: column.word for name, column in known.items() if name != weight}
-    asked = [name for name, word in words.items() if word in NUMERIC] if columns is None else list(columns)
+    asked = [name for name, word in words.items() if word in NUMERIC_WORDS] if columns is None else list(columns)
     _check_names(asked, weight, known, files[0].path)
     if columns is None:
         _reject_extras(files, known)
     _check_files(files, asked if weight is None else [*asked, weight])
     read = frozenset(asked)
     single = all(column.single for file in files for column in file.header.columns if column.name in read)
-    skipped = tuple(name for name, word in words.items() if word not in NUMERIC) if columns is None else ()
+    skipped = tuple(name for name, word in words.items() if word not in NUMERIC_WORDS) if columns is None else ()
     return ScanPlan(files, tuple(known.values()), tuple(asked), skipped, np.dtype(np.float32 if single else np.float64))
 
 
@@ -70,7 +70,7 @@ def _check_names(asked: Sequence[str], weight: str | None, known: dict[str, File
     for name in used:
         if name not in known:
             raise DataError(f"{path}: no column {name!r}; {_suggestion(name, known)}")
-        if known[name].word not in NUMERIC and known[name].word != "empty":
+        if known[name].word not in NUMERIC_WORDS and known[name].word != "empty":
             raise DataError(f"{path}: column {name!r} holds {_said(known[name].word)}, expected numbers")
     if not asked:
         found = ", ".join(f"{name!r} ({column.word})" for name, column in list(known.items())[:SHOWN])
@@ -112,5 +112,5 @@ def _check_files(files: Sequence[File], used: Sequence[str]) -> None:
         for name in used:
             if name not in words:
                 raise DataError(f"{file.path}: no column {name!r}, which {files[0].path.name} has")
-            if words[name] not in NUMERIC and words[name] != "empty":
+            if words[name] not in NUMERIC_WORDS and words[name] != "empty":
                 raise DataError(f"{file.path}: column {name!r} holds {_said(words[name])}, expected numbers")

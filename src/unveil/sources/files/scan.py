@@ -20,7 +20,7 @@ from unveil.sources.files.paths import PathLike, find_files
 from unveil.sources.files.plan import File, ScanPlan, make_plan
 from unveil.sources.weighted import checked_weights
 
-AHEAD = 2  # partitions that wait, finished, for whoever reads
+PARTITIONS_AHEAD = 2  # partitions that wait, finished, for whoever reads
 
 
 def scan(path: PathLike | Sequence[PathLike], columns: Sequence[str] | None = None, weight: str | None = None) -> Scan:
@@ -121,7 +121,7 @@ class Scan:
         if chosen == []:
             return
         wanted = Wanted(chosen, partition_rows(self.n_columns))
-        yield from read_ahead(lambda: self._blocks(wanted), AHEAD)
+        yield from read_ahead(lambda: self._blocks(wanted), PARTITIONS_AHEAD)
 
     def ship(self, run: int, length: int) -> tuple[Any, Scan]:
         """How a worker of a cluster gets rows: it opens the files itself, at the same paths."""
