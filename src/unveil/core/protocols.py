@@ -16,13 +16,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from unveil.core.arrays import Array
+from unveil.core.arrays import Array, Floats, Indices
 from unveil.core.statistics import Statistics
 
 Params = Any  # a frozen dataclass that belongs to its model
 Memo = Any  # what a block remembers for itself between passes; only its model and expectation look inside
+Random = Callable[[], np.random.Generator]  # the random stream of a block, made when it is first asked for
 
 
 class Block(NamedTuple):
@@ -31,9 +31,9 @@ class Block(NamedTuple):
     index: int  # type: ignore[assignment]  # number of the partition
     start: int  # number of its first row in the table
     rows: Array  # (m, d), float32 or float64, not to be written to
-    weights: NDArray[np.float64] | None = None  # (m,), or None when every row counts once
-    lengths: NDArray[np.intp] | None = None  # of the sequences that fill the block, where rows are steps of such
-    sequence_weights: NDArray[np.float64] | None = None  # how often each sequence counts; None when each does once
+    weights: Floats | None = None  # (m,), or None when every row counts once
+    lengths: Indices | None = None  # of the sequences that fill the block, where rows are steps of such
+    sequence_weights: Floats | None = None  # how often each sequence counts; None when each does once
     marks: tuple[Any, ...] | None = None  # what else the source knows of each sequence: brackets of a sentence, say
 
 
@@ -109,12 +109,7 @@ class Expectation(ABC):
         return True
 
     @abstractmethod
-    def responsibilities(
-        self,
-        logits: NDArray[np.float64],
-        weights: NDArray[np.float64] | None,
-        random: Callable[[], np.random.Generator],
-    ) -> Bound:
+    def responsibilities(self, logits: Floats, weights: Floats | None, random: Random) -> Bound:
         """Overwrite `logits` (components, rows), log p(x, s), with q(s) times the row's weight."""
 
 
@@ -133,7 +128,7 @@ class Model(ABC):
 
     @abstractmethod
     def expect(
-        self, plan: Any, block: Block, expectation: Expectation, memo: Memo, random: Callable[[], np.random.Generator]
+        self, plan: Any, block: Block, expectation: Expectation, memo: Memo, random: Random
     ) -> tuple[Statistics, Memo]:
         """E step of one block."""
 
@@ -161,7 +156,7 @@ class Model(ABC):
         """Could these be the statistics of real rows? What acceleration extrapolates must be."""
         return all(bool(np.all(np.isfinite(value))) for value in statistics.values())
 
-    def dead(self, statistics: Statistics) -> NDArray[np.intp]:
+    def dead(self, statistics: Statistics) -> Indices:
         """Numbers of the hidden values to which no row belongs any more."""
         return np.empty(0, dtype=np.intp)
 
@@ -178,13 +173,13 @@ class Coordinates(Protocol):
     """A chart of the parameters: vectors of any real numbers, and the parameters they stand for."""
 
     @property
-    def origin(self) -> NDArray[np.float64]:
+    def origin(self) -> Floats:
         """The vector of the parameters around which the chart was made."""
 
-    def params(self, vector: NDArray[np.float64]) -> Params:
+    def params(self, vector: Floats) -> Params:
         """Parameters at a vector."""
 
-    def gradient(self, statistics: Statistics, vector: NDArray[np.float64]) -> NDArray[np.float64]:
+    def gradient(self, statistics: Statistics, vector: Floats) -> Floats:
         """Gradient of ``energy(statistics, params(vector)) + log_prior(params(vector))`` in `vector`.
 
         By Fisher's identity this is the gradient of the log-likelihood (plus prior) where the statistics were gathered

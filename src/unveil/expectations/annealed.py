@@ -11,13 +11,12 @@ cannot leave. So a warm q is shaken a little, and components part again as soon 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from unveil.core.protocols import Bound, Expectation
+from unveil.core.arrays import Floats
+from unveil.core.protocols import Bound, Expectation, Random
 from unveil.numerics.softmax import soft_assign
 
 SHAKE = 0.3  # standard deviation of what is added to the scores of an infinitely warm q
@@ -36,12 +35,7 @@ class Tempered(Expectation):
         """The same, as models of paths and trees ask for it."""
         return self.beta
 
-    def responsibilities(
-        self,
-        logits: NDArray[np.float64],
-        weights: NDArray[np.float64] | None,
-        random: Callable[[], np.random.Generator],
-    ) -> Bound:
+    def responsibilities(self, logits: Floats, weights: Floats | None, random: Random) -> Bound:
         """Tempered posterior, in place. With q = exp(score) / Z: F = E_q[log p - score] + log Z."""
         weights = np.empty(0) if weights is None else weights
         joint = logits.copy()
@@ -97,11 +91,6 @@ class Annealed(Expectation):
         """Whether it has been cold for as long as it was warm: what melted parts again slowly at first."""
         return passes > 2 * self.passes + 1
 
-    def responsibilities(
-        self,
-        logits: NDArray[np.float64],
-        weights: NDArray[np.float64] | None,
-        random: Callable[[], np.random.Generator],
-    ) -> Bound:
+    def responsibilities(self, logits: Floats, weights: Floats | None, random: Random) -> Bound:
         """The posterior at the end of the schedule."""
         return Tempered(1.0).responsibilities(logits, weights, random)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from unveil.core.protocols import Bound, Expectation
+from unveil.core.arrays import Floats
+from unveil.core.protocols import Bound, Expectation, Random
 from unveil.numerics.softmax import soft_assign
 
 
@@ -24,12 +23,7 @@ class Exact(Expectation):
 
     posterior = True
 
-    def responsibilities(
-        self,
-        logits: NDArray[np.float64],
-        weights: NDArray[np.float64] | None,
-        random: Callable[[], np.random.Generator],
-    ) -> Bound:
+    def responsibilities(self, logits: Floats, weights: Floats | None, random: Random) -> Bound:
         """Posterior probabilities, in place."""
         log_likelihood = soft_assign(logits, np.empty(0) if weights is None else weights)
         return Bound(log_likelihood, log_likelihood)

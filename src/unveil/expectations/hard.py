@@ -5,13 +5,12 @@ The free energy is then max_s log p(x, s); what it gives away against the log-li
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from unveil.core.protocols import Bound, Expectation
+from unveil.core.arrays import Floats
+from unveil.core.protocols import Bound, Expectation, Random
 from unveil.numerics.softmax import hard_assign
 
 
@@ -27,11 +26,6 @@ class Hard(Expectation):
 
     best = True
 
-    def responsibilities(
-        self,
-        logits: NDArray[np.float64],
-        weights: NDArray[np.float64] | None,
-        random: Callable[[], np.random.Generator],
-    ) -> Bound:
+    def responsibilities(self, logits: Floats, weights: Floats | None, random: Random) -> Bound:
         """One-hot assignments, in place."""
         return Bound(*hard_assign(logits, np.empty(0) if weights is None else weights))

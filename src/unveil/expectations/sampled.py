@@ -6,13 +6,12 @@ free energy is a true lower bound. Draws grow from pass to pass, which lets the 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from unveil.core.protocols import Bound, Expectation
+from unveil.core.arrays import Floats
+from unveil.core.protocols import Bound, Expectation, Random
 from unveil.numerics.softmax import soft_assign
 
 MOST_DRAWS = 1 << 16  # draws per row, at which the noise is below what a fit is asked for
@@ -53,12 +52,7 @@ class Sampled(Expectation):
         exponent = min(passes * np.log(self.growth), np.log(MOST_DRAWS))
         return replace(self, draws=min(int(self.draws * np.exp(exponent) + 0.5), max(MOST_DRAWS, self.draws)))
 
-    def responsibilities(
-        self,
-        logits: NDArray[np.float64],
-        weights: NDArray[np.float64] | None,
-        random: Callable[[], np.random.Generator],
-    ) -> Bound:
+    def responsibilities(self, logits: Floats, weights: Floats | None, random: Random) -> Bound:
         """Shares of the draws, in place."""
         joint = logits.copy()
         log_likelihood = soft_assign(joint.copy(), np.empty(0) if weights is None else weights)

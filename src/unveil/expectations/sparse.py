@@ -6,14 +6,11 @@ what is frozen off them live with each block; see `unveil.mixtures.model.sparse_
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-import numpy as np
-from numpy.typing import NDArray
-
-from unveil.core.protocols import Bound, Expectation
-from unveil.numerics.softmax import soft_assign
+from unveil.core.arrays import Floats
+from unveil.core.protocols import Bound, Expectation, Random
+from unveil.expectations.exact import Exact
 
 
 @dataclass(frozen=True)
@@ -49,12 +46,6 @@ class Sparse(Expectation):
         """Whether the last pass was a refresh: within the lists the free energy may stand still long before the top."""
         return (passes - 1) % self.refresh == 0
 
-    def responsibilities(
-        self,
-        logits: NDArray[np.float64],
-        weights: NDArray[np.float64] | None,
-        random: Callable[[], np.random.Generator],
-    ) -> Bound:
+    def responsibilities(self, logits: Floats, weights: Floats | None, random: Random) -> Bound:
         """The posterior: what a block without lists starts from."""
-        log_likelihood = soft_assign(logits, np.empty(0) if weights is None else weights)
-        return Bound(log_likelihood, log_likelihood)
+        return Exact().responsibilities(logits, weights, random)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,7 @@ class View:
     n_rows: int  # complete rows, as counted before
     centre: Floats | None = None
     scale: Floats | None = None
+    names: ClassVar[None] = None  # models of the report take plain arrays too, which scikit-learn forbids after names
 
     @property
     def n_columns(self) -> int:
@@ -38,11 +39,6 @@ class View:
     def dtype(self) -> np.dtype[Any]:
         """Type of the cells."""
         return self.source.dtype if self.centre is None else np.dtype(np.float64)
-
-    @property
-    def names(self) -> None:
-        """None: models of the report take plain arrays too, which scikit-learn's contract forbids after names."""
-        return None
 
     def read(self, partitions: Sequence[int] | None = None) -> Iterator[Block]:
         """Blocks in increasing order of partition; all of them by default."""

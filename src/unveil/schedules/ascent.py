@@ -44,11 +44,16 @@ class Pair(NamedTuple):
     fall: Floats
 
 
-def refusal(model: Model, expectation: Expectation) -> str | None:
-    """The gradient is that of the log-likelihood under the posterior only."""
-    if not expectation.posterior:
-        return f"the gradient of the log-likelihood needs the posterior, and {type(expectation).__name__} is not it"
-    return lacks_gradient(model)
+class Uphill(Schedule):
+    """A schedule that follows the gradient of the log-likelihood."""
+
+    monotone = True
+
+    def refuse(self, model: Model, expectation: Expectation) -> str | None:
+        """The gradient is that of the log-likelihood under the posterior only; and there must be coordinates."""
+        if not expectation.posterior:
+            return f"the gradient of the log-likelihood needs the posterior, and {type(expectation).__name__} is not it"
+        return lacks_gradient(model)
 
 
 def enter(work: Work, params: Params, statistics: Statistics | None) -> tuple[Params, Statistics]:
@@ -98,7 +103,7 @@ class Climb(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Ascent(Schedule):
+class Ascent(Uphill):
     """Gradient ascent on the log-likelihood, one step a sweep.
 
     Examples
@@ -106,12 +111,6 @@ class Ascent(Schedule):
     >>> from unveil import GaussianMixture, schedules
     >>> model = GaussianMixture(2, schedule=schedules.Ascent())
     """
-
-    monotone = True
-
-    def refuse(self, model: Model, expectation: Expectation) -> str | None:
-        """Needs the posterior, and coordinates."""
-        return refusal(model, expectation)
 
     def sweep(self, work: Work, params: Params, state: Climb | None) -> tuple[Params, Statistics, Climb]:
         """One step, from the statistics that the last one found."""
@@ -135,7 +134,7 @@ class QuasiNewton(NamedTuple):
 
 
 @dataclass(frozen=True)
-class LBFGS(Schedule):
+class LBFGS(Uphill):
     """Quasi-Newton ascent on the log-likelihood, one step a sweep.
 
     Parameters
@@ -151,15 +150,9 @@ class LBFGS(Schedule):
 
     memory: int = 10
 
-    monotone = True
-
     def __post_init__(self) -> None:
         if not isinstance(self.memory, int) or self.memory < 1:
             raise ValueError(f"memory must be a positive integer, got {self.memory!r}")
-
-    def refuse(self, model: Model, expectation: Expectation) -> str | None:
-        """Needs the posterior, and coordinates."""
-        return refusal(model, expectation)
 
     def sweep(self, work: Work, params: Params, state: QuasiNewton | None) -> tuple[Params, Statistics, QuasiNewton]:
         """One step, from the statistics that the last one found; along the plain gradient where curvature misleads."""

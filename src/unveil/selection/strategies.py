@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,41 +24,6 @@ Table = list[dict[str, Any]]
 FIXED = {
     rule.name: rule for rule in (replace(INERTIA, trend="", opine=None), BIC, replace(SILHOUETTE, also={}))
 }  # at one size
-
-
-class Strategy(Protocol):
-    """Fits combinations and keeps what it takes to name the best."""
-
-    rule: Criterion
-    measures: list[Criterion]
-    study: Study
-
-    def order(self, combinations: Sequence[dict[str, Any]]) -> list[int]:
-        """The order in which combinations are fitted."""
-        ...
-
-    def fit(self, params: dict[str, Any]) -> Any:
-        """A fitted model."""
-        ...
-
-    def keep(self, model: Any, row: dict[str, Any]) -> None:
-        """Remember a model and its row of the table."""
-        ...
-
-    def best(self, table: Table) -> tuple[int, Any, Choice | None]:
-        """The row of the best, its model, and how a number of clusters was chosen, if it was."""
-        ...
-
-
-def strategy_for(estimator: Any, X: Any, weights: NDArray[np.float64] | None, grid: Grid, criterion: str) -> Strategy:
-    """Clusterings grow where their number of clusters is in question; all else is fitted for itself."""
-    study = Study(estimator, X, weights)
-    known = estimator.get_params()
-    if SIZE not in known:
-        return Separate(estimator, study, criterion, CRITERIA | {HELD_OUT.name: HELD_OUT})
-    if SIZE not in grid:
-        return Separate(estimator, study, criterion, FIXED)
-    return Growing(estimator, study, criterion)
 
 
 class Separate:
@@ -137,6 +102,20 @@ class Growing:
         for row in line:
             row["votes"] = choice.votes[int(row[SIZE])]
         return choice, next(row for row in line if row[SIZE] == choice.size)
+
+
+Strategy = Separate | Growing
+
+
+def strategy_for(estimator: Any, X: Any, weights: NDArray[np.float64] | None, grid: Grid, criterion: str) -> Strategy:
+    """Clusterings grow where their number of clusters is in question; all else is fitted for itself."""
+    study = Study(estimator, X, weights)
+    known = estimator.get_params()
+    if SIZE not in known:
+        return Separate(estimator, study, criterion, CRITERIA | {HELD_OUT.name: HELD_OUT})
+    if SIZE not in grid:
+        return Separate(estimator, study, criterion, FIXED)
+    return Growing(estimator, study, criterion)
 
 
 def _number(value: Any) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +41,7 @@ class ArraySource:
     rows: Array
     weights: NDArray[np.float64] | None = None
     names: tuple[str, ...] | None = None
+    random_access: ClassVar[bool] = True  # any thread may read any partition
 
     def __post_init__(self) -> None:
         if self.rows.ndim != 2:
@@ -66,11 +67,6 @@ class ArraySource:
     def dtype(self) -> np.dtype[Any]:
         """Type of the cells, float32 or float64."""
         return self.rows.dtype
-
-    @property
-    def random_access(self) -> bool:
-        """Any thread may read any partition."""
-        return True
 
     def read(self, partitions: Sequence[int] | None = None) -> Iterator[Block]:
         """Blocks in increasing order of partition; all of them by default."""

@@ -59,18 +59,13 @@ def _is_numeric(dtype: Any) -> bool:
 def _table(X: Any, columns: list[Any]) -> Array:
     """The cells, without a copy where the frame keeps them as one array."""
     kinds = {column.dtype for column in columns}
-    if all(isinstance(kind, np.dtype) for kind in kinds) and len(kinds) == 1 and _kept(kinds):
+    if kinds in ({np.dtype(np.float32)}, {np.dtype(np.float64)}):
         return np.asarray(X.to_numpy())
     single = all(str(kind).lower() in ("float32", "float[pyarrow]") for kind in kinds)
     table = np.empty(X.shape, dtype=np.float32 if single else np.float64, order="F")
     for j, column in enumerate(columns):
         table[:, j] = _cells(column, table.dtype)
     return table
-
-
-def _kept(kinds: set[Any]) -> bool:
-    """Are these NumPy's own float32 or float64?"""
-    return kinds <= {np.dtype(np.float32), np.dtype(np.float64)}
 
 
 def _cells(column: Any, dtype: np.dtype[Any]) -> Array:

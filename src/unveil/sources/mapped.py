@@ -1,4 +1,4 @@
-"""A source seen through a function of its blocks: weighted, or binarised, wherever its rows are."""
+"""A source over another one, and one that is seen through a function of its blocks: weighted, or binarised."""
 
 from __future__ import annotations
 
@@ -14,15 +14,10 @@ from unveil.core.partition import partition_rows, width_of
 from unveil.core.protocols import Block, Source
 
 
-@dataclass(frozen=True, eq=False)
-class Mapped(ABC):
-    """`source` with every block changed; shape, type and names stay."""
+class Over(ABC):
+    """What a source over another one has of it: shape, type and names."""
 
     source: Source
-
-    @abstractmethod
-    def mapping(self, first: int, last: int) -> Callable[[Block], Block]:
-        """What to do to the blocks of rows `first` to `last` - 1: a function that can be pickled."""
 
     @property
     def n_rows(self) -> int:
@@ -53,6 +48,17 @@ class Mapped(ABC):
     def random_access(self) -> bool:
         """Whether any thread may read any partition."""
         return bool(getattr(self.source, "random_access", False))
+
+
+@dataclass(frozen=True, eq=False)
+class Mapped(Over):
+    """`source` with every block changed."""
+
+    source: Source
+
+    @abstractmethod
+    def mapping(self, first: int, last: int) -> Callable[[Block], Block]:
+        """What to do to the blocks of rows `first` to `last` - 1: a function that can be pickled."""
 
     def read(self, partitions: Sequence[int] | None = None) -> Iterator[Block]:
         """Blocks of the source, changed."""

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from unveil.core.partition import bounds_of, count_of, partition_rows, width_of
 from unveil.core.protocols import Block, Source
+from unveil.sources.mapped import Over
 from unveil.sources.weighted import checked_weights
 
 FEWEST_ROWS, ENOUGH_ROWS = 2048, 8192  # of a partition: a step of a sequence takes much more work than a row of a table
@@ -22,7 +23,7 @@ MANY_PARTITIONS = 32  # are aimed at, between these: enough for all threads to s
 
 
 @final
-class Sequences:
+class Sequences(Over):
     """`source`, whose rows are the steps of sequences of some `lengths`, in order.
 
     Parameters
@@ -74,36 +75,6 @@ class Sequences:
     def n_sequences(self) -> int:
         """Number of sequences."""
         return len(self.lengths)
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows of all sequences."""
-        return self.source.n_rows
-
-    @property
-    def n_columns(self) -> int:
-        """Number of columns."""
-        return self.source.n_columns
-
-    @property
-    def width(self) -> int:
-        """Cells of a row."""
-        return width_of(self.source)
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Type of the cells."""
-        return self.source.dtype
-
-    @property
-    def names(self) -> tuple[str, ...] | None:
-        """Column names, where the source has them."""
-        return self.source.names
-
-    @property
-    def random_access(self) -> bool:
-        """Whether any thread may read any partition."""
-        return bool(getattr(self.source, "random_access", False))
 
     def read(self, partitions: Sequence[int] | None = None) -> Iterator[Block]:
         """Blocks of whole sequences, in increasing order of partition; all of them by default."""

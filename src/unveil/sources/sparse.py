@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,8 @@ class SparseSource:
 
     matrix: Any
     weights: NDArray[np.float64] | None = None
+    names: ClassVar[None] = None  # matrices have none
+    random_access: ClassVar[bool] = True  # any thread may read any partition
 
     def __post_init__(self) -> None:
         if self.matrix.ndim != 2:
@@ -72,16 +74,6 @@ class SparseSource:
         """Type of the cells, float32 or float64."""
         dtype: np.dtype[Any] = self.matrix.dtype
         return dtype
-
-    @property
-    def names(self) -> tuple[str, ...] | None:
-        """Matrices have no column names."""
-        return None
-
-    @property
-    def random_access(self) -> bool:
-        """Any thread may read any partition."""
-        return True
 
     def read(self, partitions: Sequence[int] | None = None) -> Iterator[Block]:
         """Blocks in increasing order of partition; all of them by default."""

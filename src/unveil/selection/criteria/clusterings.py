@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -39,34 +40,15 @@ def _bic(fitted: Fitted) -> float | None:
     return penalties.gaussian_bic(_cost(fitted) * rows.scale, counts, rows.n_columns)
 
 
-def _silhouette(fitted: Fitted) -> float | None:
-    value: float | None = fitted.study.silhouette(fitted.estimator)
-    return value
+def _studied(name: str, field: str | None = None) -> Callable[[Fitted], Any]:
+    """What the study of the rows finds under a name, or a field of it, as plain numbers; None where it finds none."""
 
+    def measure(fitted: Fitted) -> Any:
+        found = getattr(fitted.study, name)(fitted.estimator)
+        part = found if found is None or field is None else getattr(found, field)
+        return part.tolist() if isinstance(part, np.ndarray) else part
 
-def _even_silhouette(fitted: Fitted) -> float | None:
-    value: float | None = fitted.study.even_silhouette(fitted.estimator)
-    return value
-
-
-def _gap(fitted: Fitted) -> float | None:
-    found = fitted.study.gap(fitted.estimator)
-    return None if found is None else float(found.value)
-
-
-def _gap_error(fitted: Fitted) -> float | None:
-    found = fitted.study.gap(fitted.estimator)
-    return None if found is None else float(found.error)
-
-
-def _stability(fitted: Fitted) -> float | None:
-    found = fitted.study.stability(fitted.estimator)
-    return None if found is None else float(found.rand)
-
-
-def _cluster_stability(fitted: Fitted) -> list[float] | None:
-    found = fitted.study.stability(fitted.estimator)
-    return None if found is None else [float(value) for value in found.jaccard]
+    return measure
 
 
 def _predicts(estimator: Any) -> bool:
@@ -97,24 +79,31 @@ BIC = Criterion("bic", "BIC", _bic, CLUSTERING, suits=is_kmeans, evidence=KASS_R
 SILHOUETTE = Criterion(
     "silhouette",
     "silhouette",
-    _silhouette,
+    _studied("silhouette"),
     CLUSTERING,
     sign=1,
     suits=has_metric,
-    also={"silhouette_even": _even_silhouette},
+    also={"silhouette_even": _studied("even_silhouette")},
     opine=silhouette.opine,
 )
 GAP = Criterion(
-    "gap", "gap statistic", _gap, CLUSTERING, sign=1, suits=is_kmeans, also={"gap_error": _gap_error}, opine=gap.opine
+    "gap",
+    "gap statistic",
+    _studied("gap", "value"),
+    CLUSTERING,
+    sign=1,
+    suits=is_kmeans,
+    also={"gap_error": _studied("gap", "error")},
+    opine=gap.opine,
 )
 STABILITY = Criterion(
     "stability",
     "stability",
-    _stability,
+    _studied("stability", "rand"),
     CLUSTERING,
     sign=1,
     suits=_predicts,
-    also={"cluster_stability": _cluster_stability},
+    also={"cluster_stability": _studied("stability", "jaccard")},
     opine=stability.opine,
 )
 VOTES = Criterion("votes", "votes", _unknown, CLUSTERING, sign=1)

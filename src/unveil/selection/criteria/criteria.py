@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -110,27 +111,15 @@ class Criterion:
         return next((words for limit, words in self.evidence if difference < limit), "")
 
 
-def _weighted(method: Any, fitted: Fitted) -> float:
-    """`method` of the rows, which takes weights only when there are any: scikit-learn's own takes none."""
+def _weighted(name: str, fitted: Fitted) -> float:
+    """A method of the estimator, which takes weights only when there are any: scikit-learn's own takes none."""
     extra = {} if fitted.sample_weight is None else {"sample_weight": fitted.sample_weight}
-    return float(method(fitted.X, **extra))
-
-
-def _bic(fitted: Fitted) -> float:
-    return _weighted(fitted.estimator.bic, fitted)
-
-
-def _aic(fitted: Fitted) -> float:
-    return _weighted(fitted.estimator.aic, fitted)
-
-
-def _icl(fitted: Fitted) -> float:
-    return _weighted(fitted.estimator.icl, fitted)
+    return float(getattr(fitted.estimator, name)(fitted.X, **extra))
 
 
 def _log_likelihood(fitted: Fitted) -> float:
     if hasattr(fitted.estimator, "log_likelihoods"):  # of whole sequences
-        return _weighted(fitted.estimator.score, fitted)
+        return _weighted("score", fitted)
     scores = np.asarray(fitted.estimator.score_samples(fitted.X), dtype=np.float64)
     return float(scores.sum() if fitted.sample_weight is None else fitted.sample_weight @ scores)
 
@@ -140,9 +129,9 @@ GROWS = "it improves with every further component, so the best value is no evide
 CRITERIA: dict[str, Criterion] = {
     criterion.name: criterion
     for criterion in (
-        Criterion("bic", "BIC", _bic, ("bic",), evidence=KASS_RAFTERY),
-        Criterion("aic", "AIC", _aic, ("aic",), evidence=BURNHAM_ANDERSON),
-        Criterion("icl", "ICL", _icl, ("icl",), evidence=KASS_RAFTERY),
+        Criterion("bic", "BIC", partial(_weighted, "bic"), ("bic",), evidence=KASS_RAFTERY),
+        Criterion("aic", "AIC", partial(_weighted, "aic"), ("aic",), evidence=BURNHAM_ANDERSON),
+        Criterion("icl", "ICL", partial(_weighted, "icl"), ("icl",), evidence=KASS_RAFTERY),
         Criterion("log_likelihood", "log-likelihood", _log_likelihood, ("score_samples",), sign=1, trend=GROWS),
     )
 }

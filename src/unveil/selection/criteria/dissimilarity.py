@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from unveil.core.arrays import Floats
 from unveil.selection.criteria.rows import Rows
 from unveil.selection.criteria.silhouette import Distances
 
@@ -31,33 +30,19 @@ def is_kmeans(estimator: Any) -> bool:
 
 
 def distances_of(estimator: Any, rows: Rows) -> Distances:
-    """Distances of a slice of the rows to all of them."""
-    return _Precomputed(rows) if metric_of(estimator) == "precomputed" else _Measured(metric_of(estimator), rows)
+    """Distances of a slice of the rows to all of them, by the metric of the estimator; missing cells by what is there.
 
+    The metric is a name, or a function of two rows; where it is "precomputed", the table itself holds the distances.
+    """
+    metric, values = metric_of(estimator), rows.values
+    if metric == "precomputed":
+        return lambda part: np.asarray(values[part][:, rows.chosen])
+    if metric == "euclidean" and rows.dense:
+        from scipy.spatial.distance import cdist
 
-class _Precomputed:
-    """The matrix of distances is the table itself."""
+        return lambda part: np.asarray(cdist(values[part], values))  # by differences, which lose no digits
+    from sklearn.metrics import pairwise_distances
 
-    def __init__(self, rows: Rows) -> None:
-        self.rows = rows
-
-    def __call__(self, part: slice) -> Floats:
-        return np.asarray(self.rows.values[part][:, self.rows.chosen])
-
-
-class _Measured:
-    """Distances by the name of a metric, or by a function of two rows; missing cells by what is there."""
-
-    def __init__(self, metric: Any, rows: Rows) -> None:
-        missing = isinstance(rows.values, np.ndarray) and not rows.dense and metric == "euclidean"
-        self.metric, self.rows = "nan_euclidean" if missing else metric, rows
-
-    def __call__(self, part: slice) -> Floats:
-        values = self.rows.values
-        if self.metric == "euclidean" and isinstance(values, np.ndarray):
-            from scipy.spatial.distance import cdist
-
-            return np.asarray(cdist(values[part], values))  # by differences, which lose no digits
-        from sklearn.metrics import pairwise_distances
-
-        return np.asarray(pairwise_distances(values[part], values, metric=self.metric))
+    missing = metric == "euclidean" and isinstance(values, np.ndarray)
+    name = "nan_euclidean" if missing else metric
+    return lambda part: np.asarray(pairwise_distances(values[part], values, metric=name))

@@ -83,7 +83,7 @@ class References:
         if size not in self.logs:
             with single_threaded_blas():
                 self.grown = [
-                    grown(rows, self.weights, last if last is None or len(last.centres) <= size else None, size, stream)
+                    grown(rows, self.weights, last, size, stream)
                     for rows, last, stream in zip(self.sets, self.grown, self.streams, strict=True)
                 ]
                 self.silhouettes[size] = self._silhouette()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,14 +16,6 @@ from unveil.selection.criteria.stability import BOOTSTRAP_SETS, Labels, bootstra
 
 CLONED_SETS, CLONED_MEMBERS = 10, 1024  # for estimators that have to be fitted themselves, at their own pace,
 CLONED_STARTS = 1  # whatever was asked for the whole table: several may each be perturbed a hundred times
-
-
-class Resampling(Protocol):
-    """Clusters bootstrap samples."""
-
-    def labels(self, model: Any, size: int) -> list[Labels]:
-        """All rows by the clusters of each sample, clustered as `model` was."""
-        ...
 
 
 def draws(rows: Rows, seed: int, sets: int, members: int) -> list[NDArray[np.intp]]:
@@ -48,18 +40,13 @@ class ByCentres:
         if size not in self.found:
             with single_threaded_blas():
                 self.grown = [
-                    grown(sample, np.ones(len(sample)), _usable(last, size), size, stream)
+                    grown(sample, np.ones(len(sample)), last, size, stream)
                     for sample, last, stream in zip(self.samples, self.grown, self.streams, strict=True)
                 ]
                 self.found[size] = [
                     np.argmin(squares(self.rows, last.centres), axis=0) for last in self.grown if last is not None
                 ]
         return self.found[size]
-
-
-def _usable(last: LloydOutcome | None, size: int) -> LloydOutcome | None:
-    """What can be grown to `size`."""
-    return last if last is not None and len(last.centres) <= size else None
 
 
 class ByClones:

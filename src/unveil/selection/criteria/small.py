@@ -65,13 +65,13 @@ def halves(rows: Floats, weights: Floats, last: LloydOutcome) -> tuple[int, Floa
 def grown(
     rows: Floats, weights: Floats, last: LloydOutcome | None, size: int, random: np.random.Generator
 ) -> LloydOutcome:
-    """`size` clusters: those of `last` and new ones beside them, all moved to their places.
+    """`size` clusters: those of `last`, unless they are more, and new ones beside them, all moved to their places.
 
     >>> rows = np.array([[-2.0], [-1.0], [1.0], [2.0]])
     >>> grown(rows, np.ones(4), None, 2, np.random.default_rng(0)).cost
     1.0
     """
-    if last is None:
+    if last is None or len(last.centres) > size:
         last = settled(rows, weights, (weights @ rows / weights.sum())[None])
     while len(last.centres) < size:
         nearest = squares(rows, last.centres).min(axis=0)

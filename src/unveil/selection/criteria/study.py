@@ -13,7 +13,7 @@ from unveil.core.arrays import Floats
 from unveil.numerics.blas import single_threaded_blas
 from unveil.selection.criteria.dissimilarity import distances_of, is_kmeans
 from unveil.selection.criteria.gap import Gap, References
-from unveil.selection.criteria.resampling import ByCentres, ByClones, Resampling
+from unveil.selection.criteria.resampling import ByCentres, ByClones
 from unveil.selection.criteria.rows import Rows, draw
 from unveil.selection.criteria.silhouette import mean_silhouette
 from unveil.selection.criteria.stability import Stability, compare
@@ -38,7 +38,7 @@ class Study:
         return References(self.rows, self.seed)
 
     @cached_property
-    def resampling(self) -> Resampling:
+    def resampling(self) -> ByCentres | ByClones:
         """Bootstrap samples."""
         centred = is_kmeans(self.estimator) and self.rows.dense
         return ByCentres(self.rows, self.seed) if centred else ByClones(self.rows, self.seed)
