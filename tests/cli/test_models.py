@@ -1,19 +1,18 @@
 import pytest
 
 import unveil
-from unveil.cli.models import KINDS, STARTS, ModelName, chosen, parameters
+from unveil.cli.models import STARTS, ModelName, chosen, parameters
 from unveil.estimation.persistence import estimator_names
 from unveil.mixtures.starts import starts
 
 
 def test_every_option_of_a_kind_is_a_parameter():
-    for kind in KINDS.values():
+    for kind in (model.kind for model in ModelName):
         assert set(kind.options.values()) <= set(getattr(unveil, kind.estimator)().get_params())
-    assert set(KINDS) == set(ModelName)
 
 
 def test_every_estimator_can_be_fitted():
-    assert {kind.estimator for kind in KINDS.values()} == set(estimator_names())
+    assert {model.kind.estimator for model in ModelName} == set(estimator_names())
 
 
 def test_starts_are_those_of_the_estimators():

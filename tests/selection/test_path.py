@@ -7,11 +7,11 @@ from sklearn.cluster import KMeans as Reference
 from unveil import KMeans
 from unveil.selection import path as module
 from unveil.selection.criteria.study import Study
-from unveil.selection.path import Path
+from unveil.selection.path import ClusterPath
 
 
 def costs(estimator, X, sizes, weights=None):
-    walk = Path(estimator, Study(estimator, X, weights))
+    walk = ClusterPath(estimator, Study(estimator, X, weights))
     return [walk.grow({"n_clusters": size}).inertia_ for size in sizes]
 
 
@@ -38,7 +38,7 @@ def test_a_bad_fresh_start_loses_to_the_warm_one():
 def test_a_warm_winner_says_where_it_started_and_comes_out_again():
     X = np.random.default_rng(1).normal(size=(80, 2))
     estimator = KMeans(init="random", n_init=1, random_state=0)
-    walk = Path(estimator, Study(estimator, X, None))
+    walk = ClusterPath(estimator, Study(estimator, X, None))
     models = [walk.grow({"n_clusters": size}) for size in range(1, 9)]
     warm = [model for model in models if not isinstance(model.init, str)]
     assert warm
@@ -49,7 +49,7 @@ def test_where_the_moved_start_ends_higher_the_unmoved_one_does_not(monkeypatch)
     X = np.random.default_rng(2).normal(size=(60, 2))
     estimator = KMeans(init=lambda X, k, random_state: np.repeat(X[:1] + 50.0, k, axis=0), n_init=1, max_iter=1)
     far = lambda walk, size: np.full((size, 2), 60.0)  # noqa: E731
-    monkeypatch.setattr(module.Path, "_moved", far)
+    monkeypatch.setattr(module.ClusterPath, "_moved", far)
     assert (np.diff(costs(estimator.set_params(random_state=0), X, range(1, 5))) <= 0).all()
 
 

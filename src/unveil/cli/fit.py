@@ -11,7 +11,6 @@ import typer
 
 from unveil.cli.errors import INTERRUPTED, say
 from unveil.cli.models import (
-    KINDS,
     STARTS,
     ModelName,
     check_label,
@@ -118,7 +117,7 @@ def fit(
     table, lengths = _opened(model, data, names_in(columns), weight, sequence)
     if kinds is not None:
         settled["families"] = _families(table, kinds)
-    estimator = getattr(unveil, KINDS[model].estimator)(**settled)
+    estimator = getattr(unveil, model.kind.estimator)(**settled)
     protect(output, table.files)
     began = perf_counter()
     interrupted = _run(estimator, table, data, label, lengths)
@@ -136,7 +135,7 @@ def _opened(
     """The table, a scan of its numbers or all columns for models that take words, and lengths of its sequences."""
     import unveil
 
-    kind = KINDS[model]
+    kind = model.kind
     if kind.text:
         if columns is not None or weight is not None:
             raise ValueError(f"--columns and --weight are not options of {model.value}, which reads sentences")

@@ -16,7 +16,7 @@ STDOUT = "-"
 @contextmanager
 def table(output: str) -> Iterator[Callable[[Columns], None]]:
     """A function that appends rows to the table in `output`, which appears when all of them are there."""
-    make = _writer_class(output)
+    make = writer_of(output)
     if output == STDOUT:
         with _open(make, sys.stdout.buffer) as write:
             yield write
@@ -24,11 +24,6 @@ def table(output: str) -> Iterator[Callable[[Columns], None]]:
         return
     with replacing(output) as temporary, temporary.open("wb") as file, _open(make, file) as write:
         yield write
-
-
-def check_ending(output: str) -> None:
-    """An error for a kind of table that is not written."""
-    _writer_class(output)
 
 
 @contextmanager
@@ -66,7 +61,7 @@ def _parquet(file: Any, schema: Any) -> Any:
 _WRITERS = {".csv": _csv, ".parquet": _parquet, ".pq": _parquet}
 
 
-def _writer_class(output: str) -> Callable[[Any, Any], Any]:
+def writer_of(output: str) -> Callable[[Any, Any], Any]:
     """How `output` is written, by the ending of its name."""
     if output == STDOUT:
         return _csv

@@ -43,7 +43,7 @@ def predict(
     from unveil.cli.progress import progress
 
     use_threads(threads)
-    outputs.check_ending(output)
+    outputs.writer_of(output)  # an error now for a kind of table that is not written
     estimator = unveil.load(model)
     table, lengths = _opened(estimator, data, sequence)
     if output != outputs.STDOUT:

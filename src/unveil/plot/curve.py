@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from unveil.core.arrays import Floats
-from unveil.plot.labels import axis_label, column_labels
+from unveil.plot.labels import column_labels
 from unveil.plot.plane import Plane
-from unveil.plot.points import drawn
-from unveil.plot.scatter import add_points
+from unveil.plot.scatter import add_points, drawn
 from unveil.plot.style import colour, finish, new_figure, square
 
 
@@ -68,13 +67,12 @@ def principal_curve(
     return finish(figure, "Principal curve", f"{drawn(len(rows), n_rows)} {length}")
 
 
-def _flat(rows: Floats, points: Floats, names: list[str] | None) -> tuple[list[str], Floats, Floats]:
+def _flat(rows: Floats, points: Floats, names: list[str] | None) -> tuple[Sequence[str], Floats, Floats]:
     """Titles of two axes, and rows and points of the curve upon them."""
     if rows.shape[1] == 2:
         return column_labels(names, 2), rows, points
     plane = Plane.of(rows, names)
-    titles = [axis_label(number, float(plane.share[number])) for number in range(2)]
-    return titles, plane.project(rows), plane.project(points)
+    return plane.titles, plane.project(rows), plane.project(points)
 
 
 def _add_line(figure: Any, points: Floats, positions: Floats) -> None:

@@ -9,12 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unveil.core.arrays import Floats
-from unveil.plot.components import component_covariance
-from unveil.plot.histogram import density
-from unveil.plot.labels import axis_label
+from unveil.plot.histogram import component_covariance, density
 from unveil.plot.plane import Plane, ellipse
-from unveil.plot.points import drawn, thinned
-from unveil.plot.scatter import add_points
+from unveil.plot.scatter import add_points, drawn, thinned
 from unveil.plot.style import colour, faded, finish, marker, new_figure, square
 
 
@@ -57,7 +54,7 @@ def mixture(
         return density(estimator, rows, name=None if names is None else names[0])
     plane = Plane.of(rows, names) if plane is None else plane
     shown = rows[thinned(len(rows))]
-    figure = new_figure(axis_label(0, plane.share[0]), axis_label(1, plane.share[1]))
+    figure = new_figure(*plane.titles)
     groups = np.asarray(estimator.predict(shown))
     add_points(figure, plane.project(shown), groups, None, pale=True)
     _recolour(figure, np.unique(groups))

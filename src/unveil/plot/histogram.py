@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from unveil.core.arrays import Floats
-from unveil.plot.components import component_covariance
+from unveil.estimation.registry import STRUCTURES, lookup
 from unveil.plot.labels import label
 from unveil.plot.style import INK, RULE, colour, finish, new_figure
 
@@ -77,6 +77,14 @@ def _grid(estimator: Any, values: Floats) -> Floats:
         parts.append(mean + deviation * np.linspace(-4, 4, 41))
     points = np.unique(np.concatenate(parts))
     return points[(points >= low - margin) & (points <= high + margin)]
+
+
+def component_covariance(estimator: Any, component: int) -> Floats:
+    """The covariance matrix of one component, whatever its structure; the scale matrix of a Student component."""
+    kept = estimator.scales_ if hasattr(estimator, "scales_") else estimator.covariances_
+    means = np.asarray(estimator.means_)
+    matrices = lookup(STRUCTURES[estimator.covariance_type])().dense(np.asarray(kept), *means.shape)
+    return np.asarray(matrices[component], dtype=np.float64)
 
 
 def _add_line(figure: Any, x: Floats, y: Floats, name: str, paint: str) -> None:

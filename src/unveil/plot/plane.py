@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from unveil.core.arrays import Floats
+from unveil.plot.labels import axis_label
 
 UNEVEN_SPREADS = 5.0  # columns whose spreads differ by more than this factor are put on one scale first
 
@@ -70,6 +71,11 @@ class Plane:
         """The plane of a PCA that was fitted to ``(X - centre) / scale``."""
         axes, share = np.asarray(pca.components_[:2]), np.asarray(pca.explained_variance_ratio_[:2])
         return cls(centre + scale * np.asarray(pca.mean_), scale, axes, share, names)
+
+    @property
+    def titles(self) -> tuple[str, str]:
+        """Titles of the two axes."""
+        return axis_label(0, self.share[0]), axis_label(1, self.share[1])
 
     @property
     def standardised(self) -> bool:

@@ -14,10 +14,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from unveil.plot.labels import axis_label, column_labels, label
 from unveil.plot.plane import Plane
-from unveil.plot.points import drawn, thinned
 from unveil.plot.style import HALO, INK, colour, finish, marker, new_figure, square
+from unveil.sources.rows import sample_rows
 
 MOST_ARROWS = 12  # more arrows hide each other
+MOST_POINTS = 5000  # more points make a figure slow and no clearer
 
 
 def principal_plane(
@@ -88,7 +89,7 @@ def biplot(plane: Plane, X: ArrayLike, labels: ArrayLike | None = None, *, n_row
     ['age', 'height']
     """
     points = plane.project(X)
-    figure = new_figure(axis_label(0, plane.share[0]), axis_label(1, plane.share[1]))
+    figure = new_figure(*plane.titles)
     add_points(figure, points, None if labels is None else np.asarray(labels), None)
     hidden = add_arrows(figure, plane, points)
     square(figure)
@@ -124,6 +125,27 @@ def add_points(
             customdata=chosen.tolist(),
             hovertemplate=f"row %{{customdata}}<br>(%{{x:.3g}}, %{{y:.3g}})<extra>{name}</extra>",
         )
+
+
+def thinned(n_rows: int, limit: int = MOST_POINTS) -> NDArray[np.int64]:
+    """Numbers of the rows to draw, in order: all of them, or a fixed sample of `limit`.
+
+    >>> thinned(3).tolist(), len(thinned(10**6))
+    ([0, 1, 2], 5000)
+    """
+    return sample_rows(n_rows, min(n_rows, limit), seed=0)
+
+
+def drawn(n_rows: int, of: int | None = None) -> str:
+    """What the caption says about it; `of` is the size of the table when the `n_rows` are a sample themselves.
+
+    >>> drawn(10), drawn(20_000)
+    ('All 10 rows are drawn.', 'A sample of 5,000 of 20,000 rows is drawn.')
+    """
+    shown, total = min(n_rows, MOST_POINTS), n_rows if of is None else of
+    if shown < total:
+        return f"A sample of {shown:,} of {total:,} rows is drawn."
+    return f"All {n_rows:,} rows are drawn." if n_rows > 1 else "The one row is drawn."
 
 
 def group_name(group: Any) -> str:

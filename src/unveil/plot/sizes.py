@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from unveil.plot.style import FONT, INK, RULE, colour, faded, finish
+from unveil.plot.style import INK, RULE, colour, faded, finish, tidy
 
 PANEL_COLUMNS, PANEL_HEIGHT = 3, 235  # panels side by side, and pixels of one: titles still fit
 CHOSEN_SHADE = "rgba(230, 159, 0, 0.22)"
@@ -88,24 +88,12 @@ def _grid(titles: Sequence[str]) -> Any:
         horizontal_spacing=0.085,
         vertical_spacing=0.3 / height,
     )
-    axis = {"showgrid": True, "gridcolor": RULE, "zeroline": False, "linecolor": RULE, "ticks": "", "automargin": True}
-    figure.update_xaxes(**axis)
-    figure.update_yaxes(**axis)
     for number in range(len(titles)):
         if number + PANEL_COLUMNS >= len(titles):
             place = {"row": 1 + number // PANEL_COLUMNS, "col": 1 + number % PANEL_COLUMNS}
             figure.update_xaxes(title={"text": "number of clusters", "font": {"size": 13}}, **place)
     figure.update_annotations(font={"size": 14, "color": INK})
-    figure.update_layout(
-        template="none",
-        font={"family": FONT, "size": 13, "color": INK},
-        margin={"l": 60, "r": 20, "t": 70, "b": 55},
-        paper_bgcolor="rgba(0,0,0,0)",
-        plot_bgcolor="rgba(0,0,0,0)",
-        hoverlabel={"font": {"family": FONT}},
-        showlegend=False,
-        height=150 + PANEL_HEIGHT * height,
-    )
+    tidy(figure, showlegend=False, height=150 + PANEL_HEIGHT * height)
     return figure
 
 

@@ -6,50 +6,30 @@ round has neither shape nor direction, and a shape along the columns has no dire
 
 from __future__ import annotations
 
-SHAPES = {
-    "full": "each with its own size, shape and direction",
-    "tied": "all of one size, shape and direction",
-    "diag": "each with its own spread along every column",
-    "spherical": "each round, with its own size",
-    "EII": "all round and of one size",
-    "VII": "each round, with its own size",
-    "EEI": "all of one size and shape along the columns",
-    "VEI": "all of one shape along the columns, each with its own size",
-    "EVI": "all of one size, each with its own shape along the columns",
-    "VVI": "each with its own spread along every column",
-    "EEE": "all of one size, shape and direction",
-    "VEE": "all of one shape and direction, each with its own size",
-    "EVE": "all of one size and direction, each with its own shape",
-    "VVE": "all of one direction, each with its own size and shape",
-    "EEV": "all of one size and shape, each with its own direction",
-    "VEV": "all of one shape, each with its own size and direction",
-    "EVV": "all of one size, each with its own shape and direction",
-    "VVV": "each with its own size, shape and direction",
+WORDS = {
+    "full": ("each with its own size, shape and direction", "each its own shape"),
+    "tied": ("all of one size, shape and direction", "one shape for all"),
+    "diag": ("each with its own spread along every column", "along the columns"),
+    "spherical": ("each round, with its own size", "round"),
+    "EII": ("all round and of one size", "round, one size"),
+    "VII": ("each round, with its own size", "round"),
+    "EEI": ("all of one size and shape along the columns", "along the columns, one size and shape"),
+    "VEI": ("all of one shape along the columns, each with its own size", "along the columns, one shape"),
+    "EVI": ("all of one size, each with its own shape along the columns", "along the columns, one size"),
+    "VVI": ("each with its own spread along every column", "along the columns"),
+    "EEE": ("all of one size, shape and direction", "one size, shape and direction"),
+    "VEE": ("all of one shape and direction, each with its own size", "one shape and direction"),
+    "EVE": ("all of one size and direction, each with its own shape", "one size and direction"),
+    "VVE": ("all of one direction, each with its own size and shape", "one direction"),
+    "EEV": ("all of one size and shape, each with its own direction", "one size and shape"),
+    "VEV": ("all of one shape, each with its own size and direction", "one shape"),
+    "EVV": ("all of one size, each with its own shape and direction", "one size"),
+    "VVV": ("each with its own size, shape and direction", "nothing shared"),
 }
-"""After "three groups, "."""
+"""Of each structure: what comes after "three groups, ", and what is shared, in a few words."""
 
-GLOSSES = {
-    "full": "each its own shape",
-    "tied": "one shape for all",
-    "diag": "along the columns",
-    "spherical": "round",
-    "EII": "round, one size",
-    "VII": "round",
-    "EEI": "along the columns, one size and shape",
-    "VEI": "along the columns, one shape",
-    "EVI": "along the columns, one size",
-    "VVI": "along the columns",
-    "EEE": "one size, shape and direction",
-    "VEE": "one shape and direction",
-    "EVE": "one size and direction",
-    "VVE": "one direction",
-    "EEV": "one size and shape",
-    "VEV": "one shape",
-    "EVV": "one size",
-    "VVV": "nothing shared",
-}
-"""What is shared, in a few words."""
-
+SHAPES = {word: shape for word, (shape, _) in WORDS.items()}
+GLOSSES = {word: gloss for word, (_, gloss) in WORDS.items()}
 NAMES = {word: word for word in SHAPES} | {"diag": "diagonal"}
 """What people call each."""
 

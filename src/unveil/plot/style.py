@@ -36,21 +36,26 @@ def new_figure(x_title: str, y_title: str) -> Any:
     """An empty figure with tidy axes."""
     import plotly.graph_objects as go
 
-    axis = {"showgrid": True, "gridcolor": RULE, "zeroline": False, "linecolor": RULE, "ticks": "", "automargin": True}
     figure = go.Figure()
+    legend = {"orientation": "h", "x": 0, "y": 1.02, "xanchor": "left", "yanchor": "bottom"}
+    tidy(figure, xaxis={"title": {"text": x_title}}, yaxis={"title": {"text": y_title}}, legend=legend, height=460)
+    return figure
+
+
+def tidy(figure: Any, **layout: Any) -> None:
+    """The look of all figures: their axes and their paper, besides a layout of their own."""
     figure.update_layout(
         template="none",
         font={"family": FONT, "size": 13, "color": INK},
-        xaxis={**axis, "title": {"text": x_title}},
-        yaxis={**axis, "title": {"text": y_title}},
         margin={"l": 60, "r": 20, "t": 70, "b": 55},
-        legend={"orientation": "h", "x": 0, "y": 1.02, "xanchor": "left", "yanchor": "bottom"},
         paper_bgcolor="rgba(0,0,0,0)",
         plot_bgcolor="rgba(0,0,0,0)",
         hoverlabel={"font": {"family": FONT}},
-        height=460,
+        **layout,
     )
-    return figure
+    axis = {"showgrid": True, "gridcolor": RULE, "zeroline": False, "linecolor": RULE, "ticks": "", "automargin": True}
+    figure.update_xaxes(**axis)
+    figure.update_yaxes(**axis)
 
 
 def square(figure: Any) -> None:

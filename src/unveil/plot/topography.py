@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from unveil.plot.points import drawn
-from unveil.plot.scatter import add_points
+from unveil.plot.scatter import add_points, drawn
 from unveil.plot.style import colour, finish, new_figure, square
 
 GROUND = ((0.0, "rgba(255, 255, 255, 0)"), (1.0, "rgba(58, 68, 80, 0.75)"))  # pale where dense, dark where stretched
