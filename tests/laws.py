@@ -25,7 +25,7 @@ from unveil.core.result import Fit, State
 from unveil.core.statistics import Statistics, tree_sum
 from unveil.engines import Threads
 from unveil.schedules import Batch
-from unveil.sources import ArraySource
+from unveil.sources import ArraySource, Sequences
 
 Floats = NDArray[np.float64]
 ROUNDING = 1e-10
@@ -47,6 +47,11 @@ def never(before: State, after: State) -> bool:
     return False
 
 
+def cut_often(rows: Floats, weights: Floats | None = None, size: int = 32) -> Sequences:
+    """Rows in partitions of this size, so that small tables have many: each row is a sequence of its own."""
+    return Sequences(ArraySource(rows, weights), np.ones(len(rows), np.intp), enough=size)
+
+
 def run(
     case: Case,
     rows: Floats | None = None,
@@ -57,7 +62,7 @@ def run(
     stop: Callable[[State, State], bool] = never,
 ) -> Fit:
     """The loop, on a case."""
-    source = ArraySource(case.rows if rows is None else rows, weights)
+    source = cut_often(case.rows if rows is None else rows, weights)
     parts = Parts(case.model, source, case.expectation, schedule or Batch(), Threads(threads), stop, passes)
     return fit(parts, case.start)
 

@@ -6,7 +6,7 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 
-from unveil.cli.output import check_ending, table
+from unveil.cli.output import table, writer_of
 
 BATCHES = [{"k": np.array([1, 2]), "x": np.array([0.1, 1e-300])}, {"k": np.array([3]), "x": np.array([np.pi])}]
 WHOLE = {"k": [1, 2, 3], "x": [0.1, 1e-300, np.pi]}
@@ -48,4 +48,4 @@ def test_failure_leaves_nothing(tmp_path, name):
 
 def test_other_endings_are_refused():
     with pytest.raises(ValueError, match=r"t\.xlsx: --output must end in \.csv, \.parquet"):
-        check_ending("t.xlsx")
+        writer_of("t.xlsx")

@@ -7,7 +7,7 @@ import pyarrow.parquet
 import pytest
 
 import unveil
-from unveil.cli import predict
+from unveil.cli import output, predict
 
 
 @pytest.fixture
@@ -84,14 +84,16 @@ def test_pca_to_stdout(run, iris, tmp_path):
         np.testing.assert_array_equal(scores, model.transform(unveil.scan(iris)))
 
 
-def test_streaming_changes_nothing(run, tmp_path, monkeypatch):
+def test_streaming_changes_nothing(tmp_path):
     X = np.random.default_rng(0).normal(size=(40_000, 2))
     np.save(tmp_path / "x.npy", X)
     model = unveil.GaussianMixture(3, random_state=0, max_iter=3, tol=1e9).fit(X)
-    model.save(tmp_path / "m")
-    monkeypatch.setattr(predict, "PARTITIONS_TOGETHER", 1)
-    assert run("predict", "m", "x.npy", "-o", "out.parquet").exit_code == 0
-    found = pyarrow.parquet.read_table("out.parquet").to_pydict()
+    batches = list(predict._batches(unveil.scan(tmp_path / "x.npy"), missing=False, together=1))
+    assert len(batches) == 3
+    with output.table(str(tmp_path / "out.parquet")) as write:
+        for rows in batches:
+            write(predict._answers(model)(rows))
+    found = pyarrow.parquet.read_table(tmp_path / "out.parquet").to_pydict()
     np.testing.assert_array_equal(found["log_density"], model.score_samples(X))
 
 

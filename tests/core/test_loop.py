@@ -13,7 +13,7 @@ import pytest
 from distributed import Client, LocalCluster
 from numpy.typing import NDArray
 
-from unveil.core import partition
+from tests import laws
 from unveil.core.loop import BoundChange, Parts, best_of, fit
 from unveil.core.protocols import Block, Expectation, Model
 from unveil.core.result import Fit, History, Record, State, Status
@@ -71,12 +71,6 @@ def parts(**changes: Any) -> Parts:
     return replace(plain, **changes)
 
 
-@pytest.fixture
-def short_partitions(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Partitions of 256 rows, so that small tables have many."""
-    monkeypatch.setattr(partition, "LARGEST", 256)
-
-
 @pytest.fixture(scope="module")
 def client() -> Iterator[Client]:
     with (
@@ -97,14 +91,14 @@ def test_a_five_minute_model_finds_both_coins() -> None:
     np.testing.assert_allclose(outcome.history.gap, 0.0)
 
 
-@pytest.mark.usefixtures("short_partitions")
 @pytest.mark.parametrize("schedule", [Batch(), Stepwise(batch_rows=512)], ids=["batch", "stepwise"])
 @pytest.mark.parametrize("expectation", [Exact(), Hard()], ids=["exact", "hard"])
 def test_it_runs_with_every_part_and_every_engine_gives_the_same_bits(
     client: Client, schedule: Any, expectation: Any
 ) -> None:
+    short = laws.cut_often(tosses(), size=256)
     runs = [
-        fit(parts(schedule=schedule, expectation=expectation, engine=engine, max_iter=12), START)
+        fit(parts(source=short, schedule=schedule, expectation=expectation, engine=engine, max_iter=12), START)
         for engine in (Threads(1), Threads(3), Dask(client))
     ]
     bits = [

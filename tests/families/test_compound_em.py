@@ -9,7 +9,6 @@ import pytest
 
 from tests import laws
 from tests.families.compounds import (
-    CASES,
     MATRICES,
     MEANS,
     ORIGINS,
@@ -17,7 +16,6 @@ from tests.families.compounds import (
     SCHEDULES,
     WEIGHTS,
     D,
-    Floats,
     K,
     M,
     by_case,
@@ -26,7 +24,6 @@ from tests.families.compounds import (
     scored,
     shares,
 )
-from unveil.core.partition import partition_count
 from unveil.expectations import Exact, Hard
 from unveil.families.compound import Compound, CompoundParams
 from unveil.families.covariance.structure import Full
@@ -61,17 +58,9 @@ def test_the_bound_never_falls(name: str, schedule: str) -> None:
     assert outcome.history.largest_fall() <= laws.ROUNDING * np.max(np.abs(objective))
 
 
-def tall_rows(rows: Floats) -> Floats:
-    """Enough rows for three partitions."""
-    tall = np.random.default_rng(8).permutation(np.concatenate([rows] * 180))
-    assert partition_count(len(tall), D) > 2
-    return tall
-
-
 @pytest.mark.parametrize("name", ["full", "poisson"])
 def test_incremental_over_many_partitions_never_lowers_the_bound(name: str) -> None:
-    tall = tall_rows(CASES[name][2])
-    history = laws.run(mixture_case(name, tall), passes=5, schedule=Incremental(batch_rows=1)).history
+    history = laws.run(mixture_case(name), passes=5, schedule=Incremental(batch_rows=1)).history
     assert history.column("objective")[-1] > history.column("objective")[0]
     assert history.largest_fall() <= laws.ROUNDING * np.max(np.abs(history.column("objective")))
 
@@ -94,7 +83,7 @@ def test_weights_are_repetition(name: str) -> None:
 
 @pytest.mark.parametrize("schedule", ["incremental", "squarem", "gradient"])
 def test_threads_change_no_bit(schedule: str) -> None:
-    laws.threads_change_no_bit(mixture_case("full", tall_rows(ROWS)), SCHEDULES[schedule])
+    laws.threads_change_no_bit(mixture_case("full"), SCHEDULES[schedule])
 
 
 def test_an_offset_and_single_precision_change_little() -> None:

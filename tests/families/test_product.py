@@ -13,7 +13,6 @@ from scipy.special import logsumexp
 from scipy.stats import bernoulli, multivariate_normal, poisson
 
 from tests import laws
-from unveil.core import partition
 from unveil.core.protocols import Block
 from unveil.expectations import Exact, Hard
 from unveil.families.base import Tile
@@ -57,9 +56,7 @@ def numbers(params: Any) -> dict[str, Any]:
 
 
 @pytest.fixture(autouse=True)
-def small_partitions_and_nested_parameters(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(partition, "SMALLEST", 32)
-    monkeypatch.setattr(partition, "LARGEST", 32)
+def nested_parameters(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(laws, "numbers", numbers)
 
 

@@ -16,7 +16,6 @@ from sklearn.datasets import load_iris
 
 from tests import laws
 from tests.oracles.covariances import MODELS, obeying, packed, structure_of
-from unveil.core import partition
 from unveil.core.protocols import Block
 from unveil.expectations import Exact, Hard, Sparse
 from unveil.families.base import Tile
@@ -63,13 +62,6 @@ def scored(family: Student, params: StudentParams, rows: Floats) -> tuple[Tile, 
     plan = family.plan(params)
     family.score(plan, tile)
     return tile, plan
-
-
-@pytest.fixture
-def short_partitions(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Partitions of 32 rows, so that small tables have many."""
-    monkeypatch.setattr(partition, "SMALLEST", 32)
-    monkeypatch.setattr(partition, "LARGEST", 32)
 
 
 # -- the density, and its parts ----------------------------------------------------------------------------------------
@@ -192,7 +184,6 @@ by_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
 
 @by_case
 @pytest.mark.parametrize("law", laws.LAWS, ids=lambda law: getattr(law, "func", law).__name__)
-@pytest.mark.usefixtures("short_partitions")
 def test_laws(law: Any, case: laws.Case) -> None:
     law(case)
 
@@ -205,7 +196,6 @@ def test_weights_equal_repetition(seed: int) -> None:
 
 @pytest.mark.parametrize("schedule", [Incremental(batch_rows=96), Squarem()], ids=lambda one: type(one).__name__)
 @pytest.mark.parametrize("name", ["full", "diagonal-fixed"])
-@pytest.mark.usefixtures("short_partitions")
 def test_other_schedules_never_lower_the_bound_and_end_where_batch_does(schedule: Any, name: str) -> None:
     batch = laws.run(CASES[name], passes=300).history
     other = laws.run(CASES[name], passes=250, schedule=schedule).history

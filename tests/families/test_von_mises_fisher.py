@@ -15,7 +15,6 @@ from scipy.optimize import minimize_scalar
 from scipy.stats import vonmises_fisher
 
 from tests import laws
-from unveil.core import partition
 from unveil.core.protocols import Block
 from unveil.expectations import Exact, Hard
 from unveil.families.von_mises_fisher import (
@@ -61,13 +60,6 @@ def case(expectation: Any = None) -> laws.Case:
     return laws.Case(
         model, model.first(model.gather(Block(0, 0, rows, None), np.eye(2)[cut].T)), rows, expectation or Exact()
     )
-
-
-@pytest.fixture
-def short_partitions(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Partitions of 32 rows, so that small tables have many."""
-    monkeypatch.setattr(partition, "SMALLEST", 32)
-    monkeypatch.setattr(partition, "LARGEST", 32)
 
 
 # -- the density -------------------------------------------------------------------------------------------------------
@@ -160,7 +152,6 @@ CASES = {"exact": case(), "hard": case(Hard())}
 
 @pytest.mark.parametrize("one", CASES.values(), ids=CASES.keys())
 @pytest.mark.parametrize("law", laws.LAWS, ids=lambda law: getattr(law, "func", law).__name__)
-@pytest.mark.usefixtures("short_partitions")
 def test_laws(law: Any, one: laws.Case) -> None:
     law(one)
 
@@ -172,7 +163,6 @@ def test_weights_equal_repetition(seed: int) -> None:
 
 
 @pytest.mark.parametrize("schedule", [Incremental(batch_rows=96), Squarem()], ids=lambda one: type(one).__name__)
-@pytest.mark.usefixtures("short_partitions")
 def test_other_schedules_never_lower_the_bound_and_end_where_batch_does(schedule: Any) -> None:
     batch = laws.run(CASES["exact"], passes=200).history
     other = laws.run(CASES["exact"], passes=100, schedule=schedule).history

@@ -3,11 +3,12 @@ import pandas as pd
 import pytest
 
 from unveil.estimation.degenerate import degeneracy
-from unveil.report import analysis as module
 from unveil.report.analysis import Settings, analyse
+from unveil.report.page import render
+from unveil.report.reproduce import ReportRequest
 from unveil.report.sections import certificate
 from unveil.report.table import open_table
-from unveil.report.write import write_report
+from unveil.report.write import content, write_report
 from unveil.sources.errors import DataError
 
 
@@ -15,8 +16,8 @@ def blobs(n=40, d=2, seed=0):
     return np.random.default_rng(seed).normal(size=(2 * n, d)) + np.repeat([[0.0], [9.0]], n, axis=0)
 
 
-def look(data, most=3, **options):
-    return analyse(open_table(data, options.get("columns"), options.get("weight")), Settings(most, 0, "auto"))
+def look(data, most=3, columns=None, weight=None, **settings):
+    return analyse(open_table(data, columns, weight), Settings(most, 0, "auto", **settings))
 
 
 def test_rows_with_missing_values_are_left_out_and_counted(tmp_path):
@@ -130,11 +131,10 @@ def test_an_offset_changes_nothing():
     assert [group.rows for group in near.groups] == [group.rows for group in far.groups]
 
 
-def test_large_tables_are_compared_on_a_sample_and_fitted_whole(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "SAMPLE_ROWS", 200)
+def test_large_tables_are_compared_on_a_sample_and_fitted_whole():
     X = blobs(n=500)
     X[7, 0] = np.nan
-    one, two = look(X), look(X)
+    one, two = (look(X, most=2, sample_rows=200) for _ in range(2))
     assert one.sampled
     assert len(one.rows) == 200
     np.testing.assert_array_equal(one.rows, two.rows)
@@ -143,7 +143,7 @@ def test_large_tables_are_compared_on_a_sample_and_fitted_whole(tmp_path, monkey
     complete = np.delete(X, 7, axis=0)
     order = np.argsort(one.model.means_[:, 0])
     np.testing.assert_allclose(one.model.means_[order[0]], complete[:499].mean(axis=0), atol=1e-6)
-    text = write_report(X, tmp_path / "r.html", max_components=2).path.read_text(encoding="utf-8")
+    text = render(content(one, ReportRequest("r.html", None, None, 2)))
     assert "a reproducible sample of 200 of 999 rows" in text
     assert "A sample of 200 of 999 rows is drawn." in text
     assert "from the best of 5 fits to the sample" in text

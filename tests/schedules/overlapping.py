@@ -51,7 +51,7 @@ def answers(expectation: Any = None) -> laws.Case:
 
 def settled(case: laws.Case, schedule: Any, tol: float = 1e-12, sweeps: int = 5000) -> Fit:
     """Until nothing moves."""
-    source = ArraySource(case.rows)
+    source = laws.cut_often(case.rows)
     return fit(Parts(case.model, source, case.expectation, schedule, Threads(1), BoundChange(tol), sweeps), case.start)
 
 

@@ -9,18 +9,10 @@ import pytest
 
 from tests import laws
 from tests.schedules.overlapping import answers, case_of, clouds, never_falls, reached, settled
-from unveil.core import partition
 from unveil.core.protocols import Model
 from unveil.core.statistics import Statistics
 from unveil.expectations import Exact, Hard, Sparse
 from unveil.schedules import Batch, Incremental
-
-
-@pytest.fixture(autouse=True)
-def short_partitions(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Partitions of 32 rows, so that small tables have many."""
-    monkeypatch.setattr(partition, "SMALLEST", 32)
-    monkeypatch.setattr(partition, "LARGEST", 32)
 
 
 def test_an_empty_group_is_refused() -> None:

@@ -11,7 +11,6 @@ from tests import laws
 from tests.oracles.covariances import MODELS, structure_of
 from tests.schedules.overlapping import answers, case_of, clouds, never_falls, reached, settled
 from unveil.clusters.kmeans.model import KMeansModel
-from unveil.core import partition
 from unveil.core.protocols import Work
 from unveil.expectations import Annealed, Exact, Hard, Sampled, Sparse
 from unveil.families.gaussian import Gaussian
@@ -51,9 +50,7 @@ def test_lists_that_are_drawn_up_now_and_then_are_refused() -> None:
     assert "when its lists were drawn up" in str(Squarem().refuse(case.model, case.expectation))
 
 
-def test_it_leaps_over_incremental_em_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(partition, "SMALLEST", 64)
-    monkeypatch.setattr(partition, "LARGEST", 64)
+def test_it_leaps_over_incremental_em_too() -> None:
     case = case_of(clouds(apart=3.0))
     batch, leaps = settled(case, Batch()), settled(case, Squarem(Incremental(128)))
     assert never_falls(leaps)

@@ -11,7 +11,6 @@ from hypothesis import given
 
 from tests import laws
 from unveil.clusters.kmeans.model import KMeansModel
-from unveil.core import partition
 from unveil.core.loop import BoundChange
 from unveil.core.protocols import Piece, Work
 from unveil.core.statistics import Statistics
@@ -24,13 +23,6 @@ from unveil.schedules.stepwise import Running
 from unveil.sources import ArraySource
 
 CENTRES = np.array([[0.0, 0.0], [12.0, 0.0], [0.0, 12.0]])
-
-
-@pytest.fixture
-def short_partitions(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Partitions of 32 rows, so that small tables have many."""
-    monkeypatch.setattr(partition, "SMALLEST", 32)
-    monkeypatch.setattr(partition, "LARGEST", 32)
 
 
 def mixture_case(n_rows: int = 2000) -> laws.Case:
@@ -67,7 +59,6 @@ def test_with_decay_one_the_running_statistics_are_the_plain_mean() -> None:
     assert float(state.statistics["total"]) == pytest.approx(2.0 * 5.0)
 
 
-@pytest.mark.usefixtures("short_partitions")
 @pytest.mark.parametrize(
     ("batch_rows", "batches"),
     [(20, [(0, 1), (1, 2), (2, 3), (3, 4)]), (33, [(0, 2), (2, 4)]), (96, [(0, 3), (3, 4)]), (10_000, [(0, 4)])],
@@ -88,21 +79,21 @@ def test_mini_batches_are_whole_partitions_and_cover_all(batch_rows: int, batche
         rows = min(partitions.stop * 32, 100) - partitions.start * 32
         return Statistics(rows=rows, weight=rows)
 
-    work = Work(Still(), ArraySource(np.zeros((100, 2))), expect)  # type: ignore[arg-type]
+    work = Work(Still(), laws.cut_often(np.zeros((100, 2))), expect)  # type: ignore[arg-type]
     _, statistics, _ = Stepwise(batch_rows=batch_rows).sweep(work, None, None)
     assert seen == batches
     assert float(statistics["rows"]) == 100.0
 
 
-@pytest.mark.usefixtures("short_partitions")
 @pytest.mark.parametrize("batch_rows", [1, 7, 8, 16])
 def test_smaller_ones_are_equal_pieces_of_partitions_and_cover_all(batch_rows: int) -> None:
-    rows = np.arange(100.0)[:, None]
+    rows = np.zeros((600, 1024))  # so wide that partitions have 256 rows
+    rows[:, 0] = np.arange(600.0)
     seen: list[Any] = []
 
     class Still:
         def maximise(self, statistics: Statistics, params: Any) -> Any:
-            assert float(statistics["rows"]) == pytest.approx(100.0)
+            assert float(statistics["rows"]) == pytest.approx(600.0)
             return params
 
         def recentre(self, params: Any) -> Any:
@@ -121,7 +112,6 @@ def test_smaller_ones_are_equal_pieces_of_partitions_and_cover_all(batch_rows: i
     assert batch_rows <= max(map(len, seen)) < 2 * batch_rows
 
 
-@pytest.mark.usefixtures("short_partitions")
 def test_a_mixture_ends_near_the_batch_optimum() -> None:
     case = mixture_case()
     batch = laws.run(case, passes=60, stop=BoundChange(1e-12))
@@ -135,7 +125,6 @@ def case_from(case: laws.Case, params: Any) -> laws.Case:
     return laws.Case(case.model, params, case.rows, case.expectation)
 
 
-@pytest.mark.usefixtures("short_partitions")
 def test_centres_end_near_those_of_batch_k_means() -> None:
     rows = mixture_case().rows
     model = KMeansModel(3, rows.mean(axis=0))
@@ -144,7 +133,6 @@ def test_centres_end_near_those_of_batch_k_means() -> None:
     np.testing.assert_allclose(stepwise.params.centres, batch.params.centres, atol=0.1)
 
 
-@pytest.mark.usefixtures("short_partitions")
 @pytest.mark.parametrize("weightless", [slice(0, 64), slice(64, 128)])
 def test_a_mini_batch_without_weight_changes_nothing(weightless: slice) -> None:
     case = mixture_case(320)

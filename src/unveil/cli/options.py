@@ -5,37 +5,33 @@ from __future__ import annotations
 import csv
 import os
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+option = partial(typer.Option, show_default=False)  # defaults are said in words
+argument = partial(typer.Argument, show_default=False)
+
 Data = Annotated[
     str,
-    typer.Argument(
+    argument(
         metavar="DATA",
         help='A table: CSV, TSV, Parquet, Feather or npy; a file, a folder, or a pattern in quotes ("part-*.parquet").',
-        show_default=False,
     ),
 ]
 Columns = Annotated[
     str | None,
-    typer.Option(
+    option(
         metavar="A,B,...",
         help="Columns to use; all that the model can by default. Names with commas go in quotes: '\"a,b\",c'.",
-        show_default=False,
     ),
 ]
-Weight = Annotated[
-    str | None,
-    typer.Option(metavar="COLUMN", help="A column that says how often each row counts.", show_default=False),
-]
+Weight = Annotated[str | None, option(metavar="COLUMN", help="A column that says how often each row counts.")]
 Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of all randomness; equal seeds, equal results.")]
 Threads = Annotated[
-    int | None,
-    typer.Option(
-        min=1, help="Threads to run on; changes nothing but the time. By default all cores.", show_default=False
-    ),
+    int | None, option(min=1, help="Threads to run on; changes nothing but the time. By default all cores.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
 

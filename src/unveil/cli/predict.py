@@ -9,22 +9,17 @@ from typing import Annotated, Any
 
 import typer
 
-from unveil.cli.options import Data, Threads, protect, use_threads
-
-PARTITIONS_TOGETHER = 16  # partitions predicted at a time: enough to keep all threads busy, little enough to stream
+from unveil.cli.options import Data, Threads, argument, option, protect, use_threads
 
 
 def predict(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model file.", show_default=False)],
+    model: Annotated[str, argument(metavar="MODEL", help="A model file.")],
     data: Data,
     output: Annotated[
         str, typer.Option("--output", "-o", metavar="FILE", help="A .csv or .parquet file; - is CSV on stdout.")
     ] = "-",
     sequence: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME", help="Column that names the sequence of a row (hidden Markov models).", show_default=False
-        ),
+        str | None, option(metavar="NAME", help="Column that names the sequence of a row (hidden Markov models).")
     ] = None,
     threads: Threads = None,
 ) -> None:
@@ -102,20 +97,23 @@ def _words_of(estimator: Any, data: str) -> Any:
     return read_frame(data, [str(name) for name in getattr(estimator, "feature_names_in_", ())] or None)
 
 
-def _batches(table: Any, missing: bool) -> Iterator[Any]:
-    """The rows, some whole partitions at a time, so that each is cut as in the table."""
+def _batches(table: Any, missing: bool, together: int = 16) -> Iterator[Any]:
+    """The rows, so many whole partitions at a time, so that each is cut as in the table.
+
+    Sixteen are enough to keep all threads busy, and little enough to stream.
+    """
     import numpy as np
 
     from unveil.core.partition import partition_rows
 
     if hasattr(table, "batches"):
-        yield from table.batches(PARTITIONS_TOGETHER * partition_rows(table.n_columns))
+        yield from table.batches(together * partition_rows(table.n_columns))
         return
     from unveil.estimation.input import refuse_nonfinite
     from unveil.sources import ArraySource
 
     blocks = table.read()
-    while batch := [block.rows for block in islice(blocks, PARTITIONS_TOGETHER)]:
+    while batch := [block.rows for block in islice(blocks, together)]:
         rows = np.concatenate(batch)
         if not np.all(np.isfinite(rows)):
             refuse_nonfinite(table, missing)

@@ -19,14 +19,13 @@ from unveil.core.arrays import Floats
 from unveil.core.protocols import Bound, Expectation, Random
 from unveil.numerics.softmax import soft_assign
 
-SHAKE = 0.3  # standard deviation of what is added to the scores of an infinitely warm q
-
 
 @dataclass(frozen=True)
 class Tempered(Expectation):
     """q(s) proportional to p(x, s) ** `beta`."""
 
     beta: float
+    shake: float = 0.3  # standard deviation of what is added to the scores of an infinitely warm q
 
     monotone = False
 
@@ -42,7 +41,7 @@ class Tempered(Expectation):
         log_likelihood = soft_assign(logits.copy(), weights)
         logits *= self.beta
         if self.beta < 1.0:
-            logits += SHAKE * (1.0 - self.beta) * random().standard_normal(logits.shape)
+            logits += self.shake * (1.0 - self.beta) * random().standard_normal(logits.shape)
         scores = logits.copy()
         log_normaliser = soft_assign(logits, weights)
         held = logits > 0

@@ -7,8 +7,9 @@ and the winner is then fitted to all rows, from where the sample left it.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import count
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,7 +26,6 @@ from unveil.selection.search import select
 from unveil.sources.array import ArraySource
 from unveil.sources.rows import sample_rows
 
-SAMPLE_ROWS = 20_000  # on which models are compared: dozens of fits take seconds
 ROWS_PER_GROUP = 5  # there are never so many groups that fewer rows than this are left for each
 STARTS_EACH = 5  # of a model, the best of which counts: a single one ends in a poor optimum too often
 VARIANCE_FLOOR = 1e-10  # of the variance of the narrowest column: small, so that groups far apart may still be narrow
@@ -53,6 +53,7 @@ class Settings(NamedTuple):
     engine: Any
     callbacks: tuple[Callback, ...] = ()
     covariance_types: tuple[str, ...] | None = None  # what to compare; a few that differ most where it is None
+    sample_rows: int = 20_000  # on which models are compared: dozens of fits take seconds
 
     def tell(self, words: str, done: int, total: int) -> None:
         """Show the callbacks how far it is."""
@@ -94,7 +95,7 @@ def analyse(table: Table, settings: Settings) -> Analysis:
     columns, n_rows = describe(table)
     useful = usable(table.source, columns)
     view = View(table.source, useful.columns, useful.n_rows)
-    rows, weights = _sample(view, settings.seed)
+    rows, weights = _sample(view, settings)
     data: Source = view if len(rows) < useful.n_rows else ArraySource(rows, weights)
     settings.tell("finding the principal plane", 0, 1)
     names = tuple(table.names[column] for column in useful.columns)
@@ -107,9 +108,9 @@ def analyse(table: Table, settings: Settings) -> Analysis:
     return Analysis(table, settings, columns, n_rows, useful, rows, weights, pca, plane, outcome, model, groups)
 
 
-def _sample(view: View, seed: int) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+def _sample(view: View, settings: Settings) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
     """All rows, or a fixed sample of a large table, and their weights."""
-    chosen = sample_rows(view.n_rows, min(view.n_rows, SAMPLE_ROWS), seed)
+    chosen = sample_rows(view.n_rows, min(view.n_rows, settings.sample_rows), settings.seed)
     rows, weights = [], []
     for block in view.read():
         first, last = np.searchsorted(chosen, (block.start, block.start + len(block.rows)))
@@ -148,14 +149,12 @@ def _compare(
         engine=settings.engine,
     )
     grid = {"n_components": range(1, most + 1), "covariance_type": structures}
-    step = _counter(settings, most * len(structures))
-    return select(model, rows, grid, criterion="bic", sample_weight=weights, callbacks=[lambda row: next(step)])
+    total, done = most * len(structures), count(1)
 
+    def tell(row: dict[str, Any]) -> None:
+        settings.tell("comparing mixtures", next(done), total)
 
-def _counter(settings: Settings, total: int) -> Iterator[None]:
-    """Tell the callbacks each time one more model is there."""
-    for done in range(1, total + 1):
-        yield settings.tell("comparing mixtures", done, total)
+    return select(model, rows, grid, criterion="bic", sample_weight=weights, callbacks=[tell])
 
 
 def _refitted(best: Any, data: Source) -> Any:

@@ -32,7 +32,6 @@ from tests.families.held.examples import (
     obeyed,
     probabilities,
 )
-from unveil.core.partition import partition_count
 from unveil.core.protocols import Schedule
 from unveil.expectations import Exact
 from unveil.families import hold
@@ -124,17 +123,9 @@ def test_laws(law: Any, name: str) -> None:
     law(mixture_case(name))
 
 
-def tall_rows(rows: Floats) -> Floats:
-    """Enough rows for three partitions."""
-    tall = np.random.default_rng(8).permutation(np.concatenate([rows] * 240))
-    assert partition_count(len(tall), D) > 2
-    return tall
-
-
 @pytest.mark.parametrize("name", ["gaussian", "shared", "poisson"])
 def test_incremental_over_many_partitions_never_lowers_the_bound(name: str) -> None:
-    tall = tall_rows(CASES[name][2])
-    history = laws.run(mixture_case(name, tall), passes=5, schedule=Incremental(batch_rows=1)).history
+    history = laws.run(mixture_case(name), passes=5, schedule=Incremental(batch_rows=1)).history
     assert history.column("objective")[-1] > history.column("objective")[0]
     assert history.largest_fall() <= laws.ROUNDING * np.max(np.abs(history.column("objective")))
 
@@ -146,7 +137,7 @@ def test_weights_are_repetition(name: str) -> None:
 
 @pytest.mark.parametrize("schedule", ["incremental", "squarem", "gradient"])
 def test_threads_change_no_bit(schedule: str) -> None:
-    laws.threads_change_no_bit(mixture_case("gaussian", tall_rows(ROWS)), SCHEDULES[schedule])
+    laws.threads_change_no_bit(mixture_case("gaussian"), SCHEDULES[schedule])
 
 
 @pytest.mark.parametrize("name", ["gaussian", "shared", "poisson", "categorical", "product"])

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from tests import laws
 from tests.oracles import mixtures as oracle
 from unveil.clusters.kmeans.model import KMeansModel
-from unveil.core import partition
 from unveil.core.loop import stream
 from unveil.core.protocols import Block
 from unveil.expectations import Exact, Hard
@@ -75,16 +74,8 @@ CASES = cases()
 by_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
 
 
-@pytest.fixture
-def short_partitions(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Partitions of 32 rows, so that small tables have many."""
-    monkeypatch.setattr(partition, "SMALLEST", 32)
-    monkeypatch.setattr(partition, "LARGEST", 32)
-
-
 @by_case
 @pytest.mark.parametrize("law", laws.LAWS, ids=lambda law: getattr(law, "func", law).__name__)
-@pytest.mark.usefixtures("short_partitions")
 def test_laws(law: Any, case: laws.Case) -> None:
     law(case)
 
@@ -102,7 +93,6 @@ def test_parts_add_up_however_the_rows_are_cut(cuts: list[int], name: str) -> No
     laws.parts_add_up_to_the_whole(CASES[name], cuts)
 
 
-@pytest.mark.usefixtures("short_partitions")
 @pytest.mark.parametrize("name", ["full-exact", "bernoulli-exact"])
 def test_threads_change_no_bit_of_stepwise(name: str) -> None:
     laws.threads_change_no_bit(CASES[name], Stepwise(batch_rows=64))

@@ -49,15 +49,15 @@ def test_every_kind_of_number(name: str, tmp_path: Path) -> None:
     assert np.array_equal(rows, np.array(expected, dtype=np.float64), equal_nan=True)
 
 
-def test_a_large_record_batch_is_mapped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_record_batch_is_mapped(tmp_path: Path) -> None:
     path = tmp_path / "t.arrow"
     table = pa.table({"a": np.arange(10_000.0)})
     pyarrow.feather.write_feather(table, path, compression="uncompressed", chunksize=10_000)
-    assert arrow._opener(path) is pa.OSFile
-    monkeypatch.setattr(arrow, "MAPPED_BATCH", 1000)
-    assert arrow._opener(path) is pa.memory_map
-    blocks = list(unveil.scan(path).read())
-    assert np.array_equal(np.concatenate([block.rows for block in blocks]).ravel(), np.arange(10_000.0))
+    mapping = arrow.Feather(mapped_batch=1000)
+    assert arrow.FEATHER._opener(path) is pa.OSFile
+    assert mapping._opener(path) is pa.memory_map
+    chunks = mapping.chunks(path, mapping.header(path), request(("a",), 0, 10_000))
+    assert np.array_equal(np.concatenate([chunk.rows for chunk in chunks]).ravel(), np.arange(10_000.0))
 
 
 def test_a_stream_of_many_rows_holds_little(tmp_path: Path) -> None:

@@ -26,7 +26,6 @@ from unveil.sources.files.formats import FileColumn, Header, ReadRequest
 
 BUFFER_BYTES = 1 << 22  # bytes of a Parquet file held at a time, shared out among the columns
 SMALLEST_BUFFER, LARGEST_BUFFER = 1 << 12, 1 << 20  # of a column: a page of memory, and the usual page of Parquet
-MAPPED_BATCH = 1 << 26  # bytes; a record batch above this is mapped, so that the system may drop it again
 
 _WORDS = (
     ("number", (pa.types.is_floating, pa.types.is_decimal)),
@@ -88,11 +87,6 @@ class Parquet:
         with self._open(path, 1) as file:
             return Header(_columns(path, file.schema_arrow), int(file.metadata.num_rows))
 
-    def count(self, path: Path, header: Header) -> int:
-        """From the footer alone."""
-        with self._open(path, 1) as file:
-            return int(file.metadata.num_rows)
-
     def chunks(self, path: Path, header: Header, request: ReadRequest) -> Iterator[Chunk]:
         """Batches of the row groups that are needed."""
         names = used(request)
@@ -129,6 +123,7 @@ class Feather:
     """Arrow's own format, as a file or as a stream."""
 
     named: bool = True
+    mapped_batch: int = 1 << 26  # bytes; a record batch above this is mapped, so that the system may drop it again
 
     def header(self, path: Path) -> Header:
         """The schema, and the number of rows where the file has an index of its batches."""
@@ -160,15 +155,14 @@ class Feather:
                 with pa.OSFile(str(path)) as file, pyarrow.ipc.open_stream(file, options=options) as reader:
                     yield reader
                 return
-            with _opener(path)(str(path)) as file, pyarrow.ipc.open_file(file, options=options) as reader:
+            with self._opener(path)(str(path)) as file, pyarrow.ipc.open_file(file, options=options) as reader:
                 yield reader
 
-
-def _opener(path: Path) -> Any:
-    """Plain reads, which are freed batch by batch; a map where batches are so large that one would fill the memory."""
-    with pa.memory_map(str(path)) as file, pyarrow.ipc.open_file(file) as reader:
-        large = path.stat().st_size > MAPPED_BATCH * max(reader.num_record_batches, 1)
-    return pa.memory_map if large else pa.OSFile
+    def _opener(self, path: Path) -> Any:
+        """Plain reads, which are freed batch by batch; a map where one is so large that it would fill the memory."""
+        with pa.memory_map(str(path)) as file, pyarrow.ipc.open_file(file) as reader:
+            large = path.stat().st_size > self.mapped_batch * max(reader.num_record_batches, 1)
+        return pa.memory_map if large else pa.OSFile
 
 
 def _has_index(reader: Any) -> bool:
