@@ -10,80 +10,67 @@ from typing import Annotated, Any
 import typer
 
 from unveil.cli.errors import INTERRUPTED, say
-from unveil.cli.models import (
-    STARTS,
-    ModelName,
-    check_label,
-    check_sequence,
-    chosen,
-    parameters,
+from unveil.cli.models import STARTS, ModelName, check_label, check_sequence, chosen, parameters
+from unveil.cli.options import (
+    Columns,
+    Data,
+    Json,
+    Seed,
+    Threads,
+    Weight,
+    argument,
+    names_in,
+    option,
+    protect,
+    use_threads,
 )
-from unveil.cli.options import Columns, Data, Json, Seed, Threads, Weight, names_in, protect, use_threads
 from unveil.estimation.registry import EXPECTATIONS, SCHEDULES
 
 
 def fit(
-    model: Annotated[ModelName, typer.Argument(metavar="MODEL", help="What to fit.", show_default=False)],
+    model: Annotated[ModelName, argument(metavar="MODEL", help="What to fit.")],
     data: Data,
     output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="The model file to write.")],
     components: Annotated[
-        int | None,
-        typer.Option("--components", "-k", min=1, help="Number of components or clusters.", show_default=False),
+        int | None, option("--components", "-k", min=1, help="Number of components or clusters.")
     ] = None,
     covariance: Annotated[
         str | None,
-        typer.Option(
-            metavar="SHAPE",
-            help="Covariances: full, tied, diag, spherical, or mclust's letters from EII to VVV.",
-            show_default=False,
-        ),
+        option(metavar="SHAPE", help="Covariances: full, tied, diag, spherical, or mclust's letters from EII to VVV."),
     ] = None,
     columns: Columns = None,
     kinds: Annotated[
         str | None,
-        typer.Option(
+        option(
             metavar="A=KIND,...",
             help="What columns are, where their types mislead (mixed-mixture): number, count, yes/no, category.",
-            show_default=False,
         ),
     ] = None,
     label: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Column with the class of each row (discriminant).", show_default=False),
+        str | None, option(metavar="NAME", help="Column with the class of each row (discriminant).")
     ] = None,
     sequence: Annotated[
         str | None,
-        typer.Option(
+        option(
             metavar="NAME",
             help="Column that names the sequence a row belongs to (hidden Markov models); without it all rows are one.",
-            show_default=False,
         ),
     ] = None,
     grammar: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="Rules in nltk's notation to start from (grammar).", show_default=False),
+        str | None, option(metavar="FILE", help="Rules in nltk's notation to start from (grammar).")
     ] = None,
     weight: Weight = None,
     seed: Seed = 0,
     threads: Threads = None,
-    max_iter: Annotated[int | None, typer.Option(min=1, help="Most passes over the data.", show_default=False)] = None,
-    tol: Annotated[
-        float | None, typer.Option(min=0, help="Change at which the fit has converged.", show_default=False)
-    ] = None,
-    n_init: Annotated[
-        int | None, typer.Option(min=1, help="Starts to try; the best is kept.", show_default=False)
-    ] = None,
-    start: Annotated[
-        str | None,
-        typer.Option(metavar="WORD", help=f"Where a mixture starts: {', '.join(STARTS)}.", show_default=False),
-    ] = None,
+    max_iter: Annotated[int | None, option(min=1, help="Most passes over the data.")] = None,
+    tol: Annotated[float | None, option(min=0, help="Change at which the fit has converged.")] = None,
+    n_init: Annotated[int | None, option(min=1, help="Starts to try; the best is kept.")] = None,
+    start: Annotated[str | None, option(metavar="WORD", help=f"Where a mixture starts: {', '.join(STARTS)}.")] = None,
     schedule: Annotated[
-        str | None,
-        typer.Option(metavar="WORD", help=f"When parameters move: {', '.join(SCHEDULES)}.", show_default=False),
+        str | None, option(metavar="WORD", help=f"When parameters move: {', '.join(SCHEDULES)}.")
     ] = None,
     expectation: Annotated[
-        str | None,
-        typer.Option(metavar="WORD", help=f"How rows are shared out: {', '.join(EXPECTATIONS)}.", show_default=False),
+        str | None, option(metavar="WORD", help=f"How rows are shared out: {', '.join(EXPECTATIONS)}.")
     ] = None,
     as_json: Json = False,
 ) -> None:

@@ -8,7 +8,7 @@ import typer
 
 from unveil.cli.errors import printable
 from unveil.cli.models import chosen as word_of
-from unveil.cli.options import Columns, Data, Seed, Threads, Weight, names_in, protect, use_threads
+from unveil.cli.options import Columns, Data, Seed, Threads, Weight, names_in, option, protect, use_threads
 from unveil.estimation.registry import STRUCTURES
 
 
@@ -19,11 +19,10 @@ def report(
     max_components: Annotated[int, typer.Option(min=1, help="Largest number of components to try.")] = 9,
     covariance: Annotated[
         str | None,
-        typer.Option(
+        option(
             metavar="A,B,...",
             help="Covariances to compare: some of full, tied, diag, spherical (the default) and mclust's EII to VVV; "
             "mclust is all fourteen.",
-            show_default=False,
         ),
     ] = None,
     weight: Weight = None,

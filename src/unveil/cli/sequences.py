@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,25 +14,18 @@ from unveil.sources.errors import DataError
 from unveil.sources.files.labelled import column_labels, without_column
 
 
-class Sequenced(NamedTuple):
-    """A table, and the lengths of the sequences that its rows belong to; None for one sequence."""
-
-    table: Any
-    lengths: NDArray[np.intp] | None
-
-
-def sequenced(table: Any, data: str, column: str | None) -> Sequenced:
-    """The table without the column that names the sequence of each row, and the lengths that it says."""
+def sequenced(table: Any, data: str, column: str | None) -> tuple[Any, NDArray[np.intp] | None]:
+    """The table without the column that names the sequence of each row, and the lengths; None for one sequence."""
     if column is None:
-        return Sequenced(table, None)
+        return table, None
     if not isinstance(table, Frame):
-        return Sequenced(without_column(table, column), _lengths(column_labels(table, column).codes.tolist(), column))
+        return without_column(table, column), _lengths(column_labels(table, column).codes.tolist(), column)
     keys = read_frame(data, [column]).cells[column].tolist()
     rest = {name: cells for name, cells in table.cells.items() if name != column}
     if not rest:
         raise DataError(f"{data}: no column is left besides {column!r}, which names the sequences")
     skipped = tuple(name for name in table.skipped if name != column)
-    return Sequenced(Frame(rest, table.weights, skipped, table.files), _lengths(keys, column))
+    return Frame(rest, table.weights, skipped, table.files), _lengths(keys, column)
 
 
 def _lengths(keys: list[Any], column: str) -> NDArray[np.intp]:

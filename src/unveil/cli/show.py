@@ -7,11 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
-from unveil.cli.options import Json
+from unveil.cli.options import Json, argument
 
 
 def show(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model file.", show_default=False)],
+    model: Annotated[str, argument(metavar="MODEL", help="A model file.")],
     as_json: Json = False,
 ) -> None:
     """Show what is in a model file: class, parameters, sizes, how the fit went, the certificate."""

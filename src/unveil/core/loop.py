@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from time import perf_counter
 from typing import Any
 
@@ -66,19 +67,6 @@ def stream(seed: int, number: int, partition: int) -> np.random.Generator:
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number, partition)))
 
 
-class _Stream:
-    """One stream for all tiles of a block, made when the first asks for it."""
-
-    def __init__(self, *key: int) -> None:
-        self._key = key
-        self._made: np.random.Generator | None = None
-
-    def __call__(self) -> np.random.Generator:
-        if self._made is None:
-            self._made = stream(*self._key)
-        return self._made
-
-
 @dataclass(frozen=True)
 class ExpectationStep:
     """The E step of one block, as engines take it: picklable, and free of state."""
@@ -92,7 +80,7 @@ class ExpectationStep:
 
     def __call__(self, block: Block, memo: Memo) -> tuple[Statistics, Memo]:
         """Statistics of `block`, and what it wants to remember."""
-        random = _Stream(self.seed, self.number, block.index)
+        random = cache(partial(stream, self.seed, self.number, block.index))  # one for all tiles, if any asks for it
         if self.piece is None:
             return self.model.expect(self.plan, block, self.expectation, memo, random)
         statistics, _ = self.model.expect(self.plan, self.piece.cut(block), self.expectation, None, random)

@@ -35,6 +35,7 @@ class Block(NamedTuple):
     lengths: Indices | None = None  # of the sequences that fill the block, where rows are steps of such
     sequence_weights: Floats | None = None  # how often each sequence counts; None when each does once
     marks: tuple[Any, ...] | None = None  # what else the source knows of each sequence: brackets of a sentence, say
+    codes: Array | None = None  # the number of each row's class, where the source has labels
 
 
 class Piece(NamedTuple):

@@ -128,24 +128,16 @@ class Threads:
     def _runs(
         self, source: Source, partitions: Sequence[int] | None, alone: bool, pace: float
     ) -> Iterator[tuple[int, Iterable[Block]]]:
-        """Rows that any thread can reach: neighbours travel together, so that there is little to hand out."""
+        """Rows that any thread can reach: neighbours travel together, so that there is little to hand out.
+
+        Sources read as they are asked for rows, so it is the thread that uses a block which reads it.
+        """
         every = range(count_of(source)) if partitions is None else partitions
         fair = max(min(len(every), LONE_RUN) if alone else len(every) // (RUNS_EACH * self.count), 1)
         size = 1 << (fair.bit_length() - 1)  # a power of two, so that a run is a subtree of the sum
         while not alone and size > 1 and size * pace > LONGEST_RUN:
             size //= 2
-        return ((first, _Lazy(source, every[first : first + size])) for first in range(0, len(every), size))
-
-
-@dataclass(frozen=True)
-class _Lazy:
-    """Blocks that are read where they are used."""
-
-    source: Source
-    partitions: Sequence[int]
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self.source.read(self.partitions))
+        return ((first, source.read(every[first : first + size])) for first in range(0, len(every), size))
 
 
 class _Memos(dict[int, Any]):

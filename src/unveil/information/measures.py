@@ -18,8 +18,6 @@ from numpy.typing import ArrayLike
 from unveil.core.arrays import Floats
 from unveil.information.quadrature import LineDensity, density, divergence
 
-__all__ = ["Gaussian", "entropy", "free_energy", "kl_divergence", "log_likelihood"]
-
 SUM_TOLERANCE = 1e-6  # how far from 1 a row may sum: float32 softmaxes pass, mistakes do not
 DISTRIBUTION_KINDS = (
     "an array of probabilities, a Gaussian, a density function or a distribution with logpdf and support"

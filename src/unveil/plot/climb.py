@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from unveil.plot.style import colour, finish, new_figure
+from unveil.plot.style import add_line, colour, finish, new_figure
 
 
 def convergence(history: Any) -> Any:
@@ -37,25 +37,14 @@ def convergence(history: Any) -> Any:
     passes = list(range(1, len(energy) + 1))
     figure = new_figure("pass over the data", "log-likelihood")
     apart = bool(np.nanmax(np.abs(likelihood - energy)) > 1e-9 * max(float(np.nanmax(np.abs(energy))), 1.0))
-    _add_line(figure, passes, likelihood.tolist(), "log-likelihood", 0, None)
+    mode = "lines+markers" if len(passes) <= 60 else "lines"
+    look = {"mode": mode, "marker": {"size": 6}, "hovertemplate": "pass %{x}: %{y:,.10~g}"}
+    add_line(figure, passes, likelihood.tolist(), "log-likelihood", colour(0), dash="solid", **look)
     if apart:
-        _add_line(figure, passes, energy.tolist(), "free energy", 1, "tonexty")
+        add_line(figure, passes, energy.tolist(), "free energy", colour(1), dash="dash", fill="tonexty", **look)
     figure.update_xaxes(rangemode="tozero", dtick=1 if len(passes) <= 12 else None)
     figure.update_yaxes(tickformat=",")
     gap = "The gap is what the choice of q gives away." if apart else "The free energy touches the log-likelihood."
     return finish(
         figure, "How the fit climbed", f"{len(passes)} passes. {gap}" if len(passes) > 1 else f"1 pass. {gap}"
-    )
-
-
-def _add_line(figure: Any, x: list[int], y: list[float], name: str, number: int, fill: str | None) -> None:
-    figure.add_scatter(
-        x=x,
-        y=y,
-        mode="lines+markers" if len(x) <= 60 else "lines",
-        name=name,
-        line={"color": colour(number), "width": 2.2, "dash": "dash" if number else "solid"},
-        marker={"size": 6},
-        fill=fill,
-        hovertemplate="pass %{x}: %{y:,.10~g}",
     )

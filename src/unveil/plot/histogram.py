@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from unveil.core.arrays import Floats
 from unveil.estimation.registry import STRUCTURES, lookup
 from unveil.plot.labels import label
-from unveil.plot.style import INK, RULE, colour, finish, new_figure
+from unveil.plot.style import INK, RULE, add_line, colour, finish, new_figure
 
 
 def density(estimator: Any, X: ArrayLike, *, name: str | None = None, sample_weight: ArrayLike | None = None) -> Any:
@@ -40,9 +40,12 @@ def density(estimator: Any, X: ArrayLike, *, name: str | None = None, sample_wei
     grid = _grid(estimator, values)
     total = np.exp(np.asarray(estimator.score_samples(grid[:, None])))
     shares = np.asarray(estimator.predict_proba(grid[:, None]))
+    x, hover = grid.tolist(), {"hovertemplate": "%{x:.4g}: %{y:.3g}"}
     for component in range(shares.shape[1] if shares.shape[1] > 1 else 0):
-        _add_line(figure, grid, total * shares[:, component], f"Group {component + 1}", colour(component))
-    _add_line(figure, grid, total, "Mixture", INK)
+        add_line(
+            figure, x, (total * shares[:, component]).tolist(), f"Group {component + 1}", colour(component), **hover
+        )
+    add_line(figure, x, total.tolist(), "Mixture", INK, **hover)
     return finish(figure, "The mixture and the rows", f"The histogram holds all {len(values):,} rows.")
 
 
@@ -85,10 +88,3 @@ def component_covariance(estimator: Any, component: int) -> Floats:
     means = np.asarray(estimator.means_)
     matrices = lookup(STRUCTURES[estimator.covariance_type])().dense(np.asarray(kept), *means.shape)
     return np.asarray(matrices[component], dtype=np.float64)
-
-
-def _add_line(figure: Any, x: Floats, y: Floats, name: str, paint: str) -> None:
-    style = {"color": paint, "width": 2.2}
-    figure.add_scatter(
-        x=x.tolist(), y=y.tolist(), mode="lines", name=name, line=style, hovertemplate="%{x:.4g}: %{y:.3g}"
-    )

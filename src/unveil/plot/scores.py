@@ -10,7 +10,7 @@ import numpy as np
 from unveil.plot.labels import label
 from unveil.plot.sizes import choice
 from unveil.plot.structures import legend
-from unveil.plot.style import DASHES, INK, colour, finish, marker, new_figure
+from unveil.plot.style import DASHES, INK, add_line, colour, finish, marker, new_figure
 
 AXIS_TITLES = {
     "n_components": "number of components",
@@ -102,16 +102,13 @@ def _order(value: Any) -> Any:
 
 
 def _add_line(figure: Any, number: int, x: list[Any], y: list[float], name: str) -> None:
-    figure.add_scatter(
-        x=[_value(value) for value in x],
-        y=y,
-        mode="lines+markers",
-        name=name,
-        showlegend=bool(name),
-        line={"color": colour(number), "width": 2.2, "dash": DASHES[number % len(DASHES)]},
-        marker={"symbol": marker(number), "size": 8},
-        hovertemplate="%{x}: %{y:,.1f}",
-    )
+    look = {
+        "mode": "lines+markers",
+        "marker": {"symbol": marker(number), "size": 8},
+        "hovertemplate": "%{x}: %{y:,.1f}",
+    }
+    dash, places = DASHES[number % len(DASHES)], [_value(value) for value in x]
+    add_line(figure, places, y, name, colour(number), dash=dash, showlegend=bool(name), **look)
 
 
 def _add_ring(figure: Any, x: Any, y: float) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from unveil.plot.style import INK, RULE, colour, faded, finish, tidy
+from unveil.plot.style import INK, RULE, add_line, colour, faded, finish, tidy
 
 PANEL_COLUMNS, PANEL_HEIGHT = 3, 235  # panels side by side, and pixels of one: titles still fit
 CHOSEN_SHADE = "rgba(230, 159, 0, 0.22)"
@@ -136,17 +136,9 @@ def _ring(figure: Any, rows: Rows, panel: Panel, size: int | None, place: dict[s
 
 def _curve(figure: Any, rows: Rows, column: str, number: int, place: dict[str, int], **style: Any) -> None:
     seen = [row for row in rows if row.get(column) is not None]
-    figure.add_scatter(
-        x=[int(row["n_clusters"]) for row in seen],
-        y=[row[column] for row in seen],
-        mode="lines+markers",
-        line={"color": colour(number), "width": 2.2, "dash": style.pop("dash", "solid")},
-        marker={"size": 6},
-        hovertemplate="%{x}: %{y:,.4~g}",
-        name=style.pop("name", column),
-        **place,
-        **style,
-    )
+    x, y = [int(row["n_clusters"]) for row in seen], [row[column] for row in seen]
+    look = {"mode": "lines+markers", "marker": {"size": 6}, "hovertemplate": "%{x}: %{y:,.4~g}", "dash": "solid"}
+    add_line(figure, x, y, style.pop("name", column), colour(number), **look | style | place)
 
 
 def _inertia(figure: Any, rows: Rows, place: dict[str, int]) -> None:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from unveil.plot.scatter import add_points, drawn
-from unveil.plot.style import colour, finish, new_figure, square
+from unveil.plot.style import add_line, colour, finish, new_figure, square
 
 GROUND = ((0.0, "rgba(255, 255, 255, 0)"), (1.0, "rgba(58, 68, 80, 0.75)"))  # pale where dense, dark where stretched
 
@@ -71,14 +71,8 @@ def _stretch(model: Any, points: NDArray[np.float64] | None = None) -> NDArray[n
 
 def _curve(model: Any) -> Any:
     figure = new_figure("place on the curve", "magnification, in means")
-    figure.add_scatter(
-        x=model.lattice_[:, 0].tolist(),
-        y=_stretch(model).tolist(),
-        mode="lines",
-        name="magnification",
-        line={"color": colour(6), "width": 2.2},
-        hovertemplate="%{y:.3g} times the mean",
-    )
+    x, y, hover = model.lattice_[:, 0].tolist(), _stretch(model).tolist(), "%{y:.3g} times the mean"
+    add_line(figure, x, y, "magnification", colour(6), hovertemplate=hover)
     return figure
 
 

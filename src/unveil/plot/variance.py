@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from unveil.plot.style import colour, finish, new_figure
+from unveil.plot.style import add_line, colour, finish, new_figure
 
 MOST_DIRECTIONS = 30  # directions that are drawn
 
@@ -42,9 +42,8 @@ def scree(pca: Any) -> Any:
         marker={"color": colour(0)},
         hovertemplate=hover,
     )
-    line = {"color": colour(1), "width": 2.2}
     total = np.cumsum(share)[:MOST_DIRECTIONS].tolist()
-    figure.add_scatter(x=numbers, y=total, mode="lines+markers", name="in all", line=line, hovertemplate=hover)
+    add_line(figure, numbers, total, "in all", colour(1), mode="lines+markers", hovertemplate=hover)
     figure.update_xaxes(dtick=1 if len(numbers) <= 15 else None)
     figure.update_yaxes(tickformat=".0%", range=[0, 1.04])
     caption = "Bars: the share of each direction. Line: the share of all up to it."

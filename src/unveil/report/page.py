@@ -22,13 +22,14 @@ _ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028",
 def render(content: dict[str, Any]) -> str:
     """The page as text."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
+    from plotly.offline import get_plotlyjs
 
     environment = Environment(
         loader=PackageLoader("unveil.report", "."), autoescape=True, undefined=StrictUndefined, trim_blocks=True
     )
     environment.lstrip_blocks = True
     environment.globals["figure_json"] = figure_json
-    scripts = {"plotly": _plotly(), "starter": _script(_resource("figures.js"))}
+    scripts = {"plotly": _script(get_plotlyjs()), "starter": _script(_resource("figures.js"))}
     hashes = " ".join(f"'{_hash(script)}'" for script in scripts.values())
     template = environment.get_template("template.html.j2")
     return template.render(**content, scripts=scripts, hashes=hashes, style=_resource("style.css"))
@@ -54,12 +55,6 @@ def safe_json(value: Any) -> str:
     for letter, escape in _ESCAPES.items():
         text = text.replace(letter, escape)
     return text
-
-
-def _plotly() -> str:
-    from plotly.offline import get_plotlyjs
-
-    return _script(get_plotlyjs())
 
 
 def _script(text: str) -> str:

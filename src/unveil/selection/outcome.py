@@ -70,7 +70,24 @@ class Selection:
     @property
     def standing(self) -> Standing:
         """How the winner stands against the rest, as numbers."""
-        return _standing(self)
+        rule, table = self.rule, self.table
+        best = table[self.best_index_]
+        fitted = [row for row in table if row["error"] is None and (best["degenerate"] or not row["degenerate"])]
+        others = [row for row in fitted if row is not best]
+        runner_up = max(others, key=lambda row: merit(rule, row), default=None)
+        edges = tuple(name for name in self.grid if _at_edge(best[name], [row[name] for row in fitted]))
+        return Standing(
+            best=self.best_params_,
+            score=worth(best[rule.name]),
+            runner_up=None if runner_up is None else {name: runner_up[name] for name in self.grid},
+            lead=np.inf if runner_up is None else abs(worth(best[rule.name]) - worth(runner_up[rule.name])),
+            edges=edges,
+            failed=sum(row["error"] is not None for row in table),
+            passed_over=sum(row["error"] is None for row in table) - len(fitted),
+            degenerate=best["degenerate"] or "",
+            unconverged=best["converged"] is False,
+            undone=self.undone,
+        )
 
     @property
     def decisive(self) -> bool:
@@ -93,28 +110,6 @@ class Selection:
         chosen = ", ".join(f"{name}={value!r}" for name, value in self.best_params_.items())
         clear = "" if self.decisive else ", no clear answer"
         return f"Selection({chosen}; {self.rule.title} {self.best_score_:.6g} among {len(self.table)}{clear})"
-
-
-def _standing(selection: Selection) -> Standing:
-    """Best, runner-up, difference, and the parameters whose best value is the last that was tried."""
-    rule, table = selection.rule, selection.table
-    best = table[selection.best_index_]
-    fitted = [row for row in table if row["error"] is None and (best["degenerate"] or not row["degenerate"])]
-    others = [row for row in fitted if row is not best]
-    runner_up = max(others, key=lambda row: merit(rule, row), default=None)
-    edges = tuple(name for name in selection.grid if _at_edge(best[name], [row[name] for row in fitted]))
-    return Standing(
-        best=selection.best_params_,
-        score=worth(best[rule.name]),
-        runner_up=None if runner_up is None else {name: runner_up[name] for name in selection.grid},
-        lead=np.inf if runner_up is None else abs(worth(best[rule.name]) - worth(runner_up[rule.name])),
-        edges=edges,
-        failed=sum(row["error"] is not None for row in table),
-        passed_over=sum(row["error"] is None for row in table) - len(fitted),
-        degenerate=best["degenerate"] or "",
-        unconverged=best["converged"] is False,
-        undone=selection.undone,
-    )
 
 
 def merit(rule: Criterion, row: Mapping[str, Any]) -> tuple[bool, float]:

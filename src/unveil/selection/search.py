@@ -159,11 +159,6 @@ def _trial(strategy: Strategy, params: dict[str, Any]) -> tuple[Any, dict[str, A
     except (ValueError, ArithmeticError) as error:  # what estimators raise for data or parameters that do not suit
         logger.info("select: %s could not be fitted: %s", params, error)
         return None, row | {"error": " ".join(str(error).split())}
-    row |= scores | {"converged": _converged(model)}
+    converged = getattr(model, "converged_", None)  # where the model says
+    row |= scores | {"converged": None if converged is None else bool(converged)}
     return model, row | {"seconds": perf_counter() - began}
-
-
-def _converged(model: Any) -> bool | None:
-    """Whether the fit converged, where the model says."""
-    converged = getattr(model, "converged_", None)
-    return None if converged is None else bool(converged)

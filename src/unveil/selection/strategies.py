@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.selection.criteria.clusterings import BIC, CLUSTERINGS, INERTIA, SILHOUETTE, VOTES, opinion_of
-from unveil.selection.criteria.criteria import CRITERIA, Criterion, pick_criterion
-from unveil.selection.criteria.fitting import fitted
+from unveil.selection.criteria.criteria import CRITERIA, Criterion, fitted, pick_criterion
 from unveil.selection.criteria.held_out import HELD_OUT
 from unveil.selection.criteria.opinions import SIZE, Choice
 from unveil.selection.criteria.study import Study

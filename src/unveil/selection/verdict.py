@@ -61,13 +61,9 @@ def _lead(rule: Criterion, standing: Standing, name: Naming) -> str:
     if standing.runner_up is None:
         return "There was nothing to compare it with."
     words = rule.words(standing.lead)
-    worth = (
-        f"; the evidence for the best is {words}"
-        if words and standing.lead >= CLEAR_LEAD
-        else f", {words}"
-        if words
-        else ""
-    )
+    worth = f", {words}" if words else ""
+    if words and standing.lead >= CLEAR_LEAD:
+        worth = f"; the evidence for the best is {words}"
     return f"The runner-up, {name(standing.runner_up)}, is {standing.lead:,.1f} behind{worth}."
 
 

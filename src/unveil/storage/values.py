@@ -99,7 +99,7 @@ def _encode_dict(value: Mapping[Any, Any], name: str, arrays: Arrays, inner: Enc
 
 def _decode_scalar(content: Any, arrays: Arrays, inner: Decoder) -> Any:
     dtype, item = content
-    return np.dtype(_SCALARS[dtype]).type(decode(item, arrays))
+    return _SCALARS[dtype](decode(item, arrays))
 
 
 def _decode_strings(content: Any, arrays: Arrays, inner: Decoder) -> NDArray[np.object_]:
@@ -131,10 +131,8 @@ def _list(content: Any) -> list[Any]:
 
 _CELLS = (str, int, float, np.integer, np.floating, np.bool_)
 
-_SCALARS = {
-    np.dtype(kind).name: kind
-    for kind in (np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64)
-} | {np.dtype(kind).name: kind for kind in (np.float16, np.float32, np.float64)}
+_INTEGERS = (f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64))
+_SCALARS = {name: np.dtype(name).type for name in ("bool", *_INTEGERS, "float16", "float32", "float64")}
 
 _ENCODERS: dict[type, Any] = {
     np.generic: _encode_scalar,  # before float: NumPy's float64 is one

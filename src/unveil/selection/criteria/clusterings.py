@@ -24,14 +24,8 @@ def _unknown(fitted: Fitted) -> None:
     """Nothing yet: it takes all numbers of clusters to tell."""
 
 
-def _penalised_aic(fitted: Fitted) -> float:
-    centres = fitted.estimator.cluster_centers_
-    return penalties.penalised_aic(_cost(fitted), *centres.shape)
-
-
-def _penalised_bic(fitted: Fitted) -> float:
-    centres = fitted.estimator.cluster_centers_
-    return penalties.penalised_bic(_cost(fitted), *centres.shape)
+def _penalised(price: Callable[[float, int, int], float], fitted: Fitted) -> float:
+    return price(_cost(fitted), *fitted.estimator.cluster_centers_.shape)
 
 
 def _bic(fitted: Fitted) -> float | None:
@@ -73,8 +67,9 @@ ELBOW = Criterion(
     settle=elbow.settle,
     opine=elbow.opine,
 )
-AIC_PENALTY = Criterion("penalised_aic", "cost + 2Kd", _penalised_aic, CLUSTERING, suits=is_kmeans)
-BIC_PENALTY = Criterion("penalised_bic", "cost + K log d", _penalised_bic, CLUSTERING, suits=is_kmeans)
+BY_AIC, BY_BIC = (partial(_penalised, price) for price in (penalties.penalised_aic, penalties.penalised_bic))
+AIC_PENALTY = Criterion("penalised_aic", "cost + 2Kd", BY_AIC, CLUSTERING, suits=is_kmeans)
+BIC_PENALTY = Criterion("penalised_bic", "cost + K log d", BY_BIC, CLUSTERING, suits=is_kmeans)
 BIC = Criterion("bic", "BIC", _bic, CLUSTERING, suits=is_kmeans, evidence=KASS_RAFTERY, opine=penalties.opine_bic)
 SILHOUETTE = Criterion(
     "silhouette",

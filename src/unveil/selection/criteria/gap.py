@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -148,23 +149,18 @@ def first_within_error(gaps: Sequence[Gap]) -> int | None:
 
 def opine(line: Line) -> Opinion:
     """The one-standard-error rule's answer."""
+    said = partial(Opinion, "gap", "gap statistic")
     seen = [row for row in line if row.get("gap") is not None]
     gaps = [Gap(float(row["gap"]), float(row["gap_error"])) for row in seen]
     if len(gaps) < 2:
-        return Opinion(
-            "gap",
-            "gap statistic",
-            None,
-            "no gap statistic: it takes two numbers of clusters and all cells of dense rows",
-        )
+        return said(None, "no gap statistic: it takes two numbers of clusters and all cells of dense rows")
     place = first_within_error(gaps)
     if place is None:
-        return Opinion("gap", "gap statistic", None, f"the gap still grows at {seen[-1]['n_clusters']}, the last tried")
+        return said(None, f"the gap still grows at {seen[-1]['n_clusters']}, the last tried")
     size, value = int(seen[place]["n_clusters"]), gaps[place].value
     if size == seen[0]["n_clusters"] > 1:
-        words = f"the gap does not grow from {size} on; fewer clusters were not tried"
-        return Opinion("gap", "gap statistic", None, words)
-    return Opinion("gap", "gap statistic", size, f"gap statistic ({value:.2f}{_later(seen, gaps, place)})")
+        return said(None, f"the gap does not grow from {size} on; fewer clusters were not tried")
+    return said(size, f"gap statistic ({value:.2f}{_later(seen, gaps, place)})")
 
 
 def _later(seen: Line, gaps: Sequence[Gap], place: int) -> str:

@@ -53,7 +53,7 @@ class Format(Protocol):
         """Columns and, where the file says, number of rows."""
 
     def count(self, path: Path, header: Header) -> int:
-        """Number of rows, by reading all if need be."""
+        """Number of rows, by reading all; asked only of formats whose headers may leave it open."""
 
     def chunks(self, path: Path, header: Header, request: ReadRequest) -> Iterator[Chunk]:
         """The rows in order, numbered within the file."""

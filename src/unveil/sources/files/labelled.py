@@ -15,7 +15,6 @@ from typing import Any, NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.core.arrays import Array
 from unveil.core.protocols import Block
 from unveil.sources.errors import DataError, blame
 from unveil.sources.files.formats import NUMERIC_WORDS
@@ -24,16 +23,6 @@ from unveil.sources.mapped import Mapped
 
 COUNTED_RANGE = 1 << 20  # range of whole numbers up to which a table of all of them beats sorting
 EXACT_BELOW = 2.0**53  # whole numbers below it are all different in float64
-
-
-class LabelledBlock(NamedTuple):
-    """A `Block` with the code of each row's class."""
-
-    index: int  # type: ignore[assignment]
-    start: int
-    rows: Array
-    weights: NDArray[np.float64] | None
-    codes: NDArray[np.unsignedinteger]
 
 
 @final
@@ -58,15 +47,14 @@ class Labelled(Mapped):
             got = f"X has {self.source.n_rows} rows, y has shape {self.codes.shape}"
             raise ValueError(f"y must have one label a row, got inconsistent numbers of samples: {got}")
 
-    def mapping(self, first: int, last: int) -> Callable[[Block], Any]:
+    def mapping(self, first: int, last: int) -> Callable[[Block], Block]:
         """Lay the codes of these rows beside their blocks."""
         return partial(_label, self.codes[first:last], first)
 
 
-def _label(codes: NDArray[np.unsignedinteger], first: int, block: Block) -> LabelledBlock:
+def _label(codes: NDArray[np.unsignedinteger], first: int, block: Block) -> Block:
     """`block` with its own of the `codes`, of which that of row `first` comes first."""
-    own = codes[block.start - first : block.start - first + len(block.rows)]
-    return LabelledBlock(block.index, block.start, block.rows, block.weights, own)
+    return block._replace(codes=codes[block.start - first : block.start - first + len(block.rows)])
 
 
 class Labels(NamedTuple):

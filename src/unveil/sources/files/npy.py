@@ -34,10 +34,6 @@ class Npy:
         columns = tuple(FileColumn(f"x{j}", word, single) for j in range(table.shape[1]))
         return Header(columns, int(table.shape[0]))
 
-    def count(self, path: Path, header: Header) -> int:
-        """From the head of the file alone."""
-        return int(_mapped(path).shape[0])
-
     def chunks(self, path: Path, header: Header, request: ReadRequest) -> Iterator[Chunk]:
         """Pieces that are needed, copied out of the map."""
         places = [int(name.removeprefix("x")) for name in request.names]
