@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from unveil.plot.style import INK, RULE, add_line, colour, faded, finish, tidy
+from unveil.plot.style import AXIS, INK, MARGIN, PAPER, RULE, TEXT, add_line, colour, faded, finish
 
 PANEL_COLUMNS, PANEL_HEIGHT = 3, 235  # panels side by side, and pixels of one: titles still fit
 CHOSEN_SHADE = "rgba(230, 159, 0, 0.22)"
@@ -88,12 +88,15 @@ def _grid(titles: Sequence[str]) -> Any:
         horizontal_spacing=0.085,
         vertical_spacing=0.3 / height,
     )
+    figure.update_xaxes(**AXIS)
+    figure.update_yaxes(**AXIS)
     for number in range(len(titles)):
         if number + PANEL_COLUMNS >= len(titles):
             place = {"row": 1 + number // PANEL_COLUMNS, "col": 1 + number % PANEL_COLUMNS}
             figure.update_xaxes(title={"text": "number of clusters", "font": {"size": 13}}, **place)
     figure.update_annotations(font={"size": 14, "color": INK})
-    tidy(figure, showlegend=False, height=150 + PANEL_HEIGHT * height)
+    pixels = 150 + PANEL_HEIGHT * height
+    figure.update_layout(template="none", font=TEXT, margin=MARGIN, **PAPER, showlegend=False, height=pixels)
     return figure
 
 

@@ -14,6 +14,10 @@ DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 INK, RULE = "#3A4450", "rgba(128, 140, 155, 0.25)"
 HALO = "rgba(246, 248, 250, 0.82)"  # behind text that lies on points
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
+TEXT, MARGIN = {"family": FONT, "size": 13, "color": INK}, {"l": 60, "r": 20, "t": 70, "b": 55}
+AXIS = {"showgrid": True, "gridcolor": RULE, "zeroline": False, "linecolor": RULE, "ticks": "", "automargin": True}
+CLEAR = "rgba(0,0,0,0)"
+PAPER: dict[str, Any] = {"paper_bgcolor": CLEAR, "plot_bgcolor": CLEAR, "hoverlabel": {"font": {"family": FONT}}}
 
 
 def colour(index: int) -> str:
@@ -37,25 +41,17 @@ def new_figure(x_title: str, y_title: str) -> Any:
     import plotly.graph_objects as go
 
     figure = go.Figure()
-    legend = {"orientation": "h", "x": 0, "y": 1.02, "xanchor": "left", "yanchor": "bottom"}
-    tidy(figure, xaxis={"title": {"text": x_title}}, yaxis={"title": {"text": y_title}}, legend=legend, height=460)
-    return figure
-
-
-def tidy(figure: Any, **layout: Any) -> None:
-    """The look of all figures: their axes and their paper, besides a layout of their own."""
     figure.update_layout(
         template="none",
-        font={"family": FONT, "size": 13, "color": INK},
-        margin={"l": 60, "r": 20, "t": 70, "b": 55},
-        paper_bgcolor="rgba(0,0,0,0)",
-        plot_bgcolor="rgba(0,0,0,0)",
-        hoverlabel={"font": {"family": FONT}},
-        **layout,
+        font=TEXT,
+        xaxis={**AXIS, "title": {"text": x_title}},
+        yaxis={**AXIS, "title": {"text": y_title}},
+        margin=MARGIN,
+        legend={"orientation": "h", "x": 0, "y": 1.02, "xanchor": "left", "yanchor": "bottom"},
+        **PAPER,
+        height=460,
     )
-    axis = {"showgrid": True, "gridcolor": RULE, "zeroline": False, "linecolor": RULE, "ticks": "", "automargin": True}
-    figure.update_xaxes(**axis)
-    figure.update_yaxes(**axis)
+    return figure
 
 
 def add_line(figure: Any, x: Any, y: Any, name: str, paint: str, *, dash: str | None = None, **look: Any) -> None:
