@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 
 import unveil
-from unveil.core import partition
 from unveil.core.partition import bounds_of, count_of, rows_of, runs_of
 from unveil.sources import ArraySource, Sequences, with_weights
 
@@ -51,12 +50,10 @@ def test_runs_have_enough_rows_and_cover_every_partition(lengths: list[int], eno
     assert all(one.stop == other.start for one, other in pairwise(runs))
 
 
-def test_any_storage_is_cut_at_the_same_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(partition, "LARGEST", 64)
-    monkeypatch.setattr(partition, "SMALLEST", 64)
-    rows = table(1000)
+def test_any_storage_is_cut_at_the_same_rows(tmp_path: Path) -> None:
+    rows = np.random.default_rng(0).normal(size=(1000, 1024))  # so wide that the storage has partitions of 256 rows
     np.save(tmp_path / "rows.npy", rows)
-    lengths = [1, 130, 5, 64, 300, 500]
+    lengths = [1, 256, 130, 5, 64, 244, 300]
     plain = list(Sequences(ArraySource(rows), lengths).read())
     scanned = Sequences(unveil.scan(tmp_path / "rows.npy"), lengths)
     for one, other in zip(plain, scanned.read(), strict=True):
