@@ -30,13 +30,8 @@ from unveil.core.protocols import Block, Memo, Source, Step
 from unveil.core.statistics import Statistics, TreeSum, subtrees
 from unveil.numerics.blas import single_threaded_blas
 
-RUN_PARTITIONS, RUN_CELLS = (
-    32,
-    1 << 22,
-)  # a run is at most 32 partitions or 32 megabytes: large against the overhead of a task
-FEWEST_RUNS = (
-    32  # runs are shorter where there would be fewer than this, so that a small table still occupies a cluster
-)
+RUN_PARTITIONS, RUN_CELLS = 32, 1 << 22  # a run has no more, 32 megabytes: large against the overhead of a task
+FEWEST_RUNS = 32  # runs are shorter where there would be fewer, so that a small table still occupies a cluster
 RETRY_PAUSES = (0.1, 1.0, 5.0)  # seconds before each new attempt after a worker was lost
 
 _numbers = count(1)

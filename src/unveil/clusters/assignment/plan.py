@@ -11,11 +11,8 @@ from unveil.clusters.assignment.nearest import CENTRES
 from unveil.core.arrays import Array, Floats
 
 NARROW_COLUMNS = 32  # columns up to which the vector kernel is faster than a BLAS product
-LEAST_REACH, MOST_REACH = (
-    1e-130,
-    1e130,
-)  # reach within which squares do not underflow or overflow. Beyond, the exact rule sees ties
-#                              where the scaled filter does not: an infinite reach makes it doubt everything
+LEAST_REACH, MOST_REACH = 1e-130, 1e130  # within which squares neither underflow nor overflow. Beyond, the exact rule
+#                              sees ties where the scaled filter does not: an infinite reach makes it doubt everything
 SCALE_STEP = 16  # the scale is a power of 2**16, so that it rarely changes between passes
 
 

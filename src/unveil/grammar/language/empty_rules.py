@@ -24,9 +24,7 @@ from unveil.grammar.language.normal_form import NormalForm, Weights
 
 MOST_NEWTON_STEPS = 200  # a double root halves its distance per step: 60 steps use up all digits
 CRITICAL_MARGIN = 1e-9  # spectral radii this close to 1 count as 1
-EXTINCTION_CHANCE = (
-    1e-9  # empty trees of infinite expected size are counted as if each child was missing with this probability
-)
+EXTINCTION_CHANCE = 1e-9  # that a child is missing, by which empty trees of infinite expected size are counted
 
 
 class EmptyUses(NamedTuple):
