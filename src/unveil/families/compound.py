@@ -14,17 +14,19 @@ Levinson and Sondhi, Maximum likelihood estimation for multivariate mixture obse
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import softmax
 
 from unveil.core.arrays import Floats
 from unveil.families.base import Family, Tile
 from unveil.families.coordinates import Coordinates
 from unveil.families.priors import Dirichlet
+from unveil.families.wrapped import as_within
 
 SMALLEST_SHARE = 1e-300  # share of a part that stands for none, where a finite logarithm is wanted
 SMALLEST_MOVED_SHARE = 1e-12  # the same where a gradient moves it
@@ -87,9 +89,7 @@ class Compound(Family):
         """The weight, and the statistics of every part."""
         return 1 + self.n_parts * self.family.n_statistics(n_columns)
 
-    def framing(self, n_columns: int) -> NDArray[np.bool_]:
-        """The family's own."""
-        return self.family.framing(n_columns)
+    framing = as_within(Family.framing)
 
     # -- E step --------------------------------------------------------------------------------------------------------
 
@@ -144,9 +144,7 @@ class Compound(Family):
         found = self.family.expect_missing(plan.inner, flat, rows, weights, patterns)
         return None if found is None else (self._with_totals(found[0]), found[1])
 
-    def log_base(self, x: Floats) -> Floats | None:
-        """The family's own."""
-        return self.family.log_base(x)
+    log_base = as_within(Family.log_base)
 
     # -- M step --------------------------------------------------------------------------------------------------------
 
@@ -185,9 +183,7 @@ class Compound(Family):
         sound = super().admissible(moments) and not np.any(blocks[~alive])
         return bool(sound and self.family.admissible(blocks[alive]))
 
-    def least_rows(self, n_columns: int) -> int:
-        """That of a part."""
-        return self.family.least_rows(n_columns)
+    least_rows = as_within(Family.least_rows)
 
     def floored(self, params: CompoundParams) -> int:
         """Parts that had to be kept from degenerating."""
@@ -263,13 +259,8 @@ class Compound(Family):
         mixed: Floats = np.einsum("km,kmx->kx", params.weights, parts)
         return mixed
 
-    def is_lattice(self, column: int) -> bool:
-        """The family's own."""
-        return self.family.is_lattice(column)
-
-    def n_levels(self, column: int) -> int | None:
-        """The family's own."""
-        return self.family.n_levels(column)
+    is_lattice = as_within(Family.is_lattice)
+    n_levels = as_within(Family.n_levels)
 
     def marginal(self, params: CompoundParams, columns: NDArray[np.intp]) -> tuple[Family, CompoundParams]:
         """Of every part."""
@@ -288,17 +279,9 @@ class Compound(Family):
         family, parts = self.family.conditional(params.parts, columns, values)
         return replace(self, family=family), CompoundParams(weights, parts)
 
-    def embed(self, rows: Floats) -> Floats:
-        """The family's own."""
-        return self.family.embed(rows)
-
-    def embedding(self, sample: Floats) -> Callable[[Floats], Floats]:
-        """The family's own."""
-        return self.family.embedding(sample)
-
-    def typical(self, rows: Floats) -> Floats:
-        """The family's own."""
-        return self.family.typical(rows)
+    embed = as_within(Family.embed)
+    embedding = as_within(Family.embedding)
+    typical = as_within(Family.typical)
 
     def told_apart(self, params: CompoundParams, weights: Floats) -> tuple[Family, Any, Floats]:
         """Each part by what it has of its component's weight."""
@@ -362,14 +345,14 @@ class CompoundCoordinates(Coordinates):
     def params(self, vector: Floats) -> CompoundParams:
         """Shares by a softmax, and parts."""
         logits, rest = self._cut(vector)
-        return CompoundParams(_softmax(logits), self.chart.params(rest))
+        return CompoundParams(softmax(logits, axis=1), self.chart.params(rest))
 
     def gradient(self, moments: Floats, vector: Floats) -> Floats:
         """Counts less what was expected, the prior's pseudo-counts included; and that of the parts."""
         logits, rest = self._cut(vector)
         blocks = self.family.blocks(moments)
         counts = blocks[:, 0].reshape(self.shape) + (self.family.concentration - 1.0)
-        slopes = counts - counts.sum(axis=1, keepdims=True) * _softmax(logits)
+        slopes = counts - counts.sum(axis=1, keepdims=True) * softmax(logits, axis=1)
         return np.concatenate([slopes.ravel(), self.chart.gradient(blocks, rest)])
 
     def information(self, counts: Floats) -> Floats:
@@ -379,12 +362,6 @@ class CompoundCoordinates(Coordinates):
 
     def _cut(self, vector: Floats) -> tuple[Floats, Floats]:
         return vector[: self.weights.size].reshape(self.shape), vector[self.weights.size :]
-
-
-def _softmax(logits: Floats) -> Floats:
-    positive = np.exp(logits - logits.max(axis=1, keepdims=True))
-    found: Floats = positive / positive.sum(axis=1, keepdims=True)
-    return found
 
 
 def _share_out(parts: Floats) -> Floats:
