@@ -269,8 +269,8 @@ class Family(ABC):
         return moments
 
     def floored(self, params: Any) -> int:
-        """How many components had to be kept from degenerating."""
-        return 0
+        """How many components had to be kept from degenerating, where the parameters say so."""
+        return int(getattr(params, "floored", 0))
 
     def spiked(self, params: Any) -> bool:
         """Whether a component has, in some direction, little more variance than was added to it."""

@@ -17,7 +17,7 @@ from unveil.core.arrays import Floats
 from unveil.families.base import Family
 from unveil.families.independent import PROBABILITY_FLOOR, Independent, Ratios, Terms
 from unveil.families.kernels.bits import BitCodes, encode, expect_bits
-from unveil.families.kernels.em import LINEAR, CompiledSums
+from unveil.families.kernels.em import LINEAR
 from unveil.families.priors import Beta
 
 
@@ -37,24 +37,16 @@ class Bernoulli(Independent):
 
     kind = "yes/no"
     mixture = "BernoulliMixture"
+    sums = LINEAR
 
     def n_statistics(self, n_columns: int) -> int:
         """1 + d."""
         return 1 + n_columns
 
-    @property
-    def sums(self) -> CompiledSums:
-        """Of (1, x)."""
-        return LINEAR
-
     def terms(self, params: BernoulliParams) -> Terms:
         """Log-probabilities of no, and log-odds."""
         log_no = np.log1p(-params.probabilities)
         return Terms(log_no, np.log(params.probabilities) - log_no)
-
-    def expected(self, params: BernoulliParams) -> Floats:
-        """The probabilities."""
-        return params.probabilities
 
     def means(self, params: BernoulliParams) -> Floats:
         """The probabilities."""
@@ -119,10 +111,6 @@ class Bernoulli(Independent):
         natural = plan.natural.copy()
         natural[:, 0] += log_weights
         return expect_bits(codes, np.empty(0) if weights is None else weights, natural)
-
-    def floored(self, params: BernoulliParams) -> int:
-        """Components with a probability at the floor."""
-        return params.floored
 
     def n_parameters(self, n_components: int, n_columns: int) -> int:
         """A probability each."""

@@ -130,10 +130,6 @@ class Categorical(Independent):
         """No count below 0."""
         return bool(super().admissible(moments) and np.all(moments >= 0))
 
-    def floored(self, params: CategoricalParams) -> int:
-        """Components with a probability at the floor."""
-        return params.floored
-
     def n_parameters(self, n_components: int, n_columns: int) -> int:
         """One less than there are levels, for each column."""
         return n_components * sum(levels - 1 for levels in self.levels)
@@ -162,12 +158,6 @@ class Categorical(Independent):
         kept = [params.probabilities[:, places[column]] for column in columns]
         family = Categorical(tuple(self.levels[column] for column in columns), self.prior)
         return family, CategoricalParams(np.concatenate(kept, axis=1), params.floored)
-
-    def conditional(
-        self, params: CategoricalParams, columns: NDArray[np.intp], values: Floats
-    ) -> tuple[Family, CategoricalParams]:
-        """Given the component, the other columns do not care."""
-        return self.restricted(params, np.setdiff1d(np.arange(len(self.levels)), columns))
 
     def embed(self, rows: Floats) -> Floats:
         """Indicators, scaled so that different levels are at a distance of 1."""

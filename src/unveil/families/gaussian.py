@@ -129,7 +129,7 @@ class Gaussian(ExponentialFamily):
         if found is None:
             if len(plan.observed) >= MOST_PATTERNS_KEPT:
                 plan.observed.clear()
-            found = plan.observed[key] = observe(plan.params.means, self._dense(plan.params), columns)
+            found = plan.observed[key] = observe(plan.params.means, self.covariances(plan.params), columns)
         return found
 
     # -- M step --------------------------------------------------------------------------------------------------------
@@ -190,7 +190,7 @@ class Gaussian(ExponentialFamily):
 
     def log_prior(self, params: GaussianParams) -> float:
         """Normal-inverse-Wishart, where there is one."""
-        return 0.0 if self.prior is None else self.prior.log_density(params.means, self._dense(params))
+        return 0.0 if self.prior is None else self.prior.log_density(params.means, self.covariances(params))
 
     def admissible(self, moments: Floats) -> bool:
         """Positive weights and variances, in every direction that the structure sees."""
@@ -246,10 +246,6 @@ class Gaussian(ExponentialFamily):
         extra = cross + np.swapaxes(cross, 1, 2) + counts[:, :, None] * step[:, :, None] * step[:, None, :]
         return np.concatenate([counts, sums + counts * step, second + self.sums.second(extra)], axis=1)
 
-    def floored(self, params: GaussianParams) -> int:
-        """Covariances raised to the floor in the last M step."""
-        return params.floored
-
     # -- use -----------------------------------------------------------------------------------------------------------
 
     def n_parameters(self, n_components: int, n_columns: int) -> int:
@@ -258,7 +254,7 @@ class Gaussian(ExponentialFamily):
 
     def draw(self, params: GaussianParams, component: int, count: int, random: np.random.RandomState) -> Floats:
         """Normal rows."""
-        return random.multivariate_normal(params.means[component], self._dense(params)[component], count)
+        return random.multivariate_normal(params.means[component], self.covariances(params)[component], count)
 
     def taken(self, params: GaussianParams, components: NDArray[np.intp]) -> GaussianParams:
         """Some components."""
@@ -271,17 +267,17 @@ class Gaussian(ExponentialFamily):
 
     def covariances(self, params: GaussianParams) -> Floats:
         """The covariances, as matrices."""
-        return self._dense(params)
+        return self.structure.dense(params.covariances, *params.means.shape)
 
     def distribution(self, params: GaussianParams, column: int, x: Floats) -> Floats:
         """Normal."""
-        deviations = np.sqrt(self._dense(params)[:, column, column])
+        deviations = np.sqrt(self.covariances(params)[:, column, column])
         found: Floats = ndtr((x - params.means[:, column, None]) / deviations[:, None])
         return found
 
     def marginal(self, params: GaussianParams, columns: NDArray[np.intp]) -> tuple[Gaussian, GaussianParams]:
         """Means and covariances of some columns."""
-        covariances = self._dense(params)[:, columns[:, None], columns]
+        covariances = self.covariances(params)[:, columns[:, None], columns]
         means = params.means[:, columns]
         return Gaussian(Full(), self.reg_covar), GaussianParams(means, covariances, np.zeros_like(means))
 
@@ -289,7 +285,7 @@ class Gaussian(ExponentialFamily):
         self, params: GaussianParams, columns: NDArray[np.intp], values: Floats
     ) -> tuple[Family, GaussianParams]:
         """Regression of the other columns on the values."""
-        given = observe(params.means, self._dense(params), columns)
+        given = observe(params.means, self.covariances(params), columns)
         means, covariances = given.predict(values)
         return Gaussian(Full(), self.reg_covar), GaussianParams(means, covariances, np.zeros_like(means))
 
@@ -309,7 +305,7 @@ class Gaussian(ExponentialFamily):
 
     def health(self, params: GaussianParams) -> Mapping[str, float]:
         """Extreme eigenvalues of the covariances."""
-        values = np.linalg.eigvalsh(self._dense(params))
+        values = np.linalg.eigvalsh(self.covariances(params))
         figures = {"smallest_eigenvalue": float(values.min()), "largest_eigenvalue": float(values.max())}
         with np.errstate(divide="ignore", invalid="ignore"):
             return figures | {"condition": float(np.max(values[:, -1] / values[:, 0]))}
@@ -319,6 +315,3 @@ class Gaussian(ExponentialFamily):
         from unveil.families.elliptical import GaussianCoordinates
 
         return GaussianCoordinates(self, params)
-
-    def _dense(self, params: GaussianParams) -> Floats:
-        return self.structure.dense(params.covariances, *params.means.shape)

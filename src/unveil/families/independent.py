@@ -55,9 +55,9 @@ class Independent(ExponentialFamily):
     def terms(self, params: Any) -> Terms:
         """Constants and slopes of the columns."""
 
-    @abstractmethod
     def expected(self, params: Any) -> Floats:
-        """E[T], without the leading 1, under each component."""
+        """E[T], without the leading 1, under each component: the means, where T(x) = (1, x)."""
+        return self.means(params)
 
     def variances(self, params: Any) -> Floats:
         """Of each column under each component, (components, columns)."""

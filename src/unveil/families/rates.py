@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from unveil.core.arrays import Floats
 from unveil.families.base import Family
 from unveil.families.independent import Independent
-from unveil.families.kernels.em import LINEAR, CompiledSums
+from unveil.families.kernels.em import LINEAR
 from unveil.families.priors import Gamma
 
 
@@ -41,15 +41,11 @@ class RateFamily(Independent):
     prior: Gamma | None = None
 
     least_mean: ClassVar[float]  # as a share of the mean of the column
+    sums = LINEAR
 
     def n_statistics(self, n_columns: int) -> int:
         """1 + d."""
         return 1 + n_columns
-
-    @property
-    def sums(self) -> CompiledSums:
-        """Of (1, x)."""
-        return LINEAR
 
     @abstractmethod
     def with_prior(self, moments: Floats) -> tuple[Floats, Floats]:
@@ -69,10 +65,6 @@ class RateFamily(Independent):
         total = moments.sum(axis=0)
         overall = total[1:] / total[0] if total[0] > 0 else total[1:]
         return self.least_mean * np.where(overall > 0, overall, 1.0)
-
-    def expected(self, params: Any) -> Floats:
-        """The means."""
-        return self.means(params)
 
     def maximise(self, moments: Floats, params: Any) -> Any:
         """Those of the weighted means; a component without weight keeps what it had."""
@@ -96,10 +88,6 @@ class RateFamily(Independent):
     def admissible(self, moments: Floats) -> bool:
         """No sum below 0."""
         return bool(super().admissible(moments) and np.all(moments >= 0))
-
-    def floored(self, params: Any) -> int:
-        """Components with a mean at the floor."""
-        return int(params.floored)
 
     def n_parameters(self, n_components: int, n_columns: int) -> int:
         """A rate each."""

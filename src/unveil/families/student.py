@@ -215,10 +215,6 @@ class Student(Family):
         middle = self.gaussian.moved(moments[:, 1:-1], params.normal, target.normal, shift)
         return np.concatenate([moments[:, :1], middle, moments[:, -1:]], axis=1)
 
-    def floored(self, params: StudentParams) -> int:
-        """Scales raised to the floor in the last M step."""
-        return params.floored
-
     # -- use -----------------------------------------------------------------------------------------------------------
 
     def n_parameters(self, n_components: int, n_columns: int) -> int:

@@ -19,7 +19,7 @@ from scipy.special import gammaln, ive
 
 from unveil.core.arrays import Floats
 from unveil.families.base import ExponentialFamily
-from unveil.families.kernels.em import LINEAR, CompiledSums
+from unveil.families.kernels.em import LINEAR
 
 MOST_CONCENTRATED = 1e6  # an angle of a thousandth; past it, mean'x is 1 but for its last digits
 HIGH_ORDER = 100.0  # order of Bessel functions from which four terms of Debye's expansion give twelve digits
@@ -41,14 +41,11 @@ class VonMisesFisherParams:
 class VonMisesFisher(ExponentialFamily):
     """Directions of at least two columns, each about the mean direction of its component."""
 
+    sums = LINEAR
+
     def n_statistics(self, n_columns: int) -> int:
         """1 + d."""
         return 1 + n_columns
-
-    @property
-    def sums(self) -> CompiledSums:
-        """Of (1, x)."""
-        return LINEAR
 
     def natural(self, params: VonMisesFisherParams) -> Floats:
         """Log-normalisers, and mean directions times concentrations."""
@@ -79,10 +76,6 @@ class VonMisesFisher(ExponentialFamily):
     def admissible(self, moments: Floats) -> bool:
         """No mean of directions is longer than 1."""
         return bool(super().admissible(moments) and np.all(np.linalg.norm(moments[:, 1:], axis=1) <= moments[:, 0]))
-
-    def floored(self, params: VonMisesFisherParams) -> int:
-        """Components as concentrated as they may be."""
-        return params.floored
 
     def n_parameters(self, n_components: int, n_columns: int) -> int:
         """A direction, which has d - 1 angles, and a concentration each."""
