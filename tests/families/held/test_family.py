@@ -232,9 +232,9 @@ def test_components_in_another_order(name: str) -> None:
 def test_the_order_of_what_a_start_takes() -> None:
     family = hold(Poisson(), at=PoissonParams(CHANCES), rates=FEW).chosen(np.array([1, 0]))
     np.testing.assert_array_equal(family.at.rates, CHANCES[[1, 0]])
-    assert hold(Gaussian(), covariances=True).chosen(np.array([1, 0])).rule.covariances == np.array(True)
+    assert hold(Gaussian(), covariances=True).chosen(np.array([1, 0])).rule.sharing.held == np.array(True)
     picked = hold(Gaussian(), covariances=np.array([True, False])).chosen(np.array([1, 0])).rule
-    np.testing.assert_array_equal(picked.covariances, [False, True])
+    np.testing.assert_array_equal(picked.sharing.held, [False, True])
 
 
 @pytest.mark.parametrize("name", ["poisson", "product"])

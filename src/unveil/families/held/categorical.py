@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,13 +21,7 @@ from unveil.families.independent import PROBABILITY_FLOOR
 class LevelRule(HoldingRule):
     """Entries of the probabilities (k, sum of levels); ties may be between components or levels, within a column."""
 
-    probabilities: Any = None
-    tied_probabilities: Any = None
-    entries: Entries = field(init=False)
-
-    def __post_init__(self) -> None:
-        entries = Entries("probabilities", self.probabilities, self.tied_probabilities)
-        object.__setattr__(self, "entries", entries)
+    entries: Entries
 
     def check(self, family: Categorical, n_components: int, n_columns: int) -> None:
         """A mask for each level of each column."""
@@ -69,8 +63,7 @@ class LevelRule(HoldingRule):
 
     def chosen(self, components: NDArray[np.intp]) -> LevelRule:
         """Of some components."""
-        entries = self.entries.chosen(components)
-        return LevelRule(entries.held, entries.tied)
+        return LevelRule(self.entries.chosen(components))
 
     def _groups(self, family: Categorical, n_components: int) -> Labels:
         return self.entries.groups((n_components, sum(family.levels)), family.owners(len(family.levels)))

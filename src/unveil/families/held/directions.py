@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.sparse import block_array, csr_array, eye_array
+from scipy.sparse import block_diag, csr_array, eye_array
 
 from unveil.core.arrays import Floats, Labels, Mask
 from unveil.families.held.entries import renumbered, spread_out
@@ -19,8 +19,7 @@ def mean_directions(groups: Labels, roots: Floats) -> csr_array:
     """Whitened steps of means, (k * d, values): as they are where a component is all its own, else those of groups."""
     own = np.all((groups >= 0) & (np.bincount(groups[groups >= 0], minlength=1)[groups] == 1), axis=1)
     inverse = np.where(own[:, None, None], np.eye(groups.shape[1]), np.linalg.inv(roots))
-    whiten = block_diagonal(inverse)
-    return csr_array(whiten @ spread_out(groups))
+    return csr_array(block_diag(inverse, format="csr") @ spread_out(groups))
 
 
 def covariance_directions(orbit: Any, groups: Labels) -> csr_array:
@@ -42,13 +41,4 @@ def kept_columns(size: int, kept: Mask) -> csr_array:
 
 def blocks(*matrices: csr_array) -> csr_array:
     """Matrices along a diagonal."""
-    count = len(matrices)
-    return csr_array(block_array([[one if i == j else None for j in range(count)] for i, one in enumerate(matrices)]))
-
-
-def block_diagonal(matrices: Floats) -> csr_array:
-    """Matrices (k, d, d) along a diagonal."""
-    k, d, _ = matrices.shape
-    rows = np.repeat(np.arange(k * d), d)
-    columns = (np.arange(k)[:, None, None] * d + np.arange(d)[None, None, :] + np.zeros((1, d, 1), dtype=int)).ravel()
-    return csr_array((matrices.ravel(), (rows, columns)), shape=(k * d, k * d))
+    return csr_array(block_diag(matrices, format="csr"))

@@ -1,14 +1,14 @@
-"""The rule of each family, and those of families made of others: groups of columns, and parts of components."""
+"""The rule of each family; here that of rates and probabilities, and those of families made of others."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, eye_array
 
 from unveil.core.arrays import Floats, Labels
 from unveil.families.base import Family
@@ -18,13 +18,13 @@ from unveil.families.compound import Compound, CompoundParams
 from unveil.families.exponential import Exponential
 from unveil.families.gaussian import Gaussian
 from unveil.families.held.categorical import LevelRule, linear
+from unveil.families.held.covariances import Sharing
 from unveil.families.held.directions import blocks
-from unveil.families.held.entries import Entries, spread_out
+from unveil.families.held.entries import Entries, pooled, spread_out
 from unveil.families.held.family import HoldingRule
-from unveil.families.held.gaussian import GaussianRule
-from unveil.families.held.ratios import RatioRule
+from unveil.families.held.gaussian import GaussianRule, StudentRule
 from unveil.families.held.simplex import free_directions, likeliest
-from unveil.families.held.student import StudentRule
+from unveil.families.independent import Independent
 from unveil.families.poisson import Poisson
 from unveil.families.product import Product, ProductParams
 from unveil.families.student import Student
@@ -51,12 +51,56 @@ class FreeRule(HoldingRule):
 
     def directions(self, family: Family, params: Any, chart: Any) -> csr_array:
         """All of them."""
-        size = len(chart.origin)
-        return csr_array((np.ones(size), (np.arange(size), np.arange(size))), shape=(size, size))
+        return csr_array(eye_array(len(chart.origin)))
 
     def chosen(self, components: NDArray[np.intp]) -> FreeRule:
         """The same."""
         return self
+
+
+@dataclass(frozen=True)
+class RatioRule(HoldingRule):
+    """Entries of a table of rates or probabilities, each one sum over another.
+
+    A rate of Poisson counts is counts over weight, one of waiting times weight over times, a probability of yes is yes
+    over weight, the prior's pseudo-rows included. Tied entries have the sums of their group.
+    """
+
+    entries: Entries
+
+    def check(self, family: Independent, n_components: int, n_columns: int) -> None:
+        """A mask for each entry."""
+        self.entries.check((n_components, n_columns))
+
+    def maximise(self, family: Independent, moments: Floats, params: Any) -> Any:
+        """Pooled ratios; a group without weight keeps what it had, as does what is held."""
+        before = getattr(params, self.entries.name)
+        groups, found = self.entries.groups(before.shape), family.ratios(moments)
+        weight = pooled(groups, np.broadcast_to(moments[:, :1], before.shape))
+        moves = (groups >= 0) & (weight > 0)
+        below = pooled(groups, found.below)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            fresh = pooled(groups, found.above) / below
+        kept = np.where(moves, np.clip(fresh, found.lowest, found.highest), before)
+        floored = np.any(moves & (kept != fresh), axis=1)
+        return replace(params, **{self.entries.name: kept, "floored": int(np.count_nonzero(floored))})
+
+    def settled(self, family: Independent, params: Any, start: Any) -> Any:
+        """Held entries from `start`, tied ones at their mean."""
+        values, given = (getattr(one, self.entries.name) for one in (params, start))
+        return replace(params, **{self.entries.name: self.entries.settled(values, given)})
+
+    def n_parameters(self, family: Independent, n_components: int, n_columns: int) -> int:
+        """Groups."""
+        return int(self.entries.groups((n_components, n_columns)).max(initial=-1)) + 1
+
+    def directions(self, family: Independent, params: Any, chart: Any) -> csr_array:
+        """Logarithms of a group move together."""
+        return spread_out(self.entries.groups(getattr(params, self.entries.name).shape))
+
+    def chosen(self, components: NDArray[np.intp]) -> RatioRule:
+        """Of some components."""
+        return RatioRule(self.entries.chosen(components))
 
 
 @dataclass(frozen=True)
@@ -66,9 +110,7 @@ class ProductRule(HoldingRule):
     parts: tuple[HoldingRule, ...]
 
     def check(self, family: Product, n_components: int, n_columns: int) -> None:
-        """As many rules as groups, each of which fits."""
-        if len(self.parts) != len(family.parts):
-            raise ValueError(f"parts must be {len(family.parts)}, one for each group of columns; got {len(self.parts)}")
+        """Each of them fits."""
         for rule, (part, columns) in zip(self.parts, family.parts, strict=True):
             rule.check(part, n_components, len(columns))
 
@@ -104,13 +146,8 @@ class CompoundRule(HoldingRule):
     """Shares (k, n_parts) that stay or are tied, and a rule for all parts."""
 
     parts: HoldingRule
-    weights: Any = None
-    tied_weights: Any = None
-    n_parts: int = 1
-    entries: Entries = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "entries", Entries("weights", self.weights, self.tied_weights))
+    entries: Entries
+    n_parts: int
 
     def check(self, family: Compound, n_components: int, n_columns: int) -> None:
         """A mask for each share, and for each part."""
@@ -150,8 +187,7 @@ class CompoundRule(HoldingRule):
     def chosen(self, components: NDArray[np.intp]) -> CompoundRule:
         """Of some components, with all of their parts."""
         numbers = (np.asarray(components)[:, None] * self.n_parts + np.arange(self.n_parts)).ravel()
-        entries = self.entries.chosen(components)
-        return CompoundRule(self.parts.chosen(numbers), entries.held, entries.tied, self.n_parts)
+        return CompoundRule(self.parts.chosen(numbers), self.entries.chosen(components), self.n_parts)
 
     def _groups(self, shape: tuple[int, ...]) -> Labels:
         # a component's shares are of one column, so to speak: a number means the same wherever it is
@@ -172,8 +208,20 @@ def rule_for(family: Family, masks: Mapping[str, Any]) -> HoldingRule:
     raise TypeError(f"nothing of {type(family).__name__} can be held; {', '.join(k.__name__ for k in RULES)} can")
 
 
-def _ratio_rule(name: str) -> tuple[tuple[str, str], Maker]:
-    return (name, f"tied_{name}"), lambda family, m: RatioRule(name, m.get(name), m.get(f"tied_{name}"))
+def _entries(name: str, masks: Mapping[str, Any]) -> Entries:
+    return Entries(name, masks.get(name), masks.get(f"tied_{name}"))
+
+
+def _gaussian_rule(family: Gaussian, masks: Mapping[str, Any]) -> HoldingRule:
+    return GaussianRule(_entries("means", masks), Sharing(masks.get("covariances"), masks.get("tied_covariances")))
+
+
+def _student_rule(family: Student, masks: Mapping[str, Any]) -> HoldingRule:
+    return StudentRule(_entries("means", masks), masks.get("scales"), masks.get("dofs"))
+
+
+def _table_rule(kind: Callable[[Entries], HoldingRule], name: str) -> tuple[tuple[str, str], Maker]:
+    return (name, f"tied_{name}"), lambda family, masks: kind(_entries(name, masks))
 
 
 def _product_rule(family: Product, masks: Mapping[str, Any]) -> HoldingRule:
@@ -187,16 +235,16 @@ def _product_rule(family: Product, masks: Mapping[str, Any]) -> HoldingRule:
 def _compound_rule(family: Compound, masks: Mapping[str, Any]) -> HoldingRule:
     inner = masks.get("parts")
     parts = rule_for(family.family, inner) if inner else FreeRule()
-    return CompoundRule(parts, masks.get("weights"), masks.get("tied_weights"), family.n_parts)
+    return CompoundRule(parts, _entries("weights", masks), family.n_parts)
 
 
 RULES: dict[type[Family], tuple[tuple[str, ...], Maker]] = {
-    Gaussian: (("means", "tied_means", "covariances", "tied_covariances"), lambda family, m: GaussianRule(**m)),
-    Student: (("means", "tied_means", "scales", "dofs"), lambda family, m: StudentRule(**m)),
-    Poisson: _ratio_rule("rates"),
-    Exponential: _ratio_rule("rates"),
-    Bernoulli: _ratio_rule("probabilities"),
-    Categorical: (("probabilities", "tied_probabilities"), lambda family, m: LevelRule(**m)),
+    Gaussian: (("means", "tied_means", "covariances", "tied_covariances"), _gaussian_rule),
+    Student: (("means", "tied_means", "scales", "dofs"), _student_rule),
+    Poisson: _table_rule(RatioRule, "rates"),
+    Exponential: _table_rule(RatioRule, "rates"),
+    Bernoulli: _table_rule(RatioRule, "probabilities"),
+    Categorical: _table_rule(LevelRule, "probabilities"),
     Product: (("parts",), _product_rule),
     Compound: (("weights", "tied_weights", "parts"), _compound_rule),
 }
