@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from unveil.core.arrays import Floats, Mask
+from unveil.core.arrays import Floats
 from unveil.families.covariance import spectra
 from unveil.families.covariance.orientation import common_axes, shared_axes
 from unveil.families.covariance.spectra import (
@@ -23,7 +23,7 @@ from unveil.families.covariance.spectra import (
     volumes_of,
 )
 from unveil.families.covariance.structure import ComponentMatrices
-from unveil.families.covariance.symmetric import CHOLESKY_FLOOR, invert_positive, raised_matrices
+from unveil.families.covariance.symmetric import CHOLESKY_FLOOR, floored_matrices, invert_positive, raised_matrices
 
 MOST_STARTS = 8  # sets of axes that are looked at before common ones are sought
 
@@ -42,12 +42,6 @@ def _assembled(axes: Floats, variances: Floats) -> Floats:
 def _floor_along(axes: Floats, floor: Floats, largest: Floats) -> Floats:
     """The floor along axes (k, d): that of the columns, and what is lost beside the largest variance (k,)."""
     return np.maximum(floor @ axes**2, CHOLESKY_FLOOR * largest[:, None])
-
-
-def _counted(matrices: Floats, floor: Floats, raised: Mask) -> tuple[Floats, int]:
-    """`matrices` with no direction below the floor, and how many were raised, now or before."""
-    safe, low = raised_matrices(matrices, floor)
-    return safe, int(np.count_nonzero(low | raised))
 
 
 @dataclass(frozen=True)
@@ -72,7 +66,7 @@ class VEE(ComponentMatrices):
             now = np.maximum(ratios, smallest)
             if np.max(np.abs(now / before - 1.0)) < spectra.VOLUMES_SETTLED:
                 break
-        return _counted(now[:, None, None] * common, floor, low | (ratios < smallest))
+        return floored_matrices(now[:, None, None] * common, floor, low | (ratios < smallest))
 
     def n_parameters(self, n_components: int, n_columns: int) -> int:
         """A volume per component, one shape and one set of axes."""
@@ -111,7 +105,7 @@ class _CommonAxes(ComponentMatrices):
         )
         squares = np.einsum("ij,kij->kj", axes, scatters @ axes)
         variances, raised = self.spectrum.fit(counts, squares, _floor_along(axes, floor, largest), None)
-        return _counted(_assembled(axes, variances), floor, raised)
+        return floored_matrices(_assembled(axes, variances), floor, raised)
 
     def n_parameters(self, n_components: int, n_columns: int) -> int:
         """Those of the spectrum and one set of axes."""
@@ -152,7 +146,7 @@ class _OwnAxes(ComponentMatrices):
         squares, axes = np.maximum(values[:, ::-1], 0.0), axes[:, :, ::-1]
         start = None if previous is None else _volumes(previous)
         variances, raised = self.spectrum.fit(counts, squares, _floor_along(axes, floor, squares[:, 0]), start)
-        return _counted(_assembled(axes, variances), floor, raised)
+        return floored_matrices(_assembled(axes, variances), floor, raised)
 
     def n_parameters(self, n_components: int, n_columns: int) -> int:
         """Those of the spectrum and a set of axes per component."""
@@ -186,7 +180,7 @@ class EVV(ComponentMatrices):
         scatters, low = raised_matrices(self.scatters(centred, reg_covar), floor)
         own = _volumes(scatters)
         scales = counts @ own / counts.sum() / own
-        return _counted(scatters * scales[:, None, None], floor, low)
+        return floored_matrices(scatters * scales[:, None, None], floor, low)
 
     def n_parameters(self, n_components: int, n_columns: int) -> int:
         """A matrix per component, but one volume."""

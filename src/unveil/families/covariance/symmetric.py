@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-from unveil.core.arrays import Floats
+from unveil.core.arrays import Floats, Mask
 
 CHOLESKY_FLOOR = 1e-13  # share of a column's variance that must be its own: below, Cholesky's factor has no digits left
 
@@ -19,35 +19,33 @@ def triangle(n_columns: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     return np.triu_indices(n_columns)
 
 
-def floored_matrices(matrices: Floats, floor: Floats) -> tuple[Floats, int]:
-    """`matrices` with no direction below `floor` (d,), a variance per column; and how many were touched."""
+def floored_matrices(matrices: Floats, floor: Floats, before: Mask | bool = False) -> tuple[Floats, int]:
+    """`matrices` with no direction below `floor` (d,), a variance per column; how many were touched now or `before`."""
     raised, low = raised_matrices(matrices, floor)
-    return raised, int(np.count_nonzero(low))
+    return raised, int(np.count_nonzero(low | before))
 
 
-def raised_matrices(matrices: Floats, floor: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+def raised_matrices(matrices: Floats, floor: Floats) -> tuple[Floats, Mask]:
     """`matrices` with no direction below `floor` (d,), a variance per column; and which were touched."""
     sizes = np.einsum("kii->ki", matrices)
     # the floor of a column, or the share of its own variance below which Cholesky's pivots have no digits
     units = np.sqrt(np.maximum(floor, CHOLESKY_FLOOR * sizes))
     scales = units[:, :, None] * units[:, None, :]
     scaled = matrices / scales  # the floor is now 1 in every direction, whatever the units
-    lowest = np.ones(len(matrices))
-    low = np.array([_nearly_singular(one, least) for one, least in zip(scaled, lowest, strict=True)])
+    low = np.array([_nearly_singular(one) for one in scaled])
     if not low.any():
         return matrices, low
     values, vectors = np.linalg.eigh(scaled[low])
-    raised = np.maximum(values, lowest[low][:, None])
     out = matrices.copy()
-    out[low] = np.einsum("kij,kj,klj->kil", vectors, raised, vectors) * scales[low]
-    low[low] = values[:, 0] < lowest[low]
+    out[low] = np.einsum("kij,kj,klj->kil", vectors, np.maximum(values, 1.0), vectors) * scales[low]
+    low[low] = values[:, 0] < 1.0
     return out, low
 
 
-def _nearly_singular(matrix: Floats, floor: float) -> bool:
-    """A cheap first look: the squared pivots of Cholesky's factor bound the smallest eigenvalue from above."""
+def _nearly_singular(matrix: Floats) -> bool:
+    """Whether an eigenvalue may be below 1: the squared pivots of Cholesky's factor bound the smallest from above."""
     factor, failed = lapack.dpotrf(matrix, lower=1)
-    return bool(failed != 0 or np.min(np.diagonal(factor)) ** 2 < 4 * len(matrix) * floor)
+    return bool(failed != 0 or np.min(np.diagonal(factor)) ** 2 < 4 * len(matrix))
 
 
 def invert_positive(matrices: Floats) -> tuple[Floats, Floats]:
