@@ -10,8 +10,9 @@ sees those of its own columns; one that misses all of them adds nothing to the s
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -51,19 +52,6 @@ class SideBySide(MissingCells):
     def gather(self, shares: Floats) -> Floats:
         """The groups' moments side by side."""
         return np.concatenate([group.gather(shares) for group in self.groups], axis=1)
-
-
-@dataclass(frozen=True)
-class ScaledEmbedding:
-    """A product's rows as points, in the units of a sample."""
-
-    family: Product
-    units: tuple[Floats, ...]
-
-    def __call__(self, rows: Floats) -> Floats:
-        """Rows (rows, columns) as points (rows, more columns)."""
-        points = self.family.points(rows)
-        return np.concatenate([part / unit for part, unit in zip(points, self.units, strict=True)], axis=1)
 
 
 @dataclass(frozen=True)
@@ -308,16 +296,20 @@ class Product(Family):
         family = Product(tuple((one, own) for (one, _), own in zip(pairs, columns, strict=True)))
         return family, ProductParams(tuple(own for _, own in pairs))
 
-    def embedding(self, sample: Floats) -> ScaledEmbedding:
+    def embedding(self, sample: Floats) -> Callable[[Floats], Floats]:
         """Rows as points in which every column weighs the same: by its spread in a sample."""
-        points = zip(self.points(sample), self._parts(), strict=True)
-        return ScaledEmbedding(self, tuple(_units(part, len(group.columns)) for part, group in points))
+        points = zip(self._points(sample), self._parts(), strict=True)
+        return partial(self._in_units, tuple(_units(part, len(group.columns)) for part, group in points))
 
     def embed(self, rows: Floats) -> Floats:
         """The same, with the rows themselves as the sample."""
         return self.embedding(rows)(rows)
 
-    def points(self, rows: Floats) -> list[Floats]:
+    def _in_units(self, units: tuple[Floats, ...], rows: Floats) -> Floats:
+        pairs = zip(self._points(rows), units, strict=True)
+        return np.concatenate([part / unit for part, unit in pairs], axis=1)
+
+    def _points(self, rows: Floats) -> list[Floats]:
         """Each group's own embedding."""
         return [part.family.embed(np.ascontiguousarray(rows[:, part.columns])) for part in self._parts()]
 
