@@ -51,7 +51,7 @@ def dense_charts(
 @kernel
 def log_values(packed: PackedGrammar, limits: Limits | None, space: Space, words: Integers, inside: Floats) -> bool:
     """Fill in the logarithms of all inside values; returns False if some may have been lost for being small."""
-    inside_of(packed, limits, -1, words, space, 0.0)
+    inside_of(packed, limits, -1, words, space, 0.0, None)
     n, stride = len(words), measure(len(words), space.starts)
     size = packed.n_symbols * stride
     if not (added(space.work, space.inside, size) < LARGEST_INSIDE and is_whole(packed, space, size)):

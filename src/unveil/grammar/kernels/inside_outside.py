@@ -13,6 +13,9 @@ Words are scaled by powers of two, which round nothing: first so that the likeli
 by the same power, such that spans of any length stay near 1. Whatever falls out of the range of numbers is too small
 to matter as long as no outside value (over the probability of the sentence) is above 2^900; where one is, where numbers
 overflow, and where a sentence seems impossible though something was lost, `status` asks for `in_logs`.
+
+With `best` (anything but None, which the compiler looks at) weights are logarithms, and max and + take the place of sum
+and product: nothing is scaled, and what is impossible is minus infinity.
 """
 
 from __future__ import annotations
@@ -35,6 +38,8 @@ from unveil.grammar.kernels.vector_loops import (
     ROW,
     added,
     apply,
+    best_apply,
+    best_products,
     copy,
     fill,
     fold,
@@ -91,7 +96,7 @@ def fill_inside(
     if n == 0:
         possible = packed.null > 0.0
         return FINE if possible else IMPOSSIBLE, packed.null, math.log(packed.null) if possible else -math.inf, rate
-    root, top = inside_of(packed, limits, first_span, words, space, rate)
+    root, top = inside_of(packed, limits, first_span, words, space, rate, None)
     status = _judge(packed, space, n, root)
     if status != FINE:
         return status, root, -math.inf, rate
@@ -140,13 +145,14 @@ def smallest(values: Floats, begin: int, count: int) -> float:
 
 @part
 def inside_of(
-    packed: PackedGrammar, limits: Limits | None, first_span: int, words: Integers, space: Space, rate: float
-) -> tuple[float, int]:
+    packed: PackedGrammar, limits: Limits | None, first_span: int, words: Integers, space: Space, rate: float,
+    best: bool | None,
+) -> tuple[float, int]:  # fmt: skip
     """The inside chart of a sentence; returns that of the whole, scaled, and the power of two of the words alone."""
-    n, stride = len(words), measure(len(words), space.starts)
-    fill(space.work, space.inside, (packed.n_symbols + 1) * stride, 0.0)
-    fill(space.work, space.bases, (packed.n_symbols + 1) * stride, 0.0)
-    top = _set_words(packed.lexical, words, rate, stride, space)
+    n, stride, nothing = len(words), measure(len(words), space.starts), 0.0 if best is None else -math.inf
+    fill(space.work, space.inside, (packed.n_symbols + 1) * stride, nothing)
+    fill(space.work, space.bases, (packed.n_symbols + 1) * stride, nothing)
+    top = _set_words(packed.lexical, words, rate, stride, space, best)
     for length in range(1, n + 1):
         total = 0.0
         program = packed.two if length == 2 else packed.longer
@@ -154,16 +160,16 @@ def inside_of(
             if length == 1:
                 copy(space.work, packed.n_symbols, space.bases + first, stride, space.base, LANES)
             else:
-                fill(space.work, space.base, packed.n_symbols * LANES, 0.0)
-                _set_bases(program, packed.numbers, packed.values, length, first, stride, space)
-            total += _set_tops(packed, limits, first_span, n, length, first, stride, space)
+                fill(space.work, space.base, packed.n_symbols * LANES, nothing)
+                _set_bases(program, packed.numbers, packed.values, length, first, stride, space, best)
+            total += _set_tops(packed, limits, first_span, n, length, first, stride, space, best)
         if total > RESCALED_SUM or (total > 0.0 and total < 1.0 / RESCALED_SUM):
             _rescale(packed.n_symbols, n, length, -math.log2(total) / length, stride, space)
     return space.work[space.inside + packed.start * stride + space.starts[n]], top
 
 
 @part
-def _set_words(lexical: Floats, words: Integers, rate: float, stride: int, space: Space) -> int:
+def _set_words(lexical: Floats, words: Integers, rate: float, stride: int, space: Space, best: bool | None) -> int:
     """Bases of single words, scaled; returns the sum of the powers of two that make their largest weights about 1."""
     n_symbols, top = lexical.shape[1], 0
     space.scale[0] = 0
@@ -174,7 +180,7 @@ def _set_words(lexical: Floats, words: Integers, rate: float, stride: int, space
             largest = max(largest, lexical[code, symbol])
         own = -math.frexp(largest)[1] if largest > 0.0 else 0
         power = own + int(math.floor((place + 1) * rate) - math.floor(place * rate))
-        power = min(max(power, -1000), 1000)
+        power = min(max(power, -1000), 1000) if best is None else 0
         factor = math.ldexp(1.0, power)
         for symbol in range(n_symbols):
             space.work[space.bases + symbol * stride + place] = lexical[code, symbol] * factor
@@ -185,16 +191,22 @@ def _set_words(lexical: Floats, words: Integers, rate: float, stride: int, space
 
 @part
 def _set_bases(
-    program: Program, numbers: Integers, values: Floats, length: int, first: int, stride: int, space: Space
-) -> None:
+    program: Program, numbers: Integers, values: Floats, length: int, first: int, stride: int, space: Space,
+    best: bool | None,
+) -> None:  # fmt: skip
     """The bases of eight spans of two words or more."""
     lay_out(program, numbers, length, first, stride, space)
     for tile in range(program.n_tiles):
-        left, right, count = meeting(program, numbers, tile, length)
-        products(space.work, space.lefts + left, space.rights + right, space.products, count)
+        left, right, count = _meeting(program, numbers, tile, length)
         begin, end = numbers[program.begins + tile], numbers[program.begins + tile + 1]
-        apply(space.work, numbers, values, space.products, program.pairs, program.weights, space.base,
-              begin, end)  # fmt: skip
+        if best is None:
+            products(space.work, space.lefts + left, space.rights + right, space.products, count)
+            apply(space.work, numbers, values, space.products, program.pairs, program.weights, space.base,
+                  begin, end)  # fmt: skip
+        else:
+            best_products(space.work, space.lefts + left, space.rights + right, space.products, count)
+            best_apply(space.work, numbers, values, space.products, program.pairs, program.weights, space.base,
+                       begin, end)  # fmt: skip
 
 
 @part
@@ -212,7 +224,7 @@ def lay_out(program: Program, numbers: Integers, length: int, first: int, stride
 
 
 @part
-def meeting(program: Program, numbers: Integers, tile: int, length: int) -> tuple[int, int, int]:
+def _meeting(program: Program, numbers: Integers, tile: int, length: int) -> tuple[int, int, int]:
     """Where the left and right parts of a tile begin, and how many splits there are."""
     left, right = numbers[program.tiles + 2 * tile], numbers[program.tiles + 2 * tile + 1]
     low, high = splits(numbers[program.left_kinds + left], numbers[program.right_kinds + right], length)
@@ -234,31 +246,30 @@ def splits(left: int, right: int, length: int) -> tuple[int, int]:
 
 @part
 def _set_tops(
-    packed: PackedGrammar,
-    limits: Limits | None,
-    first_span: int,
-    n: int,
-    length: int,
-    first: int,
-    stride: int,
-    space: Space,
-) -> float:
+    packed: PackedGrammar, limits: Limits | None, first_span: int, n: int, length: int, first: int, stride: int,
+    space: Space, best: bool | None,
+) -> float:  # fmt: skip
     """inside = R base for eight spans, written to the charts; returns its sum."""
-    work, chains = space.work, packed.chains
+    work, chains, nothing = space.work, packed.chains, 0.0 if best is None else -math.inf
     numbered = first_span + spans_before(n, length) + first
     count = min(LANES, n - length + 1 - first)
     if limits is not None:
-        forbid(first_span >= 0, limits, numbered, count, work, space.base, 0.0)
-    fill(work, space.top, packed.n_symbols * LANES, 0.0)
+        forbid(first_span >= 0, limits, numbered, count, work, space.base, nothing)
+    fill(work, space.top, packed.n_symbols * LANES, nothing)
     keep(work, packed.numbers, chains.plain, chains.n_plain, space.base, space.top)
-    apply(work, packed.numbers, packed.values, space.base, chains.pairs, chains.weights, space.top,
-          0, chains.n_entries)  # fmt: skip
+    if best is None:
+        apply(work, packed.numbers, packed.values, space.base, chains.pairs, chains.weights, space.top,
+              0, chains.n_entries)  # fmt: skip
+    else:
+        best_apply(work, packed.numbers, packed.values, space.base, chains.pairs, chains.weights, space.top,
+                   0, chains.n_entries)  # fmt: skip
     if limits is not None:
-        limit_tops(first_span >= 0, limits, numbered, count, work, space.base, space.top)
+        limit_tops(first_span >= 0, limits, numbered, count, work, space.base, space.top, best)
+        forbid(first_span >= 0, limits, numbered, count, work, space.top, nothing)
     origin = space.starts[length] + first
     copy(work, packed.n_symbols, space.base, LANES, space.bases + origin, stride)
     copy(work, packed.n_symbols, space.top, LANES, space.inside + origin, stride)
-    return added(work, space.top, packed.n_symbols * LANES)
+    return added(work, space.top, packed.n_symbols * LANES) if best is None else 0.0
 
 
 @part
@@ -303,15 +314,9 @@ def outside_of(
 
 @part
 def lower_of(
-    packed: PackedGrammar,
-    limits: Limits | None,
-    first_span: int,
-    n: int,
-    length: int,
-    first: int,
-    stride: int,
+    packed: PackedGrammar, limits: Limits | None, first_span: int, n: int, length: int, first: int, stride: int,
     space: Space,
-) -> float:
+) -> float:  # fmt: skip
     """lower = R' outside for eight spans, and what the chains of R count; returns a bound on both."""
     origin, chains, work = space.starts[length] + first, packed.chains, space.work
     numbered = first_span + spans_before(n, length) + first
@@ -341,7 +346,7 @@ def _pass_down(
     fill(work, space.left_outs, program.n_lefts * room, 0.0)
     fill(work, space.right_outs, program.n_rights * room, 0.0)
     for tile in range(program.n_tiles):
-        left, right, count = meeting(program, numbers, tile, length)
+        left, right, count = _meeting(program, numbers, tile, length)
         if count > 0:
             products(work, space.lefts + left, space.rights + right, space.products, count)
             fill(work, space.slopes, SLOTS * LANES, 0.0)

@@ -11,6 +11,8 @@ given no limits are compiled without all this.
 
 from __future__ import annotations
 
+import math
+
 from unveil.core.arrays import Floats
 from unveil.grammar.kernels.jit import part
 from unveil.grammar.kernels.layout import FREE, INNER, Limits
@@ -45,12 +47,16 @@ def chain_weight(limits: Limits | None, number: int, closure: Floats, top: int, 
 
 
 @part
-def limit_tops(held: bool, limits: Limits, numbered: int, count: int, work: Floats, base: int, top: int) -> None:
-    """The inside values of spans with chains of their own, and 0 for what is not allowed."""
+def limit_tops(
+    held: bool, limits: Limits, numbered: int, count: int, work: Floats, base: int, top: int, best: bool | None
+) -> None:
+    """The inside values of spans with chains of their own; the largest if `best` is not None."""
     n, chains = limits.allowed.shape[1], limits.chains
     for lane in range(count if held else 0):
         kind = limits.kinds[numbered + lane]
-        if kind >= 0:
+        if best is not None:
+            _limit_best(limits, kind, work, base + lane, top + lane)
+        elif kind >= 0:
             value = 0.0
             for symbol in range(n):
                 value += chains[2 * kind + 1, symbol] * work[base + symbol * 8 + lane]
@@ -62,7 +68,24 @@ def limit_tops(held: bool, limits: Limits, numbered: int, count: int, work: Floa
                 for symbol in range(n):
                     value += chains[len(chains) - n + above, symbol] * work[base + symbol * 8 + lane]
                 work[top + above * 8 + lane] = value
-    forbid(held, limits, numbered, count, work, top, 0.0)
+
+
+@part
+def _limit_best(limits: Limits, kind: int, work: Floats, base: int, top: int) -> None:
+    n = limits.allowed.shape[1]
+    for above in range(n if kind != FREE else 0):
+        best = -math.inf
+        for symbol in range(n):
+            best = max(best, chain_of(limits, kind, above, symbol) + work[base + symbol * 8])
+        work[top + above * 8] = best
+
+
+@part
+def chain_of(limits: Limits, kind: int, top: int, base: int) -> float:
+    """Weight of the chains of a kind that is not FREE, where weights are logarithms."""
+    if kind < 0:
+        return limits.chains[len(limits.chains) - limits.chains.shape[1] + top, base]
+    return limits.chains[2 * kind, top] + limits.chains[2 * kind + 1, base]
 
 
 @part
