@@ -167,7 +167,7 @@ def climb(task: Task) -> Fit:
     return outcome.noting("tried", task.tried) if task.tried else outcome
 
 
-def adopt(face: Face, stream: Stream, figures: Mapping[str, float] | None = None) -> None:
+def adopt(face: Any, stream: Stream, figures: Mapping[str, float] | None = None) -> None:
     """Set the fitted attributes, certify the fit and say where it is not fine."""
     face._stream = stream
     counts = face._set_attributes(stream)

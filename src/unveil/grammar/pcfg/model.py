@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
@@ -36,6 +35,8 @@ from unveil.grammar.pcfg.expectations import (
 )
 
 PRIOR_FLOOR = 1e-12  # floor of a rule under a prior that would drive it to nothing
+LEAST_SHARE = 1e-12  # of a rule, so that it has a logarithm and a scale
+LEAST_USES = 1e-4  # of a parent per word, so that no coordinate has a scale of nothing
 
 
 @dataclass(frozen=True)
@@ -119,7 +120,7 @@ class GrammarModel(Model):
         """Uses over the uses of all rules of the parent; parents that nothing is known of keep their rules."""
         counts = np.maximum(statistics["counts"], 0.0)  # a subtraction may leave one a rounding below
         uses = self._totals(counts) / max(float(statistics["weight"]), 1e-300)
-        free, old = self._free(), params.probabilities
+        free, old = self.moving, params.probabilities
         pulls = np.where(free, counts + (self.concentration - 1.0), 0.0)
         mass = 1.0 - self._totals(np.where(free, 0.0, old))  # what the rules that do not move leave to the others
         if self.floor == 0.0:
@@ -137,7 +138,7 @@ class GrammarModel(Model):
 
     def _shared_above(self, pulls: Floats, counts: Floats, mass: Floats, old: Floats) -> Floats:
         """The same where no share may be below the floor: the exact maximum of the sum of pull * log share."""
-        free = self._free()
+        free = self.moving
         pulls = self._with_one_above(pulls, free)
         held = free & (pulls <= 0)
         while True:
@@ -172,7 +173,7 @@ class GrammarModel(Model):
             return 0.0
         from scipy.special import gammaln
 
-        free = self._free()
+        free = self.moving
         alpha = np.broadcast_to(np.asarray(self.concentration, dtype=np.float64), free.shape)
         totals = self._totals(np.where(free, alpha, 0.0))
         normaliser = float(gammaln(totals[totals > 0]).sum() - gammaln(alpha[free]).sum())
@@ -188,27 +189,71 @@ class GrammarModel(Model):
         """Parents that no tree has."""
         return np.flatnonzero(self._totals(statistics["counts"]) <= 0.0)
 
-    def coordinates(self, params: GrammarParams) -> Any:
+    def coordinates(self, params: GrammarParams) -> GrammarCoordinates:
         """Unconstrained coordinates around `params`."""
-        from unveil.grammar.pcfg.coordinates import GrammarCoordinates
-
         return GrammarCoordinates(self, params)
 
     def events(self, statistics: Statistics, params: GrammarParams) -> Mapping[str, int]:
         """Rules at the floor."""
         if self.floor == 0.0:
             return {}
-        return {"floored": int(np.any(self._free() & (params.probabilities <= self.floor)))}
+        return {"floored": int(np.any(self.moving & (params.probabilities <= self.floor)))}
 
     def n_parameters(self, probabilities: Floats) -> int:
         """Free parameters: rules that move and are not ruled out, less one for each parent of such."""
-        moving = self._free() & (probabilities > self.floor)
-        held = self._totals((moving).astype(np.float64))
+        moving = self.moving & (probabilities > self.floor)
+        held = self._totals(moving.astype(np.float64))
         return int(np.maximum(held - 1.0, 0.0).sum())
 
-    def _free(self) -> Mask:
+    @property
+    def moving(self) -> Mask:
+        """Which rules are re-estimated."""
         return np.ones(len(self.parents), dtype=bool) if self.free is None else self.free
 
     def _totals(self, values: Floats) -> Floats:
         """Sums over the rules of each parent."""
         return np.bincount(self.parents, weights=values, minlength=self.n_parents).astype(np.float64)
+
+
+class GrammarCoordinates:
+    """Unconstrained coordinates around some probabilities: logits of the rules of each parent, in units that suit.
+
+        share = exp(logit) / sum over the parent of exp(logit),   d energy / d logit = uses - share * uses of the parent
+
+    with the pseudo-uses of the Dirichlet prior among the uses. Every coordinate is multiplied by the root of its
+    information per word, share times the uses of the parent, so that gradient / weight is about a step of EM. Logits
+    have one number too many for each parent; along it the gradient has no part. Rules ruled out are no part of it.
+    """
+
+    def __init__(self, model: GrammarModel, params: GrammarParams) -> None:
+        self.model, self.start = model, params
+        self.moving = np.flatnonzero(model.moving & (params.probabilities > 0))
+        self.parents = model.parents[self.moving]
+        mass = self._sums(params.probabilities[self.moving])
+        self.mass = mass[self.parents]
+        shares = np.maximum(params.probabilities[self.moving] / self.mass, LEAST_SHARE)
+        self.units = np.sqrt(shares * np.maximum(params.uses, LEAST_USES)[self.parents])
+        self.origin = self.units * np.log(shares)
+
+    def params(self, vector: Floats) -> GrammarParams:
+        """Probabilities by a softmax over the rules of each parent."""
+        probabilities = self.start.probabilities.copy()
+        probabilities[self.moving] = self.mass * self._shares(vector)
+        return type(self.start)(probabilities, self.start.uses)
+
+    def gradient(self, statistics: Statistics, vector: Floats) -> Floats:
+        """Gradient of the energy and the log-prior."""
+        pulls = (statistics["counts"] + (self.model.concentration - 1.0))[self.moving]
+        found: Floats = (pulls - self._sums(pulls)[self.parents] * self._shares(vector)) / self.units
+        return found
+
+    def _shares(self, vector: Floats) -> Floats:
+        logits = vector / self.units
+        highest = np.full(self.model.n_parents, -np.inf)
+        np.maximum.at(highest, self.parents, logits)
+        positive = np.exp(logits - highest[self.parents])
+        found: Floats = positive / self._sums(positive)[self.parents]
+        return found
+
+    def _sums(self, values: Floats) -> Floats:
+        return np.bincount(self.parents, weights=values, minlength=self.model.n_parents).astype(np.float64)

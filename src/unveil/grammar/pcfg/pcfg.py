@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, DensityMixin
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from unveil.certificate import Certificate, Finding, examine
+from unveil.certificate import Certificate, Finding
 from unveil.core.arrays import Floats
 from unveil.core.loop import BoundChange, Parts
-from unveil.core.result import Fit, Status
-from unveil.estimation.base import Estimator, engine_for, seed_of, warn_of
-from unveil.estimation.registry import EXPECTATIONS, SCHEDULES, resolve
-from unveil.estimation.scaffold import Stream, climb, feed, resumable
+from unveil.core.result import Fit
+from unveil.estimation.base import Estimator, seed_of, warn_of
+from unveil.estimation.registry import SCHEDULES, resolve
+from unveil.estimation.scaffold import EM_CONSTRAINTS, Stream, adopt, climb, feed, parts_of, resumable
 from unveil.grammar import Grammar, Nonterminal, Rule
 from unveil.grammar.pcfg.fitted import UNKNOWN_WORD_POLICIES
 from unveil.grammar.pcfg.fitting import (
@@ -128,20 +128,12 @@ class PCFG(GrammarMethods, Estimator, DensityMixin, BaseEstimator):
         "nonterminals": ["array-like", tuple, None],
         "n_preterminals": [Interval(Integral, 1, None, closed="left"), None],
         "preterminals": ["array-like", tuple, None],
-        "tol": [Interval(Real, 0.0, None, closed="left")],
-        "max_iter": [Interval(Integral, 0, None, closed="left")],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
         "rule_prior": [Interval(Real, 0.0, None, closed="neither"), Mapping, None],
         "fixed": ["array-like", tuple, set, frozenset, None],
         "prune": [Interval(Real, 0.0, 1.0, closed="left")],
         "impossible": [StrOptions({"error", "skip"})],
         "unknown_words": [StrOptions(set(UNKNOWN_WORD_POLICIES))],
-        "random_state": ["random_state"],
-        "warm_start": ["boolean"],
-        "verbose": ["verbose"],
-        "engine": [StrOptions({"auto", "threads", "dask"}), HasMethods("map_reduce")],
-        "schedule": [StrOptions(set(SCHEDULES)), HasMethods("sweep")],
-        "expectation": [StrOptions(set(EXPECTATIONS)), HasMethods("responsibilities")],
+        **{name: kinds for name, kinds in EM_CONSTRAINTS.items() if name not in ("n_components", "verbose_interval")},
     }
 
     def __init__(
@@ -206,9 +198,8 @@ class PCFG(GrammarMethods, Estimator, DensityMixin, BaseEstimator):
         if first is None:
             raise ValueError("grammar must be a Grammar or text in nltk's notation, got None")
         made.pruned_rules_, made.skipped_ = (), np.empty(0, dtype=np.intp)
-        made.word_counts_ = np.zeros(len(first.words))
-        made._set_attributes(first, Stream(np.zeros(0), made._model(first).begin(first.probabilities), np.arange(0)))
-        made._certify(made._stream.outcome, ())
+        made.grammar_, made.word_counts_ = first, np.zeros(len(first.words))
+        adopt(made, Stream(np.zeros(0), made._model(first).begin(first.probabilities), np.arange(0)))
         return made
 
     def __sklearn_tags__(self) -> Any:
@@ -246,8 +237,7 @@ class PCFG(GrammarMethods, Estimator, DensityMixin, BaseEstimator):
             outcome = climb(task_of(parts, grammar, symbols, self.n_init))
             ends = figures(parts, outcome)
             self.word_counts_ = word_counts(parts.source, len(grammar.words))
-            outcome = self._settle(grammar, symbols, outcome)
-            self._certify(outcome, self._findings(), ends)
+            adopt(self, self._settled(grammar, symbols, outcome), ends)
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> PCFG:
@@ -277,9 +267,8 @@ class PCFG(GrammarMethods, Estimator, DensityMixin, BaseEstimator):
                 params = replace(self._stream.params, probabilities=grammar.probabilities)
                 stream = replace(self._stream, params=params)
             fed, counts = feed(stream, parts), word_counts(parts.source, len(grammar.words))
-            self.word_counts_ = counts if fresh else self.word_counts_ + counts
-            self._set_attributes(grammar, fed)
-            self._certify(fed.outcome, self._findings())
+            self.grammar_, self.word_counts_ = grammar, counts if fresh else self.word_counts_ + counts
+            adopt(self, fed)
         return self
 
     def n_parameters(self) -> int:
@@ -316,51 +305,35 @@ class PCFG(GrammarMethods, Estimator, DensityMixin, BaseEstimator):
         """What a fit is assembled from; sentences that cannot be derived are named or left out."""
         skips = self.impossible == "skip"
         source, self.skipped_ = derivable(model, grammar, sentences, weights, self.engine, skips)
-        return Parts(
-            model,
-            source,
-            resolve("expectation", self.expectation, EXPECTATIONS, "responsibilities"),
-            resolve("schedule", self.schedule, SCHEDULES, "sweep"),
-            engine_for(self.engine, source),
-            BoundChange(self.tol),
-            self.max_iter,
-            self.random_seed_,
-            self._callbacks_for(source),
-        )
+        return parts_of(self, model, source, BoundChange(self.tol))
 
-    def _settle(self, grammar: Grammar, symbols: Symbols | None, outcome: Fit) -> Fit:
-        """Order, prune and show the outcome of a fit; symbols keep their names where the user speaks of rules."""
+    def _settled(self, grammar: Grammar, symbols: Symbols | None, outcome: Fit) -> Stream:
+        """The outcome of a fit in order and pruned; symbols keep their names where the user speaks of rules."""
         named = self.fixed is not None or isinstance(self.rule_prior, Mapping)
         found, outcome = ordered(grammar, outcome, symbols, named)
-        kept, outcome, dropped = without_rare_rules(found, outcome, self.prune, self._model(found).free)
+        self.grammar_, outcome, dropped = without_rare_rules(found, outcome, self.prune, self._model(found).free)
         self.pruned_rules_ += dropped
         times = dict(zip(grammar.words, self.word_counts_, strict=True))
-        self.word_counts_ = np.array([times[word] for word in kept.words])
-        self._set_attributes(kept, resumable(outcome, np.zeros(0), np.arange(0)))
-        return outcome
+        self.word_counts_ = np.array([times[word] for word in self.grammar_.words])
+        return resumable(outcome, np.zeros(0), np.arange(0))
 
     # -- what a fit leaves behind --------------------------------------------------------------------------------------
 
-    def _set_attributes(self, grammar: Grammar, stream: Stream) -> None:
+    def _set_attributes(self, stream: Stream) -> None:
         """What is learned, as users see it."""
-        self._stream = stream
-        self.grammar_ = grammar.with_probabilities(stream.params.probabilities)
+        self.grammar_ = self.grammar_.with_probabilities(stream.params.probabilities)
         counts = stream.latest.get("counts")
-        self.counts_ = np.zeros(grammar.n_rules) if counts is None else np.array(counts)
-        self.lower_bounds_ = [record.objective / record.weight for record in stream.history]
-        self.lower_bound_ = self.lower_bounds_[-1] if self.lower_bounds_ else -np.inf
+        self.counts_ = np.zeros(self.grammar_.n_rules) if counts is None else np.array(counts)
 
-    def _certify(self, outcome: Fit, findings: Sequence[Finding], ends: Mapping[str, float] | None = None) -> None:
-        """The history, the certificate, and warnings where the fit is not fine."""
-        self.history_ = outcome.history
-        self.converged_ = outcome.status is Status.CONVERGED
-        self.n_iter_ = len(outcome.history)
-        examined = examine(outcome.history, None, self._excuse(), ends) if len(outcome.history) or findings else None
-        self.certificate_ = Certificate((*(() if examined is None else examined.findings), *findings))
-        warn_of(self, self.certificate_.findings, depth=3)
+    def _report(self, outcome: Fit, counts: Any, figures: Mapping[str, float] | None = None, depth: int = 4) -> None:
+        """With what is particular to grammars; where nothing was fitted there is nothing to say."""
+        super()._report(outcome, counts, figures, depth)
+        own = self._findings() if outcome.history or figures is not None else []
+        self.certificate_ = Certificate((*self.certificate_.findings, *own) if own else ())
+        warn_of(self, own, depth - 1)
 
     def _findings(self) -> list[Finding]:
-        """What is particular to grammars."""
+        """Do trees end, is every rule of use, is there enough text?"""
         words, dropped = float(self.word_counts_.sum()), len(self.pruned_rules_)
         return findings_of(self.grammar_, self.counts_, self.skipped_, dropped, self.n_parameters(), words)
 
