@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.core.arrays import Floats
-from unveil.families.base import Family
-from unveil.families.independent import PROBABILITY_FLOOR, Independent, Ratios, Terms
+from unveil.families.independent import PROBABILITY_FLOOR, Ratios, TableFamily, Terms
 from unveil.families.kernels.bits import BitCodes, encode, expect_bits
 from unveil.families.kernels.em import LINEAR
 from unveil.families.priors import Beta
@@ -30,7 +29,7 @@ class BernoulliParams:
 
 
 @dataclass(frozen=True)
-class Bernoulli(Independent):
+class Bernoulli(TableFamily):
     """Independent yes/no columns, with a Beta `prior` on every probability or none."""
 
     prior: Beta | None = None
@@ -38,6 +37,7 @@ class Bernoulli(Independent):
     kind = "yes/no"
     mixture = "BernoulliMixture"
     sums = LINEAR
+    table = "probabilities"
 
     def n_statistics(self, n_columns: int) -> int:
         """1 + d."""
@@ -64,14 +64,6 @@ class Bernoulli(Independent):
     def is_lattice(self, column: int) -> bool:
         """Always."""
         return True
-
-    def maximise(self, moments: Floats, params: BernoulliParams) -> BernoulliParams:
-        """Weighted shares of yes; a component without weight keeps what it had."""
-        alive = moments[:, 0] > 0
-        if not alive.any():
-            return params
-        fresh = self.first(moments)
-        return BernoulliParams(np.where(alive[:, None], fresh.probabilities, params.probabilities), fresh.floored)
 
     def first(self, moments: Floats) -> BernoulliParams:
         """Shares of yes; a component without weight gets those of all the data."""
@@ -121,14 +113,6 @@ class Bernoulli(Independent):
         chances = params.probabilities[component]
         drawn: Floats = (random.random_sample((count, len(chances))) < chances).astype(np.float64)
         return drawn
-
-    def taken(self, params: BernoulliParams, components: NDArray[np.intp]) -> BernoulliParams:
-        """Some components."""
-        return BernoulliParams(params.probabilities[components], params.floored)
-
-    def restricted(self, params: BernoulliParams, columns: NDArray[np.intp]) -> tuple[Family, BernoulliParams]:
-        """Some columns."""
-        return self, BernoulliParams(params.probabilities[:, columns], params.floored)
 
     def health(self, params: BernoulliParams) -> Mapping[str, float]:
         """Probabilities at the edges of what is possible."""

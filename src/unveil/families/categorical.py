@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from unveil.core.arrays import Floats
 from unveil.families.base import Family, Tile
-from unveil.families.independent import PROBABILITY_FLOOR, Independent, IndependentPlan, Terms
+from unveil.families.independent import PROBABILITY_FLOOR, IndependentPlan, TableFamily, Terms
 from unveil.families.priors import Dirichlet
 from unveil.numerics.jit import kernel
 
@@ -32,7 +32,7 @@ class CategoricalParams:
 
 
 @dataclass(frozen=True)
-class Categorical(Independent):
+class Categorical(TableFamily):
     """Independent columns of codes, with a Dirichlet `prior` on the probabilities of every column or none.
 
     Parameters
@@ -56,6 +56,7 @@ class Categorical(Independent):
 
     kind = "category"
     mixture = "CategoricalMixture"
+    table = "probabilities"
 
     def __post_init__(self) -> None:
         if not all(levels >= 1 for levels in self.levels):
@@ -103,12 +104,6 @@ class Categorical(Independent):
         """Its levels."""
         return self.levels[column]
 
-    def maximise(self, moments: Floats, params: CategoricalParams) -> CategoricalParams:
-        """Weighted shares of the levels; a component without weight keeps what it had."""
-        alive = moments[:, :1] > 0
-        fresh = self.first(moments)
-        return CategoricalParams(np.where(alive, fresh.probabilities, params.probabilities), fresh.floored)
-
     def first(self, moments: Floats) -> CategoricalParams:
         """Shares of the levels; a component without weight gets those of all the data."""
         counts = np.where(moments[:, :1] > 0, moments, moments.sum(axis=0))[:, 1:]
@@ -147,10 +142,6 @@ class Categorical(Independent):
         for column in np.setdiff1d(np.arange(len(rows)), tile.observed):
             rows[column] = np.argmax(plan.params.probabilities[:, places[column]].T @ tile.logits, axis=0)
         return rows
-
-    def taken(self, params: CategoricalParams, components: NDArray[np.intp]) -> CategoricalParams:
-        """Some components."""
-        return CategoricalParams(params.probabilities[components], params.floored)
 
     def restricted(self, params: CategoricalParams, columns: NDArray[np.intp]) -> tuple[Family, CategoricalParams]:
         """Some columns."""

@@ -9,7 +9,8 @@ under the component: moments = R @ T' over what is there + (weight of what is no
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,7 +92,7 @@ class Independent(ExponentialFamily):
             super().score(plan, tile)
         else:
             kept = np.isin(self.owners(len(tile.x)), tile.observed)
-            table = self._filled_table(tile)
+            table = self._table(replace(tile, x=np.where(np.isnan(tile.x), self.neutral, tile.x)))
             np.matmul(plan.terms.slopes[:, kept], table[1:][kept], out=tile.logits)
             tile.logits += plan.terms.constants[:, tile.observed].sum(axis=1, keepdims=True)
         self.settle(tile.logits)
@@ -141,12 +142,28 @@ class Independent(ExponentialFamily):
         rest = np.setdiff1d(np.arange(self.means(params).shape[1]), columns)
         return self.restricted(params, rest)
 
-    def _filled_table(self, tile: Tile) -> Floats:
-        """T with something harmless in place of the missing cells."""
-        n_columns, n_rows = tile.x.shape
-        table = tile.room("statistics", self.n_statistics(n_columns), n_rows)
-        self.statistics(np.where(np.isnan(tile.x), self.neutral, tile.x), table)
-        return table
+
+class TableFamily(Independent):
+    """Independent columns whose parameters are one table (k, entries), and how many of its rows were floored."""
+
+    table: ClassVar[str]  # what the parameters call it
+
+    def maximise(self, moments: Floats, params: Any) -> Any:
+        """Those that moments say; a component without weight keeps what it had."""
+        alive = moments[:, :1] > 0
+        if not alive.any():
+            return params
+        fresh = self.first(moments)
+        kept = np.where(alive, getattr(fresh, self.table), getattr(params, self.table))
+        return replace(fresh, **{self.table: kept})
+
+    def taken(self, params: Any, components: NDArray[np.intp]) -> Any:
+        """Some components."""
+        return replace(params, **{self.table: getattr(params, self.table)[components]})
+
+    def restricted(self, params: Any, columns: NDArray[np.intp]) -> tuple[Family, Any]:
+        """Some columns, where each has an entry."""
+        return self, replace(params, **{self.table: getattr(params, self.table)[:, columns]})
 
 
 class Masked(MissingCells):

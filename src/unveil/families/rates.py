@@ -13,15 +13,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unveil.core.arrays import Floats
-from unveil.families.base import Family
-from unveil.families.independent import Independent
+from unveil.families.independent import TableFamily
 from unveil.families.kernels.em import LINEAR
 from unveil.families.priors import Gamma
 
@@ -35,13 +33,14 @@ class RateParams:
 
 
 @dataclass(frozen=True)
-class RateFamily(Independent):
+class RateFamily(TableFamily):
     """Independent columns with a rate each, and a Gamma `prior` on every rate or none."""
 
     prior: Gamma | None = None
 
     least_mean: ClassVar[float]  # as a share of the mean of the column
     sums = LINEAR
+    table = "rates"
 
     def n_statistics(self, n_columns: int) -> int:
         """1 + d."""
@@ -66,14 +65,6 @@ class RateFamily(Independent):
         overall = total[1:] / total[0] if total[0] > 0 else total[1:]
         return self.least_mean * np.where(overall > 0, overall, 1.0)
 
-    def maximise(self, moments: Floats, params: Any) -> Any:
-        """Those of the weighted means; a component without weight keeps what it had."""
-        alive = moments[:, :1] > 0
-        if not alive.any():
-            return params
-        fresh = self.first(moments)
-        return replace(fresh, rates=np.where(alive, fresh.rates, params.rates))
-
     def first(self, moments: Floats) -> Any:
         """Those of the weighted means; a component without weight gets those of all the data."""
         sums, weights = self.with_prior(np.where(moments[:, :1] > 0, moments, moments.sum(axis=0)))
@@ -92,14 +83,6 @@ class RateFamily(Independent):
     def n_parameters(self, n_components: int, n_columns: int) -> int:
         """A rate each."""
         return n_components * n_columns
-
-    def taken(self, params: Any, components: NDArray[np.intp]) -> Any:
-        """Some components."""
-        return replace(params, rates=params.rates[components])
-
-    def restricted(self, params: Any, columns: NDArray[np.intp]) -> tuple[Family, Any]:
-        """Some columns."""
-        return self, replace(params, rates=params.rates[:, columns])
 
     def health(self, params: Any) -> Mapping[str, float]:
         """The extreme rates."""
