@@ -12,10 +12,10 @@ from tests.grammar.charts.cases import Case, closed_at_random
 from tests.oracles import derivations as oracle
 from tests.oracles.grammars import SENTENCES, Marked, grammars, marked
 from unveil.grammar import Grammar, Nonterminal, read_grammar
-from unveil.grammar.charts import inside_outside as module
 from unveil.grammar.charts.inside_outside import expect_sentences, score_sentences
 from unveil.grammar.charts.layouts import SumLayout
 from unveil.grammar.charts.limits import limits_of, span_number
+from unveil.grammar.kernels.in_logs import log_counts
 from unveil.grammar.language.rules import normalised
 
 
@@ -82,9 +82,17 @@ def test_long_sentences_of_small_probability() -> None:
 
 def _in_logs(layout, codes, lengths, weights=None, spans=None, allowed=None):
     """What the kernel in logarithms makes of sentences."""
-    work = module._Work(layout, codes, lengths, weights, layout.limits(lengths, spans, allowed))
-    work._do_over(np.flatnonzero(np.asarray(lengths) > 0), counted=True)
-    return work.logs, work.binary, work.chains + work.limits.slopes(layout.closed.closure), work.lexical[:-1]
+    closed, limits, ends = layout.closed, layout.limits(lengths, spans, allowed), np.cumsum(lengths)
+    lexical = np.zeros((len(closed.lexical) + 1, len(closed.null)))
+    counts = np.zeros(len(closed.weights)), np.zeros_like(closed.closure), lexical
+    logs = np.full(len(lengths), -np.inf)
+    for number in np.flatnonzero(lengths):
+        words = np.array(codes[ends[number] - lengths[number] : ends[number]])
+        charts, logs[number] = layout.charts_in_logs(words, limits, number)
+        if logs[number] > -np.inf:
+            first_span, weight = limits.first_span(number), 1.0 if weights is None else weights[number]
+            log_counts(layout.in_logs, limits.limits, first_span, words, charts, weight, *counts)
+    return logs, counts[0], counts[1] + limits.slopes(closed.closure), lexical[:-1]
 
 
 @settings(max_examples=15, deadline=None)

@@ -87,13 +87,10 @@ def draw_in_logs(
     nodes: Integers,
 ) -> float:
     """Trees of a sentence whose numbers leave the range of floating point; returns its log-probability."""
-    from unveil.grammar.kernels.in_logs import log_charts, log_inside
-
-    grammar, charts = layout.in_logs, log_charts(len(words), len(layout.closed.null))
-    first_span = limits.first_span(number)
-    whole = float(log_inside(grammar, limits.limits, first_span, words, charts))
+    charts, whole = layout.charts_in_logs(words, limits, number, outside=False)
+    spans = limits, limits.first_span(number), len(words)
     for draw in range(len(uniforms) if whole > -np.inf else 0):
-        scores[draw] = _draw_one(grammar, limits, first_span, len(words), charts, iter(uniforms[draw]), nodes[draw])
+        scores[draw] = _draw_one(layout.in_logs, *spans, charts, iter(uniforms[draw]), nodes[draw])
     return whole
 
 
@@ -101,12 +98,14 @@ def _draw_one(
     grammar: Any, limits: ChartLimits, first_span: int, n: int, charts: Any, uniforms: Any, nodes: Integers
 ) -> float:
     """One tree; returns its log-probability."""
+    from unveil.grammar.kernels.in_logs import chain_log
+
     waiting, count, score = [(0, n, int(grammar.start))], 0, 0.0
     symbols = np.arange(charts.inside.shape[2])
     while waiting:
         first, last, top = waiting.pop()
         span = first_span + span_number(n, first, last) if first_span >= 0 else -1
-        chain = np.array([_log_chain(grammar, limits, span, top, symbol) for symbol in symbols])
+        chain = np.array([chain_log(grammar.closure, limits.limits, span, top, symbol) for symbol in symbols])
         base = _pick(chain + charts.bases[first, last], next(uniforms))
         score += chain[base]
         nodes[count] = first, last, top, base, -1, -1
@@ -124,12 +123,6 @@ def _draw_one(
             score += charts.bases[first, last, base]
         count += 1
     return float(score)
-
-
-def _log_chain(grammar: Any, limits: ChartLimits, span: int, top: int, base: int) -> float:
-    from unveil.grammar.kernels.in_logs import chain_log
-
-    return float(chain_log(grammar.closure, limits.limits, span, top, base))
 
 
 def _pick(logs: Floats, uniform: float) -> int:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unveil.core.arrays import Floats, Indices
+from unveil.core.arrays import Floats
 from unveil.grammar.charts.layouts import SumLayout
 from unveil.grammar.charts.limits import ChartLimits, Masks, Spans
 
@@ -62,60 +62,44 @@ def expect_sentences(
     >>> found.log_likelihoods.round(6).tolist(), found.binary.round(6).tolist(), found.lexical.round(6).tolist()
     ([-0.510826, -2.671911], [2.0], [[4.0]])
     """
-    return _Work(layout, codes, lengths, weights, layout.limits(lengths, spans, allowed)).run(counted=True)
+    return _charted(layout, codes, lengths, weights, layout.limits(lengths, spans, allowed), counted=True)
 
 
 def score_sentences(
     layout: SumLayout, codes: ArrayLike, lengths: ArrayLike, spans: Spans = None, allowed: Masks = None
 ) -> Floats:
     """Log-probabilities of sentences alone, for a third of the time; arguments are those of `expect_sentences`."""
-    work = _Work(layout, codes, lengths, None, layout.limits(lengths, spans, allowed))
-    return work.run(counted=False).log_likelihoods
+    limits = layout.limits(lengths, spans, allowed)
+    return _charted(layout, codes, lengths, None, limits, counted=False).log_likelihoods
 
 
-class _Work:
-    """Sentences on their way through the kernels."""
+def _charted(
+    layout: SumLayout,
+    codes: ArrayLike,
+    lengths: ArrayLike,
+    weights: ArrayLike | None,
+    limits: ChartLimits,
+    counted: bool,
+) -> ChartCounts:
+    """All sentences, those whose numbers left the range in logarithms."""
+    from unveil.grammar.kernels.inside_outside import expect_many
+    from unveil.grammar.kernels.workspace import LOST, room
 
-    def __init__(
-        self, layout: SumLayout, codes: ArrayLike, lengths: ArrayLike, weights: ArrayLike | None, limits: ChartLimits
-    ) -> None:
-        self.layout, self.limits, closed = layout, limits, layout.closed
-        self.codes = np.ascontiguousarray(codes, dtype=np.int64)
-        self.lengths = np.ascontiguousarray(lengths, dtype=np.int64)
-        count = len(self.lengths)
-        self.weights = np.ones(count) if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
-        self.logs, self.status = np.full(count, -np.inf), np.zeros(count, dtype=np.int64)
-        self.binary, self.chains = np.zeros(len(closed.weights)), np.zeros_like(closed.closure)
-        self.lexical = np.zeros((len(closed.lexical) + 1, len(closed.null)))  # the last row counts unknown words
+    codes, lengths = np.ascontiguousarray(codes, dtype=np.int64), np.ascontiguousarray(lengths, dtype=np.int64)
+    each = np.ones(len(lengths)) if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
+    logs, status = np.full(len(lengths), -np.inf), np.zeros(len(lengths), dtype=np.int64)
+    closed, space = layout.closed, room(layout.packed, int(lengths.max(initial=0)))
+    binary, chains = np.zeros(len(closed.weights)), np.zeros_like(closed.closure)
+    lexical = np.zeros((len(closed.lexical) + 1, len(closed.null)))  # the last row counts unknown words
+    counts = (binary, chains, lexical)
+    expect_many(layout.packed, limits.limits, space, codes, lengths, each, counted, status, logs, *counts)
+    ends = np.cumsum(lengths)
+    for number in np.flatnonzero(status == LOST).tolist():
+        words, told = codes[ends[number] - lengths[number] : ends[number]], counted and each[number] > 0
+        charts, logs[number] = layout.charts_in_logs(words, limits, number, outside=told)
+        if told and logs[number] > -np.inf:
+            from unveil.grammar.kernels.in_logs import log_counts
 
-    def run(self, counted: bool) -> ChartCounts:
-        """All sentences."""
-        from unveil.grammar.kernels.inside_outside import expect_many
-        from unveil.grammar.kernels.workspace import LOST, room
-
-        packed = self.layout.packed
-        space = room(packed, int(self.lengths.max(initial=0)))
-        expect_many(
-            packed, self.limits.limits, space, self.codes, self.lengths, self.weights, counted, self.status,
-            self.logs, self.binary, self.chains, self.lexical,
-        )  # fmt: skip
-        if LOST in self.status:
-            self._do_over(np.flatnonzero(self.status == LOST), counted)
-        chains = self.chains + self.limits.slopes(self.layout.closed.closure)
-        return ChartCounts(self.logs, self.binary, chains, self.lexical[:-1])
-
-    def _do_over(self, lost: Indices, counted: bool) -> None:
-        """Sentences whose numbers left the range, in logarithms."""
-        from unveil.grammar.kernels.in_logs import log_charts, log_counts, log_inside, log_outside
-
-        grammar, limits = self.layout.in_logs, self.limits.limits
-        ends = np.cumsum(self.lengths)
-        for number in lost:
-            words = self.codes[ends[number] - self.lengths[number] : ends[number]]
-            first_span = self.limits.first_span(number)
-            charts = log_charts(len(words), len(self.layout.closed.null))
-            self.logs[number] = log_inside(grammar, limits, first_span, words, charts)
-            if counted and self.weights[number] > 0 and self.logs[number] > -np.inf:
-                log_outside(grammar, limits, first_span, words, charts)
-                counts = (self.binary, self.chains, self.lexical)
-                log_counts(grammar, limits, first_span, words, charts, float(self.weights[number]), *counts)
+            spans = limits.limits, limits.first_span(number)
+            log_counts(layout.in_logs, *spans, words, charts, float(each[number]), *counts)
+    return ChartCounts(logs, binary, chains + limits.slopes(closed.closure), lexical[:-1])

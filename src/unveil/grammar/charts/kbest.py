@@ -76,13 +76,11 @@ class _KBestSearch:
 
     def trees(self) -> Iterator[RankedTree]:
         """The trees of the whole."""
-        rank = 0
-        while rank < self.k:
+        for rank in range(self.k):
             found = self.get(0, len(self.codes), self.form.start, rank)
             if found is None:
                 return
             yield found
-            rank += 1
 
     def get(self, first: int, last: int, symbol: int, rank: int) -> RankedTree | None:
         """The tree of a symbol over a span that has so many before it."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unveil.core.arrays import Floats
+from unveil.core.arrays import Floats, Integers
 from unveil.grammar.charts.limits import ChartLimits, Masks, Spans, limits_of
 from unveil.grammar.kernels.layout import ByParent, PackedGrammar, by_parent, pack
 from unveil.grammar.language.best import BestClosure, best_closure
@@ -20,7 +20,7 @@ from unveil.grammar.language.closure import Closed
 from unveil.grammar.language.normal_form import NormalForm, Weights
 
 if TYPE_CHECKING:
-    from unveil.grammar.kernels.in_logs import LogGrammar
+    from unveil.grammar.kernels.in_logs import LogCharts, LogGrammar
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +58,18 @@ class SumLayout:
         """Weight of each symbol -> each word, (words + 1, n): the last row is that of an unknown word."""
         last = np.zeros(len(self.closed.null)) if self.unknown is None else self.unknown
         return np.vstack([self.closed.lexical, last])
+
+    def charts_in_logs(
+        self, words: Integers, limits: ChartLimits, sentence: int = 0, outside: bool = True
+    ) -> tuple[LogCharts, float]:
+        """Charts of a sentence in logarithms, and its log-probability; nothing is outside of what is impossible."""
+        from unveil.grammar.kernels.in_logs import log_charts, log_inside, log_outside
+
+        charts, first_span = log_charts(len(words), len(self.closed.null)), limits.first_span(sentence)
+        whole = float(log_inside(self.in_logs, limits.limits, first_span, words, charts))
+        if outside and whole > -np.inf:
+            log_outside(self.in_logs, limits.limits, first_span, words, charts)
+        return charts, whole
 
     def limits(self, lengths: ArrayLike, spans: Spans = None, allowed: Masks = None) -> ChartLimits:
         """Limits of sentences, from brackets and masks."""

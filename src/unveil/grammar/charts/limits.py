@@ -89,7 +89,7 @@ def limits_of(
     chains = np.zeros((2 * len(marked.known), n))
     for kind, passed in enumerate(marked.known):
         chains[2 * kind] = closed.closure[:, passed[0]] / closed.closure[passed[0], passed[0]]
-        chains[2 * kind + 1] = closed.closure[passed[-1]] * _between(closed.closure, passed)
+        chains[2 * kind + 1] = closed.closure[passed[-1]] * between(closed.closure, passed)
     return ChartLimits(tables_of(marked, chains, inner), marked.known)
 
 
@@ -169,9 +169,8 @@ def _bracket(
         kinds[number] = known.setdefault(symbols, len(known))
 
 
-def _between(closure: Floats, passed: Passed) -> float:
-    """Weight of the ways from the first symbol to the last through those between, each to its next meeting."""
-    weight = 1.0
+def between(closure: Floats, passed: Passed, weight: float = 1.0) -> float:
+    """`weight` of the ways from the first symbol to the last through those between, each to its next meeting."""
     for one, other in pairwise(passed):
         weight *= (closure[one, other] - float(one == other)) / closure[other, other]
     return weight
@@ -182,9 +181,9 @@ def _passed_slopes(closure: Floats, passed: Passed, rise: Floats, fall: Floats) 
     total, first, last = np.zeros_like(closure), passed[0], passed[-1]
     total[:, first] += rise / closure[first, first]
     total[first, first] -= rise @ closure[:, first] / closure[first, first] ** 2
-    total[last] += fall * _between(closure, passed)
+    total[last] += fall * between(closure, passed)
     for place, (one, other) in enumerate(pairwise(passed)):
-        rest = _between(closure, passed[: place + 1]) * _between(closure, passed[place + 1 :])
+        rest = between(closure, passed[: place + 1]) * between(closure, passed[place + 1 :])
         share = float(fall @ closure[last]) * rest
         total[one, other] += share / closure[other, other]
         total[other, other] -= share * (closure[one, other] - float(one == other)) / closure[other, other] ** 2

@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike
 
 from unveil.core.arrays import Floats, Integers
 from unveil.grammar.charts.layouts import SumLayout
+from unveil.grammar.charts.limits import ChartLimits
 from unveil.grammar.language.closure import Closed
 from unveil.grammar.language.empty_rules import MOST_NEWTON_STEPS
 
@@ -141,10 +142,9 @@ def _left_corners(closed: Closed, spoken: Floats) -> Floats:
 def _log_inside(layout: SumLayout, words: Integers) -> Floats:
     """Logarithms of all inside values, (n + 1, n + 1, n), exact for every span and not for the whole alone."""
     from unveil.grammar.kernels.dense import log_values
-    from unveil.grammar.kernels.in_logs import log_charts, log_inside
     from unveil.grammar.kernels.workspace import room
 
-    charts, packed = log_charts(len(words), len(layout.closed.null)), layout.packed
-    if len(words) and not log_values(packed, None, room(packed, len(words)), words, charts.inside):
-        log_inside(layout.in_logs, None, -1, words, charts)
-    return np.asarray(charts.inside)
+    packed, inside = layout.packed, np.full((len(words) + 1, len(words) + 1, len(layout.closed.null)), -np.inf)
+    if len(words) and not log_values(packed, None, room(packed, len(words)), words, inside):
+        return layout.charts_in_logs(words, ChartLimits(None), outside=False)[0].inside
+    return inside

@@ -15,20 +15,14 @@ and so p(C) = 1 - (outside . chains through A without C . base) / (outside . cha
 
 from __future__ import annotations
 
-from itertools import pairwise
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import ArrayLike
 
 from unveil.core.arrays import Floats, Integers, Mask
 from unveil.grammar.charts.layouts import SumLayout
-from unveil.grammar.charts.limits import ChartLimits, Passed, ends_of_spans
+from unveil.grammar.charts.limits import ChartLimits, Passed, between, ends_of_spans
 from unveil.grammar.kernels.layout import INNER
 from unveil.grammar.language.closure import Closed
-
-if TYPE_CHECKING:
-    from unveil.grammar.kernels.in_logs import LogCharts
 
 
 def span_posteriors(layout: SumLayout, codes: ArrayLike, brackets: ArrayLike | None = None) -> Floats:
@@ -80,7 +74,7 @@ def constituents(layout: SumLayout, codes: Integers, brackets: Integers | None =
     found = np.ascontiguousarray(span_posteriors(layout, codes, brackets)[:, :, : layout.n_nonterminals])
     labels = _labels(brackets)
     if labels and found.any():
-        charts, _ = _log_charts(layout, codes, layout.limits([len(codes)], [brackets]))
+        charts, _ = layout.charts_in_logs(codes, layout.limits([len(codes)], [brackets]))
         outside, bases = _scaled(charts.outside), _scaled(charts.bases)
         for (first, last), passed in labels.items():
             ends = outside[first, last], bases[first, last]
@@ -125,24 +119,13 @@ def span_charts(layout: SumLayout, words: Integers, limits: ChartLimits) -> tupl
 
 def span_charts_in_logs(layout: SumLayout, words: Integers, limits: ChartLimits) -> tuple[Floats, Floats, Floats]:
     """The same in logarithms, where numbers leave the range; inside is 1 or 0, with all the rest in lower."""
-    charts, whole = _log_charts(layout, words, limits)
+    charts, whole = layout.charts_in_logs(words, limits)
     if whole == -np.inf:
         return np.zeros_like(charts.inside), np.zeros_like(charts.inside), np.zeros_like(charts.inside)
     ends = np.maximum(charts.outside + charts.inside, charts.lower + charts.bases) - whole
     possible = charts.inside > -np.inf
     lower = np.where(possible, charts.lower + np.where(possible, charts.inside, 0.0), -np.inf) - whole
     return possible.astype(np.float64), np.exp(ends), np.exp(lower)
-
-
-def _log_charts(layout: SumLayout, words: Integers, limits: ChartLimits) -> tuple[LogCharts, float]:
-    """All charts of a sentence in logarithms, and that of its probability; nothing is outside of what is impossible."""
-    from unveil.grammar.kernels.in_logs import log_charts, log_inside, log_outside
-
-    charts, first_span = log_charts(len(words), len(layout.closed.null)), limits.first_span(0)
-    whole = float(log_inside(layout.in_logs, limits.limits, first_span, words, charts))
-    if whole > -np.inf:
-        log_outside(layout.in_logs, limits.limits, first_span, words, charts)
-    return charts, whole
 
 
 # -- chains with labels ------------------------------------------------------------------------------------------------
@@ -175,6 +158,4 @@ def _chance(closure: Floats, passed: Passed, outside: Floats, base: Floats, symb
 def _through(closure: Floats, passed: Passed, outside: Floats, base: Floats) -> float:
     """Weight of all chains that pass these symbols in turn: the way to the first meeting of each, then any way on."""
     weight = float(outside @ closure[:, passed[0]]) / closure[passed[0], passed[0]]
-    for one, other in pairwise(passed):
-        weight *= (closure[one, other] - float(one == other)) / closure[other, other]
-    return weight * float(closure[passed[-1]] @ base)
+    return between(closure, passed, weight) * float(closure[passed[-1]] @ base)

@@ -102,7 +102,17 @@ class NormalForm:
 
     def collapse(self, tree: Tree) -> Tree:
         """The grammar's tree that a tree of the normal form stands for: made-up nodes give way to their children."""
-        return collapse(tree, frozenset(self.symbols[self.n_nonterminals :]))
+        made, done = frozenset(self.symbols[self.n_nonterminals :]), list[Tree | str]()
+        for node in tree.postorder():
+            if isinstance(node, str):
+                done.append(node)
+                continue
+            first = len(done) - len(node.children)
+            # A made-up node's own children are final by now: they stay a tree until its parent takes them over.
+            done[first:] = [Tree(node.label, tuple(part for child in done[first:] for part in _parts(child, made)))]
+        (root,) = done
+        assert isinstance(root, Tree)
+        return root
 
 
 def normal_form(grammar: Grammar) -> NormalForm:
@@ -181,24 +191,6 @@ def _table(rows: list[tuple[int, ...]], width: int) -> tuple[Numbers, Numbers]:
     values = np.array(rows, dtype=np.int32).reshape(len(rows), max(width, 1) + 1)
     table = np.ascontiguousarray(values[:, :-1] if width else values[:, 0])
     return table, np.ascontiguousarray(values[:, -1])
-
-
-def collapse(tree: Tree, made: frozenset[str]) -> Tree:
-    """A tree without the nodes whose labels are `made`: their children take their place."""
-    done: list[Tree | str] = []
-    for node in tree.postorder():
-        if isinstance(node, str):
-            done.append(node)
-            continue
-        first = len(done) - len(node.children)
-        children = done[first:]
-        del done[first:]
-        # A made-up node's own children are final by now: they stay a tree until its parent takes them over.
-        spliced = [part for child in children for part in _parts(child, made)]
-        done.append(Tree(node.label, tuple(spliced)))
-    (root,) = done
-    assert isinstance(root, Tree)
-    return root
 
 
 def _parts(child: Tree | str, made: frozenset[str]) -> tuple[Tree | str, ...]:

@@ -58,8 +58,7 @@ class GrammarPlan(NamedTuple):
     @property
     def log_empty(self) -> float:
         """Log-probability of the sentence without words."""
-        with np.errstate(divide="ignore"):
-            return float(np.log(self.sums.closed.null[self.form.start]))
+        return float(logs_of(self.sums.closed.null[self.form.start]))
 
 
 def planned(form: NormalForm, probabilities: Floats, unknown: Floats | None = None) -> GrammarPlan:
@@ -92,8 +91,7 @@ class Derivation(NamedTuple):
         """Of the tree, at log-probabilities of the rules and weights of symbol -> unknown word."""
         if not self.possible or (len(self.guessed) and unknown is None):
             return -np.inf
-        with np.errstate(divide="ignore"):
-            guesses = 0.0 if unknown is None else np.log(unknown[self.guessed]).sum()
+        guesses = 0.0 if unknown is None else logs_of(unknown[self.guessed]).sum()
         return float(log_probabilities[self.rules].sum() + guesses)
 
 

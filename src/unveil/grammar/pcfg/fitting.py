@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -68,13 +68,6 @@ def model_of(
     return GrammarModel(normal_form(grammar), grammar.parents, concentration, None if free.all() else free, floor)
 
 
-class Derivable(NamedTuple):
-    """Sentences to learn from."""
-
-    source: Sequences  # in which those that cannot be derived have weight 0
-    lost: Indices  # their numbers
-
-
 def derivable(
     model: GrammarModel,
     grammar: Grammar,
@@ -82,8 +75,8 @@ def derivable(
     weights: Floats | None,
     engine: Any,
     skips: bool,
-) -> Derivable:
-    """The sentences; unless `skips`, one that cannot be derived is an error that names it."""
+) -> tuple[Sequences, Indices]:
+    """The sentences, those that cannot be derived at weight 0, and their numbers; unless `skips` an error names one."""
     reader = Reader(grammar, model.form)
     source = reader.source(sentences, weights)
     begin = model.begin(begun(model, grammar.probabilities, source))
@@ -92,13 +85,13 @@ def derivable(
     counted = np.ones(len(sentences)) if weights is None else weights
     lost = np.flatnonzero(~np.isfinite(found) & (counted > 0))
     if not len(lost):
-        return Derivable(source, lost)
+        return source, lost
     if not skips:
         raise ValueError(lost_sentence(reader, sentences, lost))
     kept = np.where(np.isin(np.arange(len(sentences)), lost), 0.0, counted)
     if not kept.sum() > 0:
         raise ValueError(f"no sentence of X can be derived: {lost_sentence(reader, sentences, lost)}")
-    return Derivable(reader.source(sentences, kept), lost)
+    return reader.source(sentences, kept), lost
 
 
 # -- the climb ---------------------------------------------------------------------------------------------------------
@@ -136,14 +129,6 @@ def figures(parts: Parts, outcome: Fit) -> Mapping[str, float]:
 # -- its end -----------------------------------------------------------------------------------------------------------
 
 
-class Settled(NamedTuple):
-    """The end of a fit, its rules in order and those that ended low dropped."""
-
-    grammar: Grammar
-    outcome: Fit
-    dropped: tuple[Rule, ...]
-
-
 def ordered(grammar: Grammar, outcome: Fit, symbols: Symbols | None, named: bool) -> tuple[Grammar, Fit]:
     """The grammar with the probabilities of an outcome; a random one by falling use, names following unless `named`."""
     found = grammar.with_probabilities(outcome.params.probabilities)
@@ -153,8 +138,10 @@ def ordered(grammar: Grammar, outcome: Fit, symbols: Symbols | None, named: bool
     return found, taken(outcome, found, order)
 
 
-def without_rare_rules(grammar: Grammar, outcome: Fit, threshold: float, free: Mask | None) -> Settled:
-    """Without the rules that end below a threshold."""
+def without_rare_rules(
+    grammar: Grammar, outcome: Fit, threshold: float, free: Mask | None
+) -> tuple[Grammar, Fit, tuple[Rule, ...]]:
+    """Grammar and outcome without the rules that end below a threshold, and these rules."""
     kept, order = pruned(grammar, threshold, free)
     outcome = outcome if kept is grammar else taken(outcome, kept, order)
-    return Settled(kept, outcome, tuple(rule for rule in grammar.rules if rule not in kept.numbers))
+    return kept, outcome, tuple(rule for rule in grammar.rules if rule not in kept.numbers)
