@@ -4,6 +4,9 @@ Covariances stay, or are tied, component by component where each has its own, an
 makes them share volume, shape or axes: `covariances`. Means and covariances together are in `means`; the
 covariances about given means go through the family's own M step, with moments in which the rows' mean is moved there.
 Student components are Gaussians whose rows weigh u; the degrees of freedom have an M step of their own.
+
+A chart of `elliptical` has whitened steps z of the means, m = m0 + L0 z, and coordinates of the covariances around
+those at its origin. Steps that keep to groups of entries, m = m0 + B u, are z = L0^-1 B u: a linear map.
 """
 
 from __future__ import annotations
@@ -13,13 +16,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import block_diag, csr_array, eye_array
 
-from unveil.core.arrays import Floats, Mask
+from unveil.core.arrays import Floats, Labels, Mask
 from unveil.families.gaussian import Gaussian, GaussianParams
 from unveil.families.held.covariances import Sharing, fixed_components, picked, stayed
-from unveil.families.held.directions import blocks, covariance_directions, kept_columns, mean_directions
-from unveil.families.held.entries import Entries, flags
+from unveil.families.held.entries import Entries, flags, renumbered, spread_out
 from unveil.families.held.family import HoldingRule
 from unveil.families.held.means import Pull, alive_groups, located
 from unveil.families.student import Student, StudentParams, is_sound
@@ -70,7 +72,7 @@ class GaussianRule(HoldingRule):
         """Steps of the means that keep to the groups; and the covariances that move."""
         shared = self.sharing.groups(family.structure, len(params.means))
         means = mean_directions(self.entries.groups(params.means.shape), chart.chart.roots)
-        return blocks(means, covariance_directions(chart.chart.orbit, shared))
+        return block_diag((means, covariance_directions(chart.chart.orbit, shared)), format="csr")
 
     def chosen(self, components: NDArray[np.intp]) -> GaussianRule:
         """Of some components."""
@@ -160,7 +162,8 @@ class StudentRule(HoldingRule):
         means = mean_directions(self.entries.groups(params.means.shape), chart.chart.roots)
         moving = ~np.any((hand > 0) & self._fixed_dofs(family, k)[:, None], axis=0)
         scales = covariance_directions(chart.chart.orbit, Sharing(self.scales).groups(family.structure, k))
-        return blocks(means, scales, kept_columns(hand.shape[1], moving))
+        dofs = eye_array(hand.shape[1], format="csc")[:, np.flatnonzero(moving)]
+        return block_diag((means, scales, dofs), format="csr")
 
     def chosen(self, components: NDArray[np.intp]) -> StudentRule:
         """Of some components."""
@@ -196,3 +199,25 @@ def about_centres(family: Student, moments: Floats, params: StudentParams, here:
     moved[:, 0] = moments[:, 0]
     moved[:, 1 : 1 + n_columns] = 0.0
     return gaussian.maximise(moved, here)
+
+
+# -- coordinates -------------------------------------------------------------------------------------------------------
+
+
+def mean_directions(groups: Labels, roots: Floats) -> csr_array:
+    """Whitened steps of means, (k * d, values): as they are where a component is all its own, else those of groups."""
+    own = np.all((groups >= 0) & (np.bincount(groups[groups >= 0], minlength=1)[groups] == 1), axis=1)
+    inverse = np.where(own[:, None, None], np.eye(groups.shape[1]), np.linalg.inv(roots))
+    return csr_array(block_diag(inverse, format="csr") @ spread_out(groups))
+
+
+def covariance_directions(orbit: Any, groups: Labels) -> csr_array:
+    """The coordinates of covariances that move, (all, moving), of groups of components (k,) together; -1 stays."""
+    keys = []
+    for hand, width in zip((orbit.volumes, orbit.shapes, orbit.turns), orbit.widths, strict=True):
+        stays = np.any((hand > 0) & (groups < 0)[:, None], axis=0)
+        rows = np.where(stays, -1, groups[np.argmax(hand, axis=0)])
+        keys.append(np.where(rows[:, None] < 0, -1, rows[:, None] * width + np.arange(width)).ravel())
+    sizes = np.cumsum([0, *(one.max(initial=-1) + 1 for one in keys)])
+    numbered = [np.where(one < 0, -1, one + first) for one, first in zip(keys, sizes, strict=False)]
+    return spread_out(renumbered(np.concatenate(numbered)))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, eye_array
+from scipy.sparse import block_diag, csr_array, eye_array
 
 from unveil.core.arrays import Floats, Labels
 from unveil.families.base import Family
@@ -19,7 +19,6 @@ from unveil.families.exponential import Exponential
 from unveil.families.gaussian import Gaussian
 from unveil.families.held.categorical import LevelRule, linear
 from unveil.families.held.covariances import Sharing
-from unveil.families.held.directions import blocks
 from unveil.families.held.entries import Entries, pooled, spread_out
 from unveil.families.held.family import HoldingRule
 from unveil.families.held.gaussian import GaussianRule, StudentRule
@@ -134,7 +133,7 @@ class ProductRule(HoldingRule):
     def directions(self, family: Product, params: ProductParams, chart: Any) -> csr_array:
         """Those of all groups."""
         trios = zip(self.parts, family.parts, params.parts, chart.charts, strict=True)
-        return blocks(*(rule.directions(part, one, own) for rule, (part, _), one, own in trios))
+        return block_diag([rule.directions(part, one, own) for rule, (part, _), one, own in trios], format="csr")
 
     def chosen(self, components: NDArray[np.intp]) -> ProductRule:
         """Of some components."""
@@ -182,7 +181,8 @@ class CompoundRule(HoldingRule):
         """Logits of the shares, of which whole rows must be held or tied; and those of the parts."""
         groups = self._groups(params.weights.shape)
         linear(groups, "weights")
-        return blocks(spread_out(groups), self.parts.directions(family.family, params.parts, chart.chart))
+        parts = self.parts.directions(family.family, params.parts, chart.chart)
+        return block_diag((spread_out(groups), parts), format="csr")
 
     def chosen(self, components: NDArray[np.intp]) -> CompoundRule:
         """Of some components, with all of their parts."""
