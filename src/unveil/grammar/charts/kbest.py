@@ -120,8 +120,9 @@ class _List:
         return own[rank] if rank < len(own) else None
 
     def settle(self, score: float, item: Any) -> RankedTree:
-        """The tree that an item of the heap stands for; puts its successors on the heap."""
-        raise NotImplementedError
+        """The tree that an item of the heap stands for, if that is none itself; puts its successors on the heap."""
+        assert isinstance(item, RankedTree)
+        return item
 
     def extend(self, found: RankedTree, rank: int) -> None:
         """Put on the heap what can be made of a tree over the same words."""
@@ -231,11 +232,6 @@ class _Nothing(_List):
         super().__init__(search)
         for symbol, value in zip(search.form.empty.tolist(), search.logs.empty.tolist(), strict=True):
             self.push(value, RankedTree(value, symbol, ()))
-
-    def settle(self, score: float, item: Any) -> RankedTree:
-        """Items are trees."""
-        assert isinstance(item, RankedTree)
-        return item
 
     def extend(self, found: RankedTree, rank: int) -> None:
         """All rules with this tree as a child, and any tree found up to now as the other."""

@@ -74,10 +74,10 @@ def logs_of(probabilities: Floats) -> Floats:
         return np.log(probabilities)
 
 
-def spent(counts: Floats, log_probabilities: Floats) -> float:
-    """Sum of counts times log-probabilities; what is not used costs nothing."""
+def spent(counts: Floats, logs: Floats) -> float:
+    """Sum of counts, or weights, times log-probabilities; what is not used costs nothing, be it impossible."""
     used = counts > 0
-    return float(counts[used] @ log_probabilities[used])
+    return float(counts[used] @ logs[used])
 
 
 class Derivation(NamedTuple):

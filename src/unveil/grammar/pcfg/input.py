@@ -124,7 +124,8 @@ class Reader(NamedTuple):
         marks = [self.mark(one, number) if counted[number] else None for number, one in enumerate(sentences)]
         plain = all(mark is None for mark in marks)
         rows = ArraySource(codes.reshape(-1, 1))
-        return Sequences(rows, lengths_of(sentences), weights, None if plain else marks, enough)
+        lengths = np.array([len(one.words) for one in sentences], dtype=np.intp)
+        return Sequences(rows, lengths, weights, None if plain else marks, enough)
 
     def codes(self, sentences: Iterable[Sentence]) -> Integers:
         """Numbers of all words."""
@@ -187,11 +188,6 @@ class Reader(NamedTuple):
                 raise ValueError(f"brackets of sentence {number} must have labels of the grammar, got {label!r}")
             rows.append((first, last, -1 if label is None else names[label]))
         return np.array(rows, dtype=np.int64).reshape(-1, 3)
-
-
-def lengths_of(sentences: Iterable[Sentence]) -> Indices:
-    """Number of words of each sentence."""
-    return np.array([len(sentence.words) for sentence in sentences], dtype=np.intp)
 
 
 def words_of(sentences: Iterable[Sentence]) -> tuple[str, ...]:

@@ -46,7 +46,7 @@ def within_lists(plan: GrammarPlan, memo: SentenceMemo, expectation: Expectation
     if old is None or old.age + 1 >= expectation.refresh:
         return _refresh(plan, memo, int(expectation.active or 1))
     inner = gather(plan, replace(memo, weights=old.shares), old.allowed)
-    bound = _dot(old.shares, inner.logs) + inner.nothing + spent(old.counts, plan.log_probabilities) + old.constant
+    bound = spent(old.shares, inner.logs) + inner.nothing + spent(old.counts, plan.log_probabilities) + old.constant
     return Chosen(inner.counts + old.counts, bound, bound, replace(old, age=old.age + 1))
 
 
@@ -62,8 +62,8 @@ def _refresh(plan: GrammarPlan, memo: SentenceMemo, active: int) -> Chosen:
     inner = gather(plan, replace(words, weights=shares), allowed)
     wordless = gather(plan, memo.without_words()).counts if memo.empties else 0.0
     frozen = np.maximum(full.counts - inner.counts - wordless, 0.0)
-    constant = _dot(memo.weights, full.logs) - _dot(shares, inner.logs) - spent(frozen, plan.log_probabilities)
-    bound = _dot(memo.weights, full.logs) + full.nothing
+    constant = spent(memo.weights, full.logs) - spent(shares, inner.logs) - spent(frozen, plan.log_probabilities)
+    bound = spent(memo.weights, full.logs) + full.nothing
     return Chosen(full.counts, bound, bound, ActiveSymbols(0, allowed, shares, frozen, constant))
 
 
@@ -77,9 +77,3 @@ def _likeliest(plan: GrammarPlan, memo: SentenceMemo, active: int) -> list[Mask]
         if np.isfinite(best.logs[number]):
             mask[places, top] = mask[places, base] = True
     return masks
-
-
-def _dot(weights: Floats, logs: Floats) -> float:
-    """Sum of logs times weights; what has no weight counts for nothing, be it impossible."""
-    held = weights > 0
-    return float(weights[held] @ logs[held])
