@@ -155,10 +155,13 @@ class Family(ABC):
     ) -> tuple[Floats, float] | None:
         """Moments and log-likelihood of a whole block with missing cells under the posterior, in one compiled piece.
 
-        `rows` (rows, columns) are in the frame and `patterns` those of `unveil.numerics.missing_patterns`. None where
-        there is no such piece: then tiles of one pattern each do the same.
+        `rows` (rows, columns) are in the frame and `patterns` those of `unveil.numerics.missing_patterns`. Columns that
+        are independent need none of these: random holes make nearly one pattern per row. None where there is no such
+        piece: then tiles of one pattern each do the same.
         """
-        return None
+        from unveil.families.missing_cells import expect_cells
+
+        return expect_cells(self, plan, log_weights, rows, weights) if self.separable else None
 
     def missing_cells(self, plan: Any, x: Floats, n_components: int) -> MissingCells:
         """Rows `x` (columns, rows) with any cells missing, for one pass; by patterns where nothing is faster."""

@@ -39,10 +39,6 @@ class Bernoulli(TableFamily):
     sums = LINEAR
     table = "probabilities"
 
-    def n_statistics(self, n_columns: int) -> int:
-        """1 + d."""
-        return 1 + n_columns
-
     def terms(self, params: BernoulliParams) -> Terms:
         """Log-probabilities of no, and log-odds."""
         log_no = np.log1p(-params.probabilities)
@@ -103,10 +99,6 @@ class Bernoulli(TableFamily):
         natural = plan.natural.copy()
         natural[:, 0] += log_weights
         return expect_bits(codes, np.empty(0) if weights is None else weights, natural)
-
-    def n_parameters(self, n_components: int, n_columns: int) -> int:
-        """A probability each."""
-        return n_components * n_columns
 
     def draw(self, params: BernoulliParams, component: int, count: int, random: np.random.RandomState) -> Floats:
         """Zeros and ones."""

@@ -363,13 +363,12 @@ def _density_is_the_formula(s: Subject, want: Floats) -> None:
 
 def _mass_is_one(s: Subject, support: tuple[float, float] | Floats) -> None:
     _require(s.rows.shape[1] == 1, "support is for families of one column; give rows of one column")
-    masses = _integrals(s, support) if isinstance(support, tuple) else _sums(s, np.asarray(support, dtype=np.float64))
+    if isinstance(support, tuple):
+        masses = _integrals(s, support)
+    else:
+        masses = np.exp(_density(s, np.asarray(support, dtype=np.float64).reshape(-1, 1))).sum(axis=1)
     mend = "check the constant in `natural` and `log_base`, and whether `support` is all of it"
     _require(np.allclose(masses, 1.0, atol=1e-6), f"{s.name}: masses are {masses.tolist()} rather than 1: {mend}")
-
-
-def _sums(s: Subject, values: Floats) -> Floats:
-    return np.exp(_density(s, values.reshape(-1, 1))).sum(axis=1)
 
 
 def _integrals(s: Subject, ends: tuple[float, float]) -> Floats:

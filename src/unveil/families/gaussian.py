@@ -18,6 +18,7 @@ from scipy.special import ndtr
 from unveil.core.arrays import Floats
 from unveil.families.base import ExponentialFamily, Family, Tile
 from unveil.families.covariance.structure import Full, Structure
+from unveil.families.covariance.symmetric import unpack
 from unveil.families.kernels.em import CompiledSums
 from unveil.families.marginal import Observed, about, observe
 from unveil.families.priors import NormalInverseWishart
@@ -204,11 +205,9 @@ class Gaussian(ExponentialFamily):
             return False
         if self.structure.n_second(n_columns) != n_columns * (n_columns + 1) // 2 or n_columns == 1:
             return True
-        matrices = np.empty((len(moments), n_columns, n_columns))
-        rows, columns = np.triu_indices(n_columns)
-        matrices[:, rows, columns] = matrices[:, columns, rows] = centred
         units = np.sqrt(variances)
-        return bool(np.linalg.eigvalsh(matrices / (units[:, :, None] * units[:, None, :])).min() > 0)
+        scaled = unpack(centred, n_columns) / (units[:, :, None] * units[:, None, :])
+        return bool(np.linalg.eigvalsh(scaled).min() > 0)
 
     def least_rows(self, n_columns: int) -> int:
         """As many rows as columns lie in a plane; a single one is a point."""

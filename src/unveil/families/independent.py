@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from unveil.core.arrays import Floats
 from unveil.families.base import ExponentialFamily, Family, Tile
-from unveil.families.missing_cells import MissingCells, expect_cells
+from unveil.families.missing_cells import MissingCells
 
 PROBABILITY_FLOOR = 1e-12  # how near an estimate comes to 0 or 1: small against any share of rows that one could have
 
@@ -108,12 +108,6 @@ class Independent(ExponentialFamily):
             moments[:, 1 + missing] = moments[:, :1] * plan.expected[:, missing]
         return moments
 
-    def expect_missing(
-        self, plan: IndependentPlan, log_weights: Floats, rows: Floats, weights: Floats | None, patterns: Any
-    ) -> tuple[Floats, float]:
-        """All patterns at once, by masks: random holes make nearly one pattern per row."""
-        return expect_cells(self, plan, log_weights, rows, weights)
-
     def missing_cells(self, plan: IndependentPlan, x: Floats, n_components: int) -> Masked:
         """By masks."""
         return Masked(self, plan, x)
@@ -144,9 +138,20 @@ class Independent(ExponentialFamily):
 
 
 class TableFamily(Independent):
-    """Independent columns whose parameters are one table (k, entries), and how many of its rows were floored."""
+    """Independent columns whose parameters are one table, and how many of its rows were floored.
+
+    Of T(x) = (1, x) and tables (k, d), unless a family says otherwise.
+    """
 
     table: ClassVar[str]  # what the parameters call it
+
+    def n_statistics(self, n_columns: int) -> int:
+        """1 + d."""
+        return 1 + n_columns
+
+    def n_parameters(self, n_components: int, n_columns: int) -> int:
+        """One each."""
+        return n_components * n_columns
 
     def maximise(self, moments: Floats, params: Any) -> Any:
         """Those that moments say; a component without weight keeps what it had."""
@@ -162,7 +167,7 @@ class TableFamily(Independent):
         return replace(params, **{self.table: getattr(params, self.table)[components]})
 
     def restricted(self, params: Any, columns: NDArray[np.intp]) -> tuple[Family, Any]:
-        """Some columns, where each has an entry."""
+        """Some columns."""
         return self, replace(params, **{self.table: getattr(params, self.table)[:, columns]})
 
 

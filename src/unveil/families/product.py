@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from unveil.core.arrays import Floats
 from unveil.families.base import Family, Tile
-from unveil.families.missing_cells import MissingCells, expect_cells
+from unveil.families.missing_cells import MissingCells
 
 
 @dataclass(frozen=True)
@@ -137,14 +137,8 @@ class Product(Family):
                 rows[part.columns] = part.family.complete(own, piece)
         return rows
 
-    def expect_missing(
-        self, plan: tuple[Any, ...], log_weights: Floats, rows: Floats, weights: Floats | None, patterns: Any
-    ) -> tuple[Floats, float]:
-        """Each group by the patterns of its own columns, of which there are few, or by none: see `missing_cells`."""
-        return expect_cells(self, plan, log_weights, rows, weights)
-
     def missing_cells(self, plan: tuple[Any, ...], x: Floats, n_components: int) -> SideBySide:
-        """Group by group."""
+        """Each group by the patterns of its own columns, of which there are few, or by none."""
         pairs = zip(self._parts(), plan, strict=True)
         return SideBySide([part.family.missing_cells(own, x[part.columns], n_components) for part, own in pairs])
 

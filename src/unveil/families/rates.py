@@ -42,10 +42,6 @@ class RateFamily(TableFamily):
     sums = LINEAR
     table = "rates"
 
-    def n_statistics(self, n_columns: int) -> int:
-        """1 + d."""
-        return 1 + n_columns
-
     @abstractmethod
     def with_prior(self, moments: Floats) -> tuple[Floats, Floats]:
         """Sums of x (k, d) and weights (k, 1), the prior's pseudo-rows included: their ratio is the mean."""
@@ -79,10 +75,6 @@ class RateFamily(TableFamily):
     def admissible(self, moments: Floats) -> bool:
         """No sum below 0."""
         return bool(super().admissible(moments) and np.all(moments >= 0))
-
-    def n_parameters(self, n_components: int, n_columns: int) -> int:
-        """A rate each."""
-        return n_components * n_columns
 
     def health(self, params: Any) -> Mapping[str, float]:
         """The extreme rates."""

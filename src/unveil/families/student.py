@@ -151,7 +151,7 @@ class Student(Family):
         about_means, means = self._about_means(moments, params, alive)
         fresh = self.gaussian.maximise(about_means, GaussianParams(params.means, params.scales, means))
         dofs = self._dofs(moments, params.dofs, alive)
-        if not is_sound(self._dense(fresh.covariances, means)):
+        if not is_sound(self.gaussian.covariances(fresh)):
             return replace(params, dofs=dofs, floored=len(dofs))  # all but a point: scales go no further down
         return StudentParams(fresh.means, fresh.covariances, dofs, params.origins, fresh.floored)
 
@@ -225,9 +225,8 @@ class Student(Family):
     def draw(self, params: StudentParams, component: int, count: int, random: np.random.RandomState) -> Floats:
         """Normal rows, each over the root of its own u."""
         mean, dof = params.means[component], params.dofs[component]
-        away = random.multivariate_normal(
-            np.zeros_like(mean), self._dense(params.scales, params.means)[component], count
-        )
+        scale = self.gaussian.covariances(params.normal)[component]
+        away = random.multivariate_normal(np.zeros_like(mean), scale, count)
         return mean + away / np.sqrt(random.chisquare(dof, count) / dof)[:, None]
 
     def taken(self, params: StudentParams, components: NDArray[np.intp]) -> StudentParams:
@@ -244,11 +243,11 @@ class Student(Family):
         stretch, light = np.full(len(params.dofs), np.inf), params.dofs > 2
         stretch[light] = params.dofs[light] / (params.dofs[light] - 2.0)
         with np.errstate(invalid="ignore"):
-            return self._dense(params.scales, params.means) * stretch[:, None, None]
+            return self.gaussian.covariances(params.normal) * stretch[:, None, None]
 
     def distribution(self, params: StudentParams, column: int, x: Floats) -> Floats:
         """Student's t."""
-        scales = self._dense(params.scales, params.means)[:, column, column]
+        scales = self.gaussian.covariances(params.normal)[:, column, column]
         found: Floats = stdtr(params.dofs[:, None], (x - params.means[:, column, None]) / np.sqrt(scales)[:, None])
         return found
 
@@ -261,7 +260,7 @@ class Student(Family):
         self, params: StudentParams, columns: NDArray[np.intp], values: Floats
     ) -> tuple[Family, StudentParams]:
         """The Gaussians' regression; what is seen tells of u, so scales stretch and degrees of freedom grow."""
-        given = observe(params.means, self._dense(params.scales, params.means), columns)
+        given = observe(params.means, self.gaussian.covariances(params.normal), columns)
         means, scales = given.predict(values)
         away = np.einsum("kij,kj->ki", given.whiten, values - params.means[:, columns])
         dofs = params.dofs + len(columns)
@@ -283,9 +282,6 @@ class Student(Family):
         from unveil.families.elliptical import StudentCoordinates
 
         return StudentCoordinates(self, params)
-
-    def _dense(self, scales: Floats, means: Floats) -> Floats:
-        return self.structure.dense(scales, *means.shape)
 
 
 def best_dof(gaps: Floats) -> Floats:

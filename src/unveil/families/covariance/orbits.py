@@ -101,10 +101,6 @@ class Orbit(ABC):
         )
         return volume[:, 0], shape @ self.contrasts.T, plane
 
-    def _raised(self, logs: Floats) -> Floats:
-        """Log-variances (k, d), none below the floor."""
-        return np.maximum(logs, self.lowest)
-
     def _free(self, logs: Floats, slopes: Floats) -> Floats:
         """Slopes by the log-variances (k, d), but for those that lead below the floor."""
         bound = (logs < self.lowest) | ((logs < self.lowest + LOG_ABOVE_FLOOR) & (slopes < 0))
@@ -150,7 +146,7 @@ class Congruent(Orbit):
         logs, scales = self.pivots + volume[:, None] + shape, np.exp(0.5 * volume)[:, None]
         triangles = np.zeros_like(self.roots)
         triangles[:, *self.planes] = scales * plane
-        np.einsum("kii->ki", triangles)[...] = np.exp(0.5 * (self._raised(logs) - self.pivots))
+        np.einsum("kii->ki", triangles)[...] = np.exp(0.5 * (np.maximum(logs, self.lowest) - self.pivots))
         return logs, triangles, scales
 
 
@@ -168,12 +164,12 @@ class Spectral(Orbit):
     def matrices(self, vector: Floats) -> Floats:
         """Covariances (k, d, d)."""
         logs, axes, _, _ = self._turned(vector)
-        return (axes * np.exp(self._raised(logs))[:, None, :]) @ np.swapaxes(axes, 1, 2)
+        return (axes * np.exp(np.maximum(logs, self.lowest))[:, None, :]) @ np.swapaxes(axes, 1, 2)
 
     def gradient(self, slopes: Floats, vector: Floats) -> Floats:
         """By dD = D0 (I - W/2)^-1 dW/2 (I + R), where R is the turn and D = D0 R."""
         logs, axes, inverse, turn = self._turned(vector)
-        pulls = slopes @ (axes * np.exp(self._raised(logs))[:, None, :])
+        pulls = slopes @ (axes * np.exp(np.maximum(logs, self.lowest))[:, None, :])
         along = self._free(logs, np.einsum("kij,kij->kj", axes, pulls))
         unit = np.eye(turn.shape[1])
         turned = np.swapaxes(self.axes @ inverse, 1, 2) @ pulls @ np.swapaxes(unit + turn, 1, 2)
