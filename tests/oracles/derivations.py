@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Mapping, Sequence
+from functools import reduce
 
 import numpy as np
 
@@ -45,6 +46,7 @@ def tables(
 ) -> dict[Nonterminal, np.ndarray]:
     """The table (n + 1, n + 1) of every nonterminal, from 0 repeated until nothing changes.
 
+    `probabilities` may be many sets of them (..., n_rules), of which each has its own tables (..., n + 1, n + 1).
     `factors` multiply constituents by symbol and span (0: forbidden). With `prefix`, any words may follow the sentence.
     `unknown` (n_nonterminals,) are weights of parent -> word for words that the grammar does not know.
     """
@@ -54,17 +56,16 @@ def tables(
     strange = np.zeros((size, size))
     for place, word in enumerate(words):
         strange[place, place + 1] = word not in known
-    table = {symbol: np.zeros((size, size), dtype=p.dtype) for symbol in grammar.nonterminals}
+    shape = (*p.shape[:-1], size, size)
+    table = {symbol: np.zeros(shape, dtype=p.dtype) for symbol in grammar.nonterminals}
+    own = {symbol: np.flatnonzero([rule.parent == symbol for rule in grammar.rules]) for symbol in table}
     for _ in range(SWEEPS):
         new = {}
         for number, symbol in enumerate(grammar.nonterminals):
-            total = np.zeros((size, size), dtype=p.dtype) + (0 if unknown is None else unknown[number]) * strange
-            for index, rule in enumerate(grammar.rules):
-                if rule.parent == symbol:
-                    part = p[index] * np.eye(size)
-                    for child in rule.children:
-                        part = part @ (table[child] if isinstance(child, Nonterminal) else known[child])
-                    total = total + part
+            total = np.zeros(shape, dtype=p.dtype) + (0 if unknown is None else unknown[number]) * strange
+            for index in own[symbol]:
+                parts = [table[c] if isinstance(c, Nonterminal) else known[c] for c in grammar.rules[index].children]
+                total = total + p[..., index, None, None] * reduce(np.matmul, parts or [np.eye(size)])
             new[symbol] = total if factors is None or symbol not in factors else total * factors[symbol]
         if all(_settled(table[symbol], new[symbol]) for symbol in table):
             return new
@@ -83,10 +84,12 @@ def _at(word: str, words: Sequence[str], prefix: bool) -> np.ndarray:
 
 def _settled(old: np.ndarray, new: np.ndarray) -> bool:
     """Whether neither the values nor their derivatives move any more."""
-    return all(
-        np.all(np.abs(b - a) <= 1e-17 * np.abs(b)) or np.all(np.abs(b - a) <= 1e-18 * np.abs(b).max())
-        for a, b in ((old.real, new.real), (old.imag, new.imag))
-    )
+    for a, b in ((old.real, new.real), (old.imag, new.imag)):
+        move, large, axes = np.abs(b - a), np.abs(b), (-2, -1)
+        still = np.all(move <= 1e-17 * large, axis=axes)
+        if not np.all(still | np.all(move <= 1e-18 * large.max(axis=axes, keepdims=True), axis=axes)):
+            return False
+    return True
 
 
 def probability(grammar: Grammar, words: Sequence[str], **options: object) -> float:
@@ -97,13 +100,13 @@ def probability(grammar: Grammar, words: Sequence[str], **options: object) -> fl
 
 def rule_counts(grammar: Grammar, words: Sequence[str], **options: object) -> np.ndarray:
     """Expected uses of every rule, given the sentence."""
-    counts = np.zeros(grammar.n_rules)
-    for index, p in enumerate(grammar.probabilities):
-        moved = grammar.probabilities.astype(complex)
-        moved[index] += 1j * STEP
-        value = probability(grammar, words, probabilities=moved, **options)
-        counts[index] = p * value.imag / STEP / value.real
-    return counts
+    values = tables(grammar, words, probabilities=moved(grammar), **options)[grammar.start][:, 0, -1]
+    return grammar.probabilities * values.imag / STEP / values.real
+
+
+def moved(grammar: Grammar) -> np.ndarray:
+    """Probabilities (n_rules, n_rules) of which one at a time has an imaginary step."""
+    return grammar.probabilities + 1j * STEP * np.eye(grammar.n_rules)
 
 
 def span_counts(grammar: Grammar, words: Sequence[str]) -> dict[tuple[int, int, Nonterminal], float]:

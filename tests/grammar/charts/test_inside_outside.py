@@ -172,7 +172,6 @@ def test_weight_zero_counts_nothing() -> None:
 
 def _bracketed_counts(grammar: Grammar, words, brackets) -> np.ndarray:
     """By complex steps of the sum over bracketed trees."""
-    counts = np.zeros(grammar.n_rules)
     size = len(words) + 1
     crossing = np.ones((size, size))
     for first, last, _ in brackets:
@@ -180,18 +179,15 @@ def _bracketed_counts(grammar: Grammar, words, brackets) -> np.ndarray:
             for j in range(i, size):
                 crossing[i, j] *= not (i < first < j < last or first < i < last < j)
     labelled = [bracket for bracket in brackets if bracket[2] is not None]
-    for index, p in enumerate(grammar.probabilities):
-        moved, total = grammar.probabilities.astype(complex), 0.0
-        moved[index] += 1j * oracle.STEP
-        for chosen in range(1 << len(labelled)):
-            factors = {symbol: crossing.copy() for symbol in grammar.nonterminals}
-            for bit, (first, last, label) in enumerate(labelled):
-                if chosen >> bit & 1:
-                    factors[Nonterminal(label)][first, last] = 0.0
-            sign = (-1) ** bin(chosen).count("1")
-            total += sign * oracle.probability(grammar, words, probabilities=moved, factors=factors)
-        counts[index] = p * total.imag / oracle.STEP / total.real
-    return counts
+    total = np.zeros(grammar.n_rules, dtype=complex)
+    for chosen in range(1 << len(labelled)):
+        factors = {symbol: crossing.copy() for symbol in grammar.nonterminals}
+        for bit, (first, last, label) in enumerate(labelled):
+            if chosen >> bit & 1:
+                factors[Nonterminal(label)][first, last] = 0.0
+        found = oracle.tables(grammar, words, probabilities=oracle.moved(grammar), factors=factors)
+        total += (-1) ** bin(chosen).count("1") * found[grammar.start][:, 0, -1]
+    return grammar.probabilities * total.imag / oracle.STEP / total.real
 
 
 GAPPED = read_grammar("S -> [0.25] | S S S [0.25] | 'a' [0.5]")
