@@ -194,13 +194,13 @@ def test_weights_equal_repetition(seed: int) -> None:
     laws.weights_equal_repetition(CASES["full"], np.random.default_rng(seed).integers(0, 4, 300))
 
 
-@pytest.mark.parametrize("schedule", [Incremental(batch_rows=96), Squarem()], ids=lambda one: type(one).__name__)
 @pytest.mark.parametrize("name", ["full", "diagonal-fixed"])
-def test_other_schedules_never_lower_the_bound_and_end_where_batch_does(schedule: Any, name: str) -> None:
+def test_other_schedules_never_lower_the_bound_and_end_where_batch_does(name: str) -> None:
     batch = laws.run(CASES[name], passes=300).history
-    other = laws.run(CASES[name], passes=250, schedule=schedule).history
-    assert other.largest_fall() <= laws.ROUNDING * abs(batch.log_likelihood[-1])
-    assert other.free_energy[-1] == pytest.approx(batch.log_likelihood[-1], rel=1e-6)
+    for schedule, passes in ((Incremental(batch_rows=96), 250), (Squarem(), 100)):
+        other = laws.run(CASES[name], passes=passes, schedule=schedule).history
+        assert other.largest_fall() <= laws.ROUNDING * abs(batch.log_likelihood[-1])
+        assert other.free_energy[-1] == pytest.approx(batch.log_likelihood[-1], rel=1e-6)
 
 
 # -- against others ----------------------------------------------------------------------------------------------------

@@ -46,7 +46,7 @@ def has(tree: Tree, brackets: tuple[Span, ...]) -> bool:
 )
 def test_posteriors_are_those_of_the_trees_that_are_left(text: str, words: str, brackets: tuple[Span, ...]) -> None:
     model = PCFG.from_grammar(text)
-    every = model.kbest(words, 3000)
+    every = model.kbest(words, 1000)
     left = [(tree, np.exp(log_probability)) for tree, log_probability in every if has(tree, brackets)]
     (found,) = model.predict_proba([Bracketed(tuple(words.split()), brackets)])
     wanted, names = np.zeros_like(found), [symbol.name for symbol in read_grammar(text).nonterminals]
