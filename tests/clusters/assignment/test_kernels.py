@@ -8,11 +8,11 @@ import pytest
 from unveil.clusters.assignment import in_numpy as direct
 from unveil.clusters.assignment.assign import two_smallest
 from unveil.clusters.assignment.cluster_sums import account
-from unveil.clusters.assignment.distances import to_all, to_own
 from unveil.clusters.assignment.in_numpy import distances
 from unveil.clusters.assignment.plan import make_filter
 from unveil.clusters.assignment.prune import loosen
 from unveil.clusters.assignment.rules import label, revised
+from unveil.clusters.kmeans.model import to_all, to_own
 from unveil.numerics.tiles import readable
 
 

@@ -16,8 +16,7 @@ from sklearn.metrics.pairwise import nan_euclidean_distances
 from unveil import KMeans, load
 from unveil.certificate import FitWarning
 from unveil.clusters.assignment.rules import Plain
-from unveil.clusters.kmeans.geometry import Cosine, SparseGeometry, geometry_of
-from unveil.clusters.kmeans.geometry_base import Dense, Partial, Seeding
+from unveil.clusters.kmeans.geometry import Dense, Partial, Seeding, SparseGeometry, geometry_of
 from unveil.clusters.kmeans.model import AssignmentsFixed, EmptyClusters
 from unveil.clusters.kmeans.variance import variance_of
 from unveil.clusters.seeding.furthest import Furthest
@@ -53,8 +52,8 @@ CASES = {
     "dense": (Dense(), table()),
     "sparse": (SparseGeometry(), sparse.csr_array(table())),
     "partial": (Partial(), holed()),
-    "cosine": (Cosine(Dense()), table()),
-    "cosine-sparse": (Cosine(SparseGeometry()), sparse.csr_matrix(table())),
+    "cosine": (Dense(sphere=True), table()),
+    "cosine-sparse": (SparseGeometry(sphere=True), sparse.csr_matrix(table())),
 }
 WEIGHTS = np.random.default_rng(9).integers(0, 3, 9000).astype(float)
 
@@ -162,7 +161,7 @@ def test_the_geometry_follows_from_what_is_handed_in():
     source = with_weights(SparseSource(sparse.eye_array(3).tocsr()), np.ones(3))
     assert geometry_of(source) == geometry_of(sparse.coo_matrix(np.eye(2))) == SparseGeometry()
     assert geometry_of(ArraySource(np.eye(2)), missing="partial") == Partial()
-    assert geometry_of(sparse.eye_array(3), metric="cosine") == Cosine(SparseGeometry())
+    assert geometry_of(sparse.eye_array(3), metric="cosine") == SparseGeometry(sphere=True)
     with pytest.raises(ValueError, match="metric must be one of 'euclidean', 'cosine', got 'taxi'"):
         geometry_of(np.eye(2), metric="taxi")
     with pytest.raises(ValueError, match="missing must be one of 'error', 'partial', got 'guess'"):
@@ -175,7 +174,7 @@ def test_errors_name_what_is_wrong():
     with pytest.raises(ValueError, match="Input X contains NaN"):
         SparseGeometry().source(Estimator(), sparse.csr_array(np.array([[np.nan, 1.0]])), reset=True)
     with pytest.raises(ValueError, match="no direction in row 5"):
-        fitted(Cosine(SparseGeometry()), sparse.csr_array(np.eye(9000, 5)), Threads(1))
+        fitted(SparseGeometry(sphere=True), sparse.csr_array(np.eye(9000, 5)), Threads(1))
     inf = Partial().source(Estimator(), ArraySource(np.array([[1.0, np.inf]])), reset=True)
     with pytest.raises(ValueError, match="infinity: row 0, column 1"):
         Partial().check(next(inf.read()))

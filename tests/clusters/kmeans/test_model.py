@@ -14,13 +14,7 @@ from unveil.clusters.assignment.choice import choose
 from unveil.clusters.assignment.in_numpy import Direct
 from unveil.clusters.assignment.kd_tree import KDTree
 from unveil.clusters.assignment.rules import Elkan, Hamerly, Plain, Pruned
-from unveil.clusters.kmeans.model import (
-    AssignmentsFixed,
-    Centres,
-    KMeansModel,
-    squared_distances,
-    squared_distances_to,
-)
+from unveil.clusters.kmeans.model import AssignmentsFixed, Centres, KMeansModel
 from unveil.core.partition import partition_bounds, partition_count
 from unveil.core.protocols import Block
 from unveil.core.statistics import tree_sum
@@ -233,8 +227,7 @@ def test_prediction_measures_exact_distances(assignment):
     expected = oracle_distances(rows - model.shift, plan.centres)
     labels, squares = model.label(plan, Block(0, 0, rows))
     np.testing.assert_array_equal(labels, expected.argmin(axis=1))
-    np.testing.assert_allclose(squared_distances(plan, rows), expected, rtol=1e-12)
-    np.testing.assert_array_equal(squares, squared_distances_to(plan, rows, labels))
+    np.testing.assert_allclose(model.squares(plan, Block(0, 0, rows)), expected, rtol=1e-12)
     np.testing.assert_allclose(squares, expected.min(axis=1), rtol=1e-12)
     np.testing.assert_array_equal(model.locate(model.start(rows[:11])), rows[:11])
 

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from unveil.clusters.assignment.rules import Plain
+from unveil.clusters.kmeans.bounded import others_most
 from unveil.clusters.kmeans.model import KMeansModel
-from unveil.clusters.kmeans.sparse import SparseKMeans, others_most
+from unveil.clusters.kmeans.sparse import SparseKMeans
 from unveil.core.protocols import Block
 from unveil.core.statistics import tree_sum
 from unveil.sources.sparse import SparseSource

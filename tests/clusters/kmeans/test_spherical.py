@@ -13,7 +13,7 @@ from scipy import sparse
 from unveil.clusters.assignment.rules import Plain, Pruned
 from unveil.clusters.kmeans.model import KMeansModel
 from unveil.clusters.kmeans.sparse import SparseKMeans
-from unveil.clusters.kmeans.spherical import SphericalKMeans, directions
+from unveil.clusters.kmeans.spherical import directions
 from unveil.core.protocols import Block
 from unveil.core.statistics import tree_sum
 from unveil.sources.array import ArraySource
@@ -49,7 +49,7 @@ def test_against_ten_lines_of_numpy(case, offset, assignment):
     rows, k = rays(n, d, seed, offset), min(k, n)
     weights = np.random.default_rng(seed).integers(1, 4, n).astype(float)
     unit = rows / np.linalg.norm(rows, axis=1)[:, None]
-    model = SphericalKMeans(KMeansModel(k, unit.mean(axis=0), assignment))
+    model = KMeansModel(k, unit.mean(axis=0), assignment, sphere=True)
     for statistics, params in run(model, Directions(ArraySource(rows, weights)), rows[:k], 6):
         centres = model.locate(params)
         np.testing.assert_allclose(np.linalg.norm(centres, axis=1), 1.0, rtol=1e-14)
@@ -70,7 +70,7 @@ def test_against_ten_lines_of_numpy(case, offset, assignment):
 def test_the_cost_never_rises(case):
     n, d, k, seed = case
     rows, k = rays(n, d, seed), min(k, n)
-    history = run(SphericalKMeans(KMeansModel(k, np.zeros(d))), Directions(ArraySource(rows)), rows[:k], 10)
+    history = run(KMeansModel(k, np.zeros(d), sphere=True), Directions(ArraySource(rows)), rows[:k], 10)
     costs = [float(statistics["inertia"]) for statistics, _ in history]
     assert all(after <= before * (1 + 1e-12) + 1e-15 * n for before, after in itertools.pairwise(costs))
     assert all(float(s["free_energy"]) == float(s["log_likelihood"]) == -float(s["inertia"]) for s, _ in history)
@@ -82,16 +82,16 @@ def test_sparse_rows_have_the_same_clusters(case):
     n, d, k, seed = case
     rows, k = rays(n, d, seed) * (np.random.default_rng(seed).random((n, d)) < 0.5), min(k, n)
     rows[:, 0] = 1.0
-    dense = run(SphericalKMeans(KMeansModel(k, np.zeros(d), Plain())), Directions(ArraySource(rows)), rows[:k], 5)
+    dense = run(KMeansModel(k, np.zeros(d), Plain(), sphere=True), Directions(ArraySource(rows)), rows[:k], 5)
     source = Directions(SparseSource(sparse.csr_array(rows)))
-    thin = run(SphericalKMeans(SparseKMeans(k, np.zeros(d))), source, rows[:k], 5)
+    thin = run(SparseKMeans(k, np.zeros(d), sphere=True), source, rows[:k], 5)
     for (one, params), (other, others) in zip(dense, thin, strict=True):
         np.testing.assert_allclose(params.centres, others.centres, atol=1e-9)
         np.testing.assert_allclose(one["inertia"], other["inertia"], rtol=1e-9, atol=1e-14 * n)
 
 
 def test_weight_two_is_the_row_twice():
-    rows, model = rays(60, 4, 0), SphericalKMeans(KMeansModel(3, np.zeros(4)))
+    rows, model = rays(60, 4, 0), KMeansModel(3, np.zeros(4), sphere=True)
     one = run(model, Directions(ArraySource(rows, np.repeat([1.0, 2.0], 30))), rows[:3], 5)
     two = run(model, Directions(ArraySource(np.concatenate([rows, rows[30:]]))), rows[:3], 5)
     for (weighted, params), (repeated, same) in zip(one, two, strict=True):
@@ -102,7 +102,7 @@ def test_weight_two_is_the_row_twice():
 @pytest.mark.parametrize("shift", [np.zeros(2), np.array([0.3, -0.2])])
 def test_a_centre_of_opposite_rows_keeps_its_place_and_so_does_an_empty_one(shift):
     rows = np.array([[0.6, 0.8], [-0.6, -0.8]])
-    model = SphericalKMeans(KMeansModel(2, shift))
+    model = KMeansModel(2, shift, sphere=True)
     params = model.start([[0.8, -0.6], [0.8, -0.6]])
     statistics, _ = model.expect(model.prepare(params), Block(0, 0, rows))
     assert statistics["counts"].tolist() == [2.0, 0.0]
@@ -112,7 +112,7 @@ def test_a_centre_of_opposite_rows_keeps_its_place_and_so_does_an_empty_one(shif
 
 def test_energy_falls_as_the_cost_rises():
     rows = directions(rays(80, 3, 1))
-    model = SphericalKMeans(KMeansModel(4, rows.mean(axis=0)))
+    model = KMeansModel(4, rows.mean(axis=0), sphere=True)
     (statistics, params), (_, after) = run(model, ArraySource(rows), rows[:4], 2)
     labels, costs = model.label(model.prepare(params), Block(0, 0, rows))
     moved = 0.5 * ((rows - model.locate(after)[labels]) ** 2).sum()
@@ -122,7 +122,7 @@ def test_energy_falls_as_the_cost_rises():
 
 
 def test_first_centres_are_scaled_and_need_a_direction():
-    model = SphericalKMeans(KMeansModel(1, np.zeros(2)))
+    model = KMeansModel(1, np.zeros(2), sphere=True)
     assert model.locate(model.start([[3e200, 4e200]])).round(15).tolist() == [[0.6, 0.8]]
     assert (model.n_clusters, model.framed(Block(0, 0, np.eye(2)), np.array([1])).tolist()) == (1, [[0.0, 1.0]])
     with pytest.raises(ValueError, match="init has no direction in row 1"):

@@ -12,7 +12,7 @@ from sklearn.datasets import load_iris
 
 from tests.places import DATA
 from unveil import KMeans
-from unveil.clusters.kmeans.geometry_base import Dense
+from unveil.clusters.kmeans.geometry import Dense
 from unveil.clusters.kmeans.starts import SEEDINGS, STARTS, StartGround, plain_plus_plus, starts
 from unveil.engines import Threads
 from unveil.sources import ArraySource

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from unveil.clusters.kmeans.geometry_base import Dense
-from unveil.clusters.kmeans.variance import ColumnSpread, variance_of
+from unveil.clusters.kmeans.geometry import Dense
+from unveil.clusters.kmeans.variance import mean_variance, variance_of
+from unveil.core.statistics import Statistics
 from unveil.engines import Threads
 from unveil.sources import ArraySource
 
@@ -20,6 +21,5 @@ def test_the_mean_variance_of_the_columns(offset: float) -> None:
 
 
 def test_rows_that_are_all_alike_have_none_and_columns_may_have_counts_of_their_own() -> None:
-    assert ColumnSpread(3, np.array([0.3, 0.6]), 0.15 * (1 - 1e-16)).variance == 0.0
-    cells = ColumnSpread(np.array([2.0, 1.0]), np.array([2.0, 5.0]), np.array([4.0, 25.0]))
-    assert cells.variance == 0.5
+    assert mean_variance(Statistics(counts=3, sums=[0.3, 0.6], squares=0.15 * (1 - 1e-16))) == 0.0
+    assert mean_variance(Statistics(counts=[2.0, 1.0], sums=[2.0, 5.0], squares=[4.0, 25.0])) == 0.5

@@ -229,14 +229,3 @@ def cluster_sums(data: Any, indices: Any, indptr: Any, weights: Any, labels: Any
         counts[cluster] += weight
         for p in range(indptr[i], indptr[i + 1]):
             sums[cluster, indices[p]] += weight * np.float64(data[p])
-
-
-@kernel
-def moved(before: Any, after: Any, out: Any) -> None:
-    """Squared length of the way that each centre went."""
-    for c in range(len(out)):
-        total = 0.0
-        for j in range(before.shape[1]):
-            gap = after[c, j] - before[c, j]
-            total += gap * gap
-        out[c] = total

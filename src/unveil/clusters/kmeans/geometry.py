@@ -1,44 +1,212 @@
 """Geometries of K-means: what a row is, how far it is from a centre, and where centres may be.
 
-    dense      rows of numbers, squared Euclidean distances (unveil.clusters.kmeans.geometry_base)
-    partial    rows in which NaN means missing, partial distances (unveil.clusters.kmeans.geometry_base)
+    dense      rows of numbers, squared Euclidean distances
+    partial    rows in which NaN means missing, partial distances (unveil.clusters.kmeans.partial)
     sparse     compressed rows, squared Euclidean distances; nothing is centred, so nothing fills up
-    cosine     directions of dense or sparse rows, one minus the cosine (unveil.clusters.kmeans.spherical)
+    sphere     directions of dense or sparse rows, one minus the cosine (unveil.clusters.kmeans.spherical)
 
-The fitted centres are plain numbers whatever the geometry, so a model fitted on sparse rows predicts dense ones, and
-the other way round.
+One object of each kind does what the estimator would otherwise ask of the data at every turn. The fitted centres are
+plain numbers whatever the geometry, so a model fitted on sparse rows predicts dense ones, and the other way round.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, ClassVar, NamedTuple, final
 
 import numpy as np
 from scipy.sparse import csr_matrix, issparse
 from sklearn.utils.validation import validate_data
 
 from unveil.clusters.assignment.assign import Assignment
-from unveil.clusters.kmeans.geometry_base import Dense, Partial, RowGeometry, Sample, Seeding
-from unveil.clusters.kmeans.model import Centres, EmptyClusters
+from unveil.clusters.assignment.in_numpy import Direct, is_small
+from unveil.clusters.assignment.rules import Plain
+from unveil.clusters.kmeans.model import Centres, EmptyClusters, KMeansModel
+from unveil.clusters.kmeans.partial import PartialKMeans, filled
 from unveil.clusters.kmeans.sparse import SparseKMeans
-from unveil.clusters.kmeans.spherical import SphericalKMeans, directions
-from unveil.clusters.kmeans.variance import ColumnSpread
+from unveil.clusters.kmeans.spherical import directions
+from unveil.clusters.seeding.ground import Share
 from unveil.core.arrays import Floats
 from unveil.core.protocols import Block, Source
-from unveil.estimation.input import SAMPLE_CELLS, SAMPLE_ROWS, as_source
+from unveil.core.statistics import Statistics
+from unveil.estimation.input import SAMPLE_CELLS, SAMPLE_ROWS, as_source, finite_rows, frame_of, sample_of, some_rows
 from unveil.numerics.sparse_rows import Compressed, stacked
 from unveil.sources.directions import Directions
 from unveil.sources.mapped import Mapped
 from unveil.sources.rows import sample_rows
 from unveil.sources.sparse import SparseSource
 
+Sample = tuple[Any, Floats | None]  # rows, as `draw` takes them, and their weights
+
+
+class Seeding(NamedTuple):
+    """A seeding, and how it may share out its work."""
+
+    rule: Any
+    share: Share = map
+
+
+@dataclass(frozen=True)
+class RowGeometry(ABC):
+    """What K-means asks of the kind of rows it is given; what is not said otherwise is so for tables of numbers.
+
+    Parameters
+    ----------
+    sphere : bool, default=False
+        Whether only the directions of rows count.
+    """
+
+    sphere: bool = False
+
+    kind: ClassVar[type[KMeansModel]] = KMeansModel
+    missing: ClassVar[bool] = False  # may cells be NaN?
+    unscanned: ClassVar[str | None] = None  # what the rows are, if k-means|| cannot look at them
+
+    @property
+    def single_moves(self) -> bool:
+        """Whether the cost is the one that moves of single rows lower."""
+        return self.kind is KMeansModel and not self.sphere
+
+    def source(self, estimator: Any, X: Any, sample_weight: Any = None, *, reset: bool) -> Source:
+        """The rows of what a user hands in, checked; on the sphere scaled to length one."""
+        rows = self._rows(estimator, X, sample_weight, reset)
+        return Directions(rows) if self.sphere else rows
+
+    def _rows(self, estimator: Any, X: Any, sample_weight: Any, reset: bool) -> Source:
+        """Of arrays, frames, scans and Dask collections."""
+        return as_source(estimator, X, sample_weight, reset=reset, missing=self.missing)
+
+    def shift(self, source: Source) -> Floats:
+        """Origin of the frame: near the mean of the cells that are there."""
+        return frame_of(source)
+
+    def sample(self, source: Source, seed: int, n_clusters: int) -> Sample:
+        """Rows that starts are drawn from, all or some of a large table, and their weights."""
+        return sample_of(source, seed, n_clusters)
+
+    @abstractmethod
+    def spread(self, block: Block, shift: Floats) -> Statistics:
+        """What the rows of a block, each counted once, add to the variances of the columns.
+
+        That is `counts` of cells, (d,) or one number for all columns, their `sums` (d,), and `squares`, (d,) or one.
+        """
+
+    def draw(
+        self, seeding: Seeding, sample: Sample, shift: Floats, n_clusters: int, random: np.random.Generator
+    ) -> Floats:
+        """First centres in the frame: rows of the sample, chosen by a seeding."""
+        rows = sample[0] - shift
+        return np.asarray(rows[seeding.rule(rows, sample[1], n_clusters, random, seeding.share)], dtype=np.float64)
+
+    def begin(self, centres: Floats, shift: Floats) -> Centres:
+        """Parameters from first centres in the frame."""
+        return Centres(directions(centres + shift) - shift if self.sphere else centres)
+
+    def model(self, n_clusters: int, shift: Floats, assignment: Assignment, empty: EmptyClusters) -> KMeansModel:
+        """The model."""
+        return self.kind(n_clusters, shift, assignment, empty, self.sphere)
+
+    def ready(self, assignment: Assignment, source: Source, shift: Floats) -> Assignment:
+        """The assignment, made ready for the rows of a source."""
+        return assignment
+
+    def fitted(self, centres: Floats, n_rows: int) -> tuple[KMeansModel, Any]:
+        """A model and its plan at centres in the coordinates of the data: for ``label`` and ``apart`` of `n_rows`.
+
+        A single pass is fastest by a plain sweep.
+        """
+        origin = self._middle(centres)
+        once = Direct() if is_small(n_rows * centres.shape[1], len(centres)) else Plain(thrifty=True)
+        model = self.model(len(centres), origin, once, EmptyClusters())
+        return model, model.prepare(Centres(np.ascontiguousarray(centres - origin)))
+
+    def _middle(self, centres: Floats) -> Floats:
+        """Origin of the frame of fitted centres."""
+        return np.asarray(centres.mean(axis=0))
+
+    def shown(self, rows: Any) -> Any:
+        """Rows of a sample as a function of the user is shown them."""
+        return rows
+
+    def check(self, block: Block) -> None:
+        """A ValueError that names a cell which is not finite, if there is one."""
+        finite_rows(block, missing=self.missing)
+
+
+@final
+@dataclass(frozen=True)
+class Dense(RowGeometry):
+    """Rows of numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from unveil.core.protocols import Block
+    >>> from unveil.clusters.kmeans.geometry import Dense
+    >>> model, plan = Dense().fitted(np.array([[0.0], [4.0]]), n_rows=2)
+    >>> labels, costs = model.label(plan, Block(0, 0, np.array([[1.0], [4.5]])))
+    >>> labels.tolist(), costs.tolist()
+    ([0, 1], [1.0, 0.25])
+    >>> model, plan = Dense(sphere=True).fitted(np.array([[1.0, 0.0], [0.0, 1.0]]), n_rows=1)
+    >>> labels, costs = model.label(plan, Block(0, 0, np.array([[0.6, 0.8]])))  # of length one, as its source has them
+    >>> labels.tolist(), costs.round(9).tolist()
+    ([1], [0.2])
+    """
+
+    def spread(self, block: Block, shift: Floats) -> Statistics:
+        """Of all cells."""
+        x = block.rows - shift
+        return Statistics(counts=np.float64(len(x)), sums=np.ones(len(x)) @ x, squares=np.vdot(x, x))
+
+    def ready(self, assignment: Assignment, source: Source, shift: Floats) -> Assignment:
+        """By some of the rows."""
+        return assignment.ready(some_rows(source), shift)
+
+
+@final
+@dataclass(frozen=True)
+class Partial(RowGeometry):
+    """Rows in which NaN means missing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from unveil.core.protocols import Block
+    >>> from unveil.clusters.kmeans.geometry import Partial
+    >>> model, plan = Partial().fitted(np.array([[0.0, 0.0], [4.0, 4.0]]), n_rows=2)
+    >>> labels, costs = model.label(plan, Block(0, 0, np.array([[np.nan, 1.0], [3.0, 4.0]])))
+    >>> labels.tolist(), costs.tolist()
+    ([0, 1], [2.0, 1.0])
+    """
+
+    kind = PartialKMeans
+    missing = True
+    unscanned = "rows with missing cells"
+
+    def __post_init__(self) -> None:
+        if self.sphere:
+            raise ValueError("missing='partial' takes metric='euclidean', got 'cosine': a row with gaps has no angle")
+
+    def sample(self, source: Source, seed: int, n_clusters: int) -> Sample:
+        """Rows with the means of their columns where they miss a cell."""
+        rows, weights = sample_of(source, seed, n_clusters, missing=True)
+        there = ~np.isnan(rows)
+        sums = np.where(there, rows, 0).sum(axis=0, dtype=np.float64)
+        means = np.where(there.any(axis=0), sums / np.maximum(there.sum(axis=0), 1), frame_of(source))
+        return filled(rows, means), weights
+
+    def spread(self, block: Block, shift: Floats) -> Statistics:
+        """Of the cells that are there, for each column."""
+        there = ~np.isnan(block.rows)
+        x = np.where(there, block.rows - shift, 0.0)
+        return Statistics(counts=there.sum(axis=0).astype(np.float64), sums=x.sum(axis=0), squares=(x * x).sum(axis=0))
+
 
 @final
 @dataclass(frozen=True)
 class SparseGeometry(RowGeometry):
-    """Compressed rows in Euclidean space.
+    """Compressed rows.
 
     Examples
     --------
@@ -52,10 +220,11 @@ class SparseGeometry(RowGeometry):
     ([0.0, 0.0], [[1.0, 0.0], [0.0, 3.0]])
     """
 
+    kind = SparseKMeans
     unscanned = "sparse rows"
 
-    def source(self, estimator: Any, X: Any, sample_weight: Any = None, *, reset: bool) -> Source:
-        """Sparse matrices and arrays, any format; sources of compressed rows."""
+    def _rows(self, estimator: Any, X: Any, sample_weight: Any, reset: bool) -> Source:
+        """Of sparse matrices and arrays, any format; sources of compressed rows."""
         if isinstance(X, (SparseSource, Mapped)):
             return as_source(estimator, X, sample_weight, reset=reset)
         rows = validate_data(estimator, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32])
@@ -67,6 +236,10 @@ class SparseGeometry(RowGeometry):
     def shift(self, source: Source) -> Floats:
         """Zero, so that rows stay sparse."""
         return np.zeros(source.n_columns)
+
+    def _middle(self, centres: Floats) -> Floats:
+        """Zero."""
+        return np.zeros(centres.shape[1])
 
     def sample(self, source: Source, seed: int, n_clusters: int) -> Sample:
         """As many rows as of a dense table with as many cells as these have that are not zero."""
@@ -82,12 +255,12 @@ class SparseGeometry(RowGeometry):
             weights += [] if block.weights is None else [block.weights[here]]
         return stacked(rows), np.concatenate(weights) if weights else None  # type: ignore[arg-type]
 
-    def spread(self, block: Block, shift: Floats) -> ColumnSpread:
+    def spread(self, block: Block, shift: Floats) -> Statistics:
         """Of all cells, zeros included."""
         rows: Any = block.rows
         values = rows.data.astype(np.float64)
         sums = np.bincount(rows.indices, values, rows.n_columns).astype(np.float64, copy=False)
-        return ColumnSpread(np.float64(len(rows)), sums, np.vdot(values, values))
+        return Statistics(counts=np.float64(len(rows)), sums=sums, squares=np.vdot(values, values))
 
     def shown(self, rows: Compressed) -> Any:
         """A matrix of SciPy."""
@@ -101,96 +274,12 @@ class SparseGeometry(RowGeometry):
         chosen = seeding.rule(rows, weights, n_clusters, random, seeding.share)
         return np.asarray(rows[chosen].dense() - shift)
 
-    def model(self, n_clusters: int, shift: Floats, assignment: Assignment, empty: EmptyClusters) -> Any:
-        """K-means on compressed rows, which has one way to assign."""
-        return SparseKMeans(n_clusters, shift, assignment, empty)
-
-    def fitted(self, centres: Floats, n_rows: int) -> tuple[Any, Any]:
-        """In the coordinates of the data."""
-        model = SparseKMeans(len(centres), np.zeros(centres.shape[1]))
-        return model, model.prepare(model.start(centres))
-
     def check(self, block: Block) -> None:
         """A `SparseSource` holds nothing that is not finite."""
 
 
-@final
-@dataclass(frozen=True)
-class Cosine(RowGeometry):
-    """Directions of dense or sparse rows.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from unveil.core.protocols import Block
-    >>> from unveil.clusters.kmeans.geometry import Cosine, Dense
-    >>> model, plan = Cosine(Dense()).fitted(np.array([[1.0, 0.0], [0.0, 1.0]]), n_rows=1)
-    >>> labels, costs = model.label(plan, Block(0, 0, np.array([[0.6, 0.8]])))  # of length one, as its source has them
-    >>> labels.tolist(), costs.round(9).tolist()
-    ([1], [0.2])
-    """
-
-    of: RowGeometry
-
-    def __post_init__(self) -> None:
-        if self.of.missing:
-            raise ValueError("missing='partial' takes metric='euclidean', got 'cosine': a row with gaps has no angle")
-
-    @property
-    def unscanned(self) -> str | None:  # type: ignore[override]
-        """As for rows of the kind."""
-        return self.of.unscanned
-
-    def source(self, estimator: Any, X: Any, sample_weight: Any = None, *, reset: bool) -> Source:
-        """Rows scaled to length one."""
-        return Directions(self.of.source(estimator, X, sample_weight, reset=reset))
-
-    def shift(self, source: Source) -> Floats:
-        """As for rows of the kind."""
-        return self.of.shift(source)
-
-    def sample(self, source: Source, seed: int, n_clusters: int) -> Sample:
-        """As for rows of the kind."""
-        return self.of.sample(source, seed, n_clusters)
-
-    def spread(self, block: Block, shift: Floats) -> ColumnSpread:
-        """As for rows of the kind."""
-        return self.of.spread(block, shift)
-
-    def shown(self, rows: Any) -> Any:
-        """As for rows of the kind."""
-        return self.of.shown(rows)
-
-    def draw(
-        self, seeding: Seeding, sample: Sample, shift: Floats, n_clusters: int, random: np.random.Generator
-    ) -> Floats:
-        """As for rows of the kind."""
-        return self.of.draw(seeding, sample, shift, n_clusters, random)
-
-    def begin(self, centres: Floats, shift: Floats) -> Centres:
-        """Of length one."""
-        return Centres(directions(centres + shift) - shift)
-
-    def model(self, n_clusters: int, shift: Floats, assignment: Assignment, empty: EmptyClusters) -> Any:
-        """Spherical K-means on the model of the kind."""
-        return SphericalKMeans(self.of.model(n_clusters, shift, assignment, empty))
-
-    def ready(self, assignment: Assignment, source: Source, shift: Floats) -> Assignment:
-        """As for rows of the kind."""
-        return self.of.ready(assignment, source, shift)
-
-    def fitted(self, centres: Floats, n_rows: int) -> tuple[Any, Any]:
-        """The model of the kind on the sphere."""
-        model, plan = self.of.fitted(centres, n_rows)
-        return SphericalKMeans(model), plan
-
-    def check(self, block: Block) -> None:
-        """As for rows of the kind."""
-        self.of.check(block)
-
-
-METRICS: dict[str, Callable[[RowGeometry], RowGeometry]] = {"euclidean": lambda kind: kind, "cosine": Cosine}
-MISSING: dict[str, RowGeometry] = {"error": Dense(), "partial": Partial()}
+METRICS: dict[str, bool] = {"euclidean": False, "cosine": True}  # do only directions count?
+MISSING: dict[str, type[RowGeometry]] = {"error": Dense, "partial": Partial}
 
 
 def geometry_of(X: Any, metric: str = "euclidean", missing: str = "error") -> RowGeometry:
@@ -198,12 +287,12 @@ def geometry_of(X: Any, metric: str = "euclidean", missing: str = "error") -> Ro
 
     >>> from scipy import sparse
     >>> geometry_of(sparse.eye_array(2)), geometry_of([[1.0]], metric="cosine")
-    (SparseGeometry(), Cosine(of=Dense()))
+    (SparseGeometry(sphere=False), Dense(sphere=True))
     """
     for name, word, words in (("metric", metric, METRICS), ("missing", missing, MISSING)):
         if word not in words:
             raise ValueError(f"{name} must be one of {', '.join(map(repr, words))}, got {word!r}")
-    return METRICS[metric](SparseGeometry() if is_sparse(X) else MISSING[missing])
+    return (SparseGeometry if is_sparse(X) else MISSING[missing])(METRICS[metric])
 
 
 def is_sparse(X: Any) -> bool:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.clusters.assignment.in_numpy import distances, is_small
+from unveil.clusters.assignment.in_numpy import distances, distances_to, is_small
 from unveil.clusters.assignment.rules import Plain
 from unveil.clusters.assignment.rules import sweep as swept
 from unveil.clusters.kmeans.hartigan_kernels import LEAST_GAIN, SQUARE_ROUNDING, MovingClusters, sweep_rows
@@ -59,10 +59,6 @@ def hartigan(
     sweep : callable, optional
         How to sweep: `sweep_small`, in NumPy, or `sweep_rows`, compiled. By default the first where compiling would
         take longer than all the work. Both give the same bits.
-
-    Returns
-    -------
-    Polished
 
     Examples
     --------
@@ -113,17 +109,7 @@ def _kept(labels: ClusterLabels, clusters: MovingClusters, moves: int, sweeps: i
 
 def _spent(rows: Floats, shares: Floats, centres: Floats, labels: ClusterLabels) -> float:
     """The cost."""
-    return float(np.sum(shares * _own_squares(rows, centres, labels)))
-
-
-@np.errstate(over="ignore", invalid="ignore")
-def _own_squares(rows: Floats, centres: Floats, labels: ClusterLabels) -> Floats:
-    """Squared distance of each row to its own centre, column after column: no second table is made."""
-    total = np.zeros(len(rows))
-    for column, coordinates in zip(rows.T, centres.T, strict=True):
-        gaps = column - coordinates[labels]
-        total += gaps * gaps
-    return total
+    return float(np.sum(shares * distances_to(rows, np.zeros(rows.shape[1]), centres, labels)))
 
 
 def _shares(rows: NDArray[Any], weights: Floats | None) -> Floats:

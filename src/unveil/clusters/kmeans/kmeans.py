@@ -19,8 +19,7 @@ from unveil.clusters.assignment.kd_tree import KDTree
 from unveil.clusters.assignment.rules import Elkan, Hamerly, Plain, Pruned
 from unveil.clusters.kmeans import model
 from unveil.clusters.kmeans.empty import POLICIES, around, kept, remaining
-from unveil.clusters.kmeans.geometry import METRICS, MISSING, geometry_of
-from unveil.clusters.kmeans.geometry_base import RowGeometry
+from unveil.clusters.kmeans.geometry import METRICS, MISSING, RowGeometry, geometry_of
 from unveil.clusters.kmeans.prediction import Assigned, CentredClusters
 from unveil.clusters.kmeans.restarts import HARTIGAN_WORK, FramedTable, RestartClimb, is_small_enough
 from unveil.clusters.kmeans.starts import STARTS, StartGround, starts, times_of

@@ -23,12 +23,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from unveil.clusters.assignment.assign import Assignment, Filter, Known
 from unveil.clusters.assignment.cluster_sums import Tally
-from unveil.clusters.assignment.distances import to_all, to_own
-from unveil.clusters.assignment.in_numpy import distances
+from unveil.clusters.assignment.in_numpy import distances, distances_to
 from unveil.clusters.assignment.rules import Plain
-from unveil.core.arrays import Array, Floats
+from unveil.clusters.kmeans.spherical import directions, directions_of_means
+from unveil.core.arrays import Floats
 from unveil.core.protocols import Block, Expectation, Model
 from unveil.core.statistics import Statistics
+from unveil.numerics.jit import kernel
 from unveil.numerics.tiles import readable
 
 NO_LABELS = np.empty(0, np.int32)  # no labels
@@ -86,6 +87,8 @@ class KMeansModel(Model):
         How nearest centres are found. The answer does not depend on it.
     empty : EmptyClusters, default=EmptyClusters()
         What becomes of empty clusters.
+    sphere : bool, default=False
+        Whether rows and centres are directions, of length one (`unveil.clusters.kmeans.spherical`).
 
     Examples
     --------
@@ -98,35 +101,51 @@ class KMeansModel(Model):
     >>> statistics, memo = model.expect(model.prepare(params), Block(0, 0, rows))
     >>> model.locate(model.maximise(statistics, params)).ravel().tolist(), float(statistics["inertia"])
     ([0.5, 11.0], 5.0)
+
+    The same on the sphere:
+
+    >>> rows = np.array([[1.0, 0.0], [0.0, 1.0], [-0.6, 0.8]])
+    >>> model = KMeansModel(2, shift=np.zeros(2), sphere=True)
+    >>> params = model.start([[5.0, 0.0], [0.0, 2.0]])
+    >>> statistics, memo = model.expect(model.prepare(params), Block(0, 0, rows))
+    >>> model.locate(model.maximise(statistics, params)).round(3).tolist(), round(float(statistics["inertia"]), 9)
+    ([[1.0, 0.0], [-0.316, 0.949]], 0.2)
     """
 
     n_clusters: int
     shift: NDArray[np.float64]
     assignment: Assignment = field(default_factory=Plain)
     empty: EmptyClusters = field(default_factory=EmptyClusters)
+    sphere: bool = False
 
     smooth = False  # assignments jump
 
+    @property
+    def share(self) -> float:
+        """What a squared distance of one costs: on the sphere half of it is one minus the cosine."""
+        return 0.5 if self.sphere else 1.0
+
     def start(self, centres: ArrayLike) -> Centres:
-        """Parameters from centres in the coordinates of the data."""
-        return Centres(np.ascontiguousarray(np.asarray(centres, dtype=np.float64) - self.shift))
+        """Parameters from centres in the coordinates of the data, on the sphere of any length."""
+        given = directions(centres) if self.sphere else np.asarray(centres, dtype=np.float64)
+        return Centres(np.ascontiguousarray(given - self.shift))
 
     def locate(self, params: Centres) -> NDArray[np.float64]:
         """Centres in the coordinates of the data."""
         return params.centres + self.shift
 
-    def prepare(self, params: Centres) -> Filter:
+    def prepare(self, params: Centres) -> Any:
         """The centres as the kernels want them."""
         return self.assignment.plan(params.centres, self.shift)
 
     def expect(
         self,
-        plan: Filter,
+        plan: Any,
         block: Block,
         expectation: Expectation | None = None,
-        memo: CentreMemo | None = None,
+        memo: Any = None,
         random: Callable[[], np.random.Generator] | None = None,
-    ) -> tuple[Statistics, CentreMemo]:
+    ) -> tuple[Statistics, Any]:
         """Assign the rows of a block. Assignment is hard by nature, so `expectation` and `random` go unused."""
         rows = readable(block.rows)
         known = self.assignment.assign(rows, plan, None if memo is None else memo.known)
@@ -136,28 +155,26 @@ class KMeansModel(Model):
         tally, changed, inertia = self.assignment.account(
             rows, self.shift, weights, before, labels, tally, plan.centres
         )
-        weight = float(len(rows) if block.weights is None else block.weights.sum())
-        statistics = Statistics(
-            weight=weight,
-            log_likelihood=-inertia,
-            free_energy=-inertia,
-            counts=tally.counts,
-            sums=tally.sums,
-            inertia=inertia,
-            changed=changed,
+        return self.statistics(block, inertia, changed, counts=tally.counts, sums=tally.sums), CentreMemo(known, tally)
+
+    def statistics(self, block: Block, inertia: float, changed: int, **sums: Floats) -> Statistics:
+        """What a block adds up to, given its squared distances, how many labels changed, and sums by cluster."""
+        weight, cost = len(block.rows) if block.weights is None else block.weights.sum(), self.share * inertia
+        return Statistics(
+            weight=float(weight), log_likelihood=-cost, free_energy=-cost, inertia=cost, changed=changed, **sums
         )
-        return statistics, CentreMemo(known, tally)
 
     def maximise(self, statistics: Statistics, params: Centres) -> Centres:
-        """Weighted means."""
-        counts = statistics["counts"]
+        """Weighted means, on the sphere their directions."""
+        counts, before = statistics["counts"], params.centres
         means = statistics["sums"] / np.where(counts > 0, counts, 1.0)[:, None]
-        return Centres(self.empty.mend(means, counts, params.centres))
+        means = self.empty.mend(means, counts, before)
+        return Centres(directions_of_means(means, counts, self.shift, before) if self.sphere else means)
 
     def energy(self, statistics: Statistics, params: Centres) -> float:
         """Minus the cost, but for the squared norms of the rows, which no centre changes."""
         norms = np.einsum("ij,ij->i", params.centres, params.centres)
-        return float(2.0 * np.vdot(params.centres, statistics["sums"]) - statistics["counts"] @ norms)
+        return self.share * float(2.0 * np.vdot(params.centres, statistics["sums"]) - statistics["counts"] @ norms)
 
     def dead(self, statistics: Statistics) -> NDArray[np.intp]:
         """Clusters that no row belongs to."""
@@ -167,14 +184,32 @@ class KMeansModel(Model):
         """How many clusters no row belongs to."""
         return {"emptied": len(self.dead(statistics))}
 
-    def label(self, plan: Filter, block: Block) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    def label(self, plan: Any, block: Block) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """The nearest centre of each row of a block, the first of equals, and what it costs."""
+        labels, squares = self.nearest(plan, block)
+        return labels, self.share * squares
+
+    def apart(self, plan: Any, block: Block) -> NDArray[np.float64]:
+        """Distance of each row of a block to each centre, (m, k); on the sphere one minus the cosine."""
+        gaps = np.sqrt(self.squares(plan, block))
+        return 0.5 * gaps**2 if self.sphere else gaps
+
+    def nearest(self, plan: Any, block: Block) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """The nearest centre of each row of a block, the first of equals, and the squared distance to it."""
         labels = self.assignment.assign(readable(block.rows), plan, None).bounds.labels
-        return labels, squared_distances_to(plan, block.rows, labels)
+        if is_bare(plan):
+            return labels, distances_to(block.rows, plan.shift, plan.centres, labels)
+        out = np.empty(len(labels))
+        to_own(readable(block.rows), plan.shift, plan.centres, labels, out)
+        return labels, out
 
-    def apart(self, plan: Filter, block: Block) -> NDArray[np.float64]:
-        """Distance of each row of a block to each centre, (m, k)."""
-        return np.sqrt(squared_distances(plan, block.rows))
+    def squares(self, plan: Any, block: Block) -> NDArray[np.float64]:
+        """Squared distance of each row of a block to each centre, (m, k)."""
+        if is_bare(plan):
+            return distances(block.rows, plan.shift, plan.centres)
+        out = np.empty((len(block.rows), len(plan.centres)))
+        to_all(readable(block.rows), plan.shift, np.ascontiguousarray(plan.centres.T), out)
+        return out
 
     def framed(self, block: Block, which: NDArray[np.intp]) -> NDArray[np.float64]:
         """Some rows of a block, in the frame: what a centre on them would be."""
@@ -201,36 +236,34 @@ class AssignmentsFixed:
         return bool(np.vdot(gap, gap) <= self.tol)
 
 
-def squared_distances(plan: Filter, rows: Array) -> NDArray[np.float64]:
-    """Squared distance of each row to each centre, (m, k)."""
-    if is_bare(plan):
-        return distances(rows, plan.shift, plan.centres)
-    out = np.empty((len(rows), len(plan.centres)))
-    to_all(readable(rows), plan.shift, np.ascontiguousarray(plan.centres.T), out)
-    return out
-
-
-def squared_distances_to(plan: Filter, rows: Array, labels: NDArray[np.int32]) -> NDArray[np.float64]:
-    """Squared distance of each row to the centre that its label names."""
-    if is_bare(plan):
-        return distances_to(rows, plan.shift, plan.centres, labels)
-    out = np.empty(len(rows))
-    to_own(readable(rows), plan.shift, plan.centres, labels, out)
-    return out
-
-
-def distances_to(
-    rows: Array, shift: NDArray[np.float64], centres: NDArray[np.float64], labels: NDArray[np.int32]
-) -> NDArray[np.float64]:
-    """What `squared_distances_to` gives, in NumPy, coordinate after coordinate."""
-    total = np.zeros(len(rows))
-    with np.errstate(over="ignore", invalid="ignore"):
-        for column, (origin, coordinates) in enumerate(zip(shift, centres.T, strict=True)):
-            gaps = rows[:, column].astype(np.float64) - origin - coordinates[labels]
-            total += gaps * gaps
-    return total
-
-
 def is_bare(plan: Any) -> bool:
     """Whether the plan was made for few rows: it has nothing for the kernels, and no kernel need be compiled."""
     return isinstance(plan, Filter) and len(plan.norms) == 0
+
+
+# -- distances in float64, by differences: exact where the expanded form would cancel ----------------------------------
+
+
+@kernel
+def to_all(rows: Any, shift: Any, turned: Any, out: Any) -> None:
+    """Squared distances of each row to each centre, the columns of `turned`: so laid out, the loop vectorises."""
+    for i in range(out.shape[0]):
+        row = out[i]
+        for c in range(len(row)):
+            row[c] = 0.0
+        for j in range(len(shift)):
+            value, coordinates = rows[i, j] - shift[j], turned[j]
+            for c in range(len(row)):
+                gap = value - coordinates[c]
+                row[c] += gap * gap
+
+
+@kernel
+def to_own(rows: Any, shift: Any, centres: Any, labels: Any, out: Any) -> None:
+    """Squared distance of each row to the centre that `labels` names."""
+    for i in range(len(out)):
+        centre, total = centres[labels[i]], 0.0
+        for j in range(len(shift)):
+            gap = (rows[i, j] - shift[j]) - centre[j]
+            total += gap * gap
+        out[i] = total

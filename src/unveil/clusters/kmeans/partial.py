@@ -9,7 +9,6 @@ a cluster has keeps its old coordinate, which costs nothing. A row without any c
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple, final
 
@@ -17,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.clusters.assignment.sparse_kernels import CENTRE_MULTIPLE
-from unveil.clusters.kmeans.model import NO_WEIGHTS, Centres, KMeansModel
-from unveil.clusters.kmeans.partial_kernels import UNIT_ROUNDOFF, assign, cluster_sums, to_all
-from unveil.clusters.kmeans.sparse import NO_DRIFT, BoundMemo, others_most
+from unveil.clusters.kmeans import partial_kernels as kernels
+from unveil.clusters.kmeans.bounded import BoundedKMeans
+from unveil.clusters.kmeans.model import Centres
 from unveil.core.arrays import Array, Floats
-from unveil.core.protocols import Block, Expectation
+from unveil.core.protocols import Block
 from unveil.core.statistics import Statistics
 from unveil.numerics.tiles import readable
 
@@ -43,8 +42,8 @@ class Room(NamedTuple):
 
 @final
 @dataclass(frozen=True)
-class PartialKMeans(KMeansModel):
-    """K-means where NaN means missing. There is one way to assign rows, so `assignment` is not asked.
+class PartialKMeans(BoundedKMeans):
+    """K-means where NaN means missing.
 
     Examples
     --------
@@ -61,39 +60,25 @@ class PartialKMeans(KMeansModel):
     [[0.0, 2.333], [9.0, 5.0]]
     """
 
-    def prepare(self, params: Centres) -> PartialPlan:  # type: ignore[override]
+    def prepare(self, params: Centres) -> PartialPlan:
         """The centres as the kernels want them."""
         k, d = params.centres.shape
         turned = np.zeros((d, -(-k // CENTRE_MULTIPLE) * CENTRE_MULTIPLE))
         turned[:, :k] = params.centres.T
         return PartialPlan(params.centres, turned)
 
-    def expect(  # type: ignore[override]
-        self,
-        plan: PartialPlan,
-        block: Block,
-        expectation: Expectation | None = None,
-        memo: BoundMemo | None = None,
-        random: Callable[[], np.random.Generator] | None = None,
-    ) -> tuple[Statistics, BoundMemo]:
-        """Assign the rows of a block; what the memo holds is left as it is."""
-        labels, lower, squares = self._assigned(plan, block, memo)
-        weights, inertia = NO_WEIGHTS, float(squares.sum())
-        if block.weights is not None:
-            weights, inertia = readable(block.weights), float(block.weights @ squares)
+    def assign(
+        self, plan: PartialPlan, block: Block, drift: Floats, labels: NDArray[np.int32], lower: Floats, squares: Floats
+    ) -> None:
+        """By partial squared distances."""
+        rows, k = readable(block.rows), len(plan.centres)
+        _refuse(kernels.assign(rows, self.shift, plan.turned, k, drift, labels, lower, squares, _room(plan)), block)
+
+    def sums(self, plan: PartialPlan, block: Block, weights: Floats, labels: NDArray[np.int32]) -> dict[str, Floats]:
+        """Weight of each cluster, of each of its columns, and sums of the cells."""
         counts, (shares, sums) = np.zeros(len(plan.centres)), np.zeros((2, *plan.centres.shape))
-        cluster_sums(readable(block.rows), self.shift, weights, labels, counts, shares, sums, _room(plan))
-        statistics = Statistics(
-            weight=float(len(labels) if block.weights is None else block.weights.sum()),
-            log_likelihood=-inertia,
-            free_energy=-inertia,
-            counts=counts,
-            shares=shares,
-            sums=sums,
-            inertia=inertia,
-            changed=len(labels) if memo is None else np.count_nonzero(labels != memo.labels),
-        )
-        return statistics, BoundMemo(plan.centres, labels, lower)
+        kernels.cluster_sums(readable(block.rows), self.shift, weights, labels, counts, shares, sums, _room(plan))
+        return {"counts": counts, "shares": shares, "sums": sums}
 
     def maximise(self, statistics: Statistics, params: Centres) -> Centres:
         """Weighted means of the observed cells."""
@@ -107,33 +92,15 @@ class PartialKMeans(KMeansModel):
         centres = params.centres
         return float(2.0 * np.vdot(centres, statistics["sums"]) - np.vdot(centres * centres, statistics["shares"]))
 
-    def label(self, plan: PartialPlan, block: Block) -> tuple[NDArray[np.int32], Floats]:  # type: ignore[override]
-        """The nearest centre of each row of a block, the first of equals, and the partial squared distance to it."""
-        labels, _, squares = self._assigned(plan, block, None)
-        return labels, squares
-
-    def apart(self, plan: PartialPlan, block: Block) -> Floats:  # type: ignore[override]
-        """Partial distance of each row of a block to each centre, (m, k)."""
+    def squares(self, plan: PartialPlan, block: Block) -> Floats:
+        """Partial squared distance of each row of a block to each centre, (m, k)."""
         out = np.empty((len(block.rows), len(plan.centres)))
-        _refuse(to_all(readable(block.rows), self.shift, plan.turned, _room(plan), out), block)
-        return np.sqrt(out)
+        _refuse(kernels.to_all(readable(block.rows), self.shift, plan.turned, _room(plan), out), block)
+        return out
 
     def framed(self, block: Block, which: NDArray[np.intp]) -> Floats:
         """Some rows of a block, in the frame; what is missing is put at its origin."""
         return np.nan_to_num(super().framed(block, which), nan=0.0)
-
-    def _assigned(
-        self, plan: PartialPlan, block: Block, memo: BoundMemo | None
-    ) -> tuple[NDArray[np.int32], Floats, Floats]:
-        """Labels, lower bounds and partial squared distances."""
-        rows, m, k = readable(block.rows), len(block.rows), len(plan.centres)
-        if memo is None:
-            labels, lower, drift = np.empty(m, np.int32), np.empty(m), NO_DRIFT
-        else:
-            labels, lower, drift = memo.labels.copy(), memo.lower.copy(), _drift(memo.centres, plan.centres)
-        squares = np.empty(m)
-        _refuse(assign(rows, self.shift, plan.turned, k, drift, labels, lower, squares, _room(plan)), block)
-        return labels, lower, squares
 
 
 def filled(rows: Array, fill: Floats) -> Array:
@@ -145,12 +112,6 @@ def filled(rows: Array, fill: Floats) -> Array:
 def _room(plan: PartialPlan) -> Room:
     d, k = plan.turned.shape
     return Room(np.empty(d, np.int32), np.empty(d), np.empty(k))
-
-
-def _drift(before: Floats, after: Floats) -> Floats:
-    """For each centre, how far any other one went at most, never below the truth."""
-    gaps = after - before
-    return others_most(np.sqrt(np.einsum("ij,ij->i", gaps, gaps)) * (1 + (after.shape[1] + 8) * UNIT_ROUNDOFF))
 
 
 def _refuse(row: int, block: Block) -> None:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Any, NamedTuple, final
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from unveil.clusters.kmeans.geometry_base import RowGeometry
+from unveil.clusters.kmeans.geometry import RowGeometry
+from unveil.clusters.kmeans.model import KMeansModel
 from unveil.core.arrays import Floats
 from unveil.core.partition import count_of
 from unveil.core.protocols import Block, Source
@@ -29,37 +30,19 @@ class Assigned(NamedTuple):
     counts: Floats  # weight of the rows of each cluster
 
 
-@final
-@dataclass(frozen=True)
-class Assign:
-    """The nearest centre of each row of a block, as engines take it."""
-
-    geometry: RowGeometry
-    model: Any
-    plan: Any
-
-    def __call__(self, block: Block) -> Assigned:
-        """Labels, cost and counts of the block."""
-        self.geometry.check(block)
-        labels, squares = self.model.label(self.plan, block)
-        cost = squares.sum() if block.weights is None else block.weights @ squares
-        counts = np.bincount(labels, block.weights, self.model.n_clusters).astype(np.float64)
-        return Assigned(labels, float(cost), counts)
+def assigned(geometry: RowGeometry, model: KMeansModel, plan: Any, block: Block) -> Assigned:
+    """Labels, cost and counts of a block at the nearest centres."""
+    geometry.check(block)
+    labels, squares = model.label(plan, block)
+    cost = squares.sum() if block.weights is None else block.weights @ squares
+    counts = np.bincount(labels, block.weights, model.n_clusters).astype(np.float64)
+    return Assigned(labels, float(cost), counts)
 
 
-@final
-@dataclass(frozen=True)
-class Distances:
-    """Distance of each row of a block to each centre."""
-
-    geometry: RowGeometry
-    model: Any
-    plan: Any
-
-    def __call__(self, block: Block) -> NDArray[Any]:
-        """(rows, clusters), in the precision of the rows."""
-        self.geometry.check(block)
-        return np.asarray(self.model.apart(self.plan, block)).astype(block.rows.dtype, copy=False)
+def distances(geometry: RowGeometry, model: KMeansModel, plan: Any, block: Block) -> NDArray[Any]:
+    """Distance of each row of a block to each centre, (rows, clusters), in the precision of the rows."""
+    geometry.check(block)
+    return np.asarray(model.apart(plan, block)).astype(block.rows.dtype, copy=False)
 
 
 class CentredClusters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin):
@@ -81,14 +64,14 @@ class CentredClusters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
     def _geometry(self, X: Any) -> RowGeometry:
         """The geometry of what a user hands in, or of a source."""
 
-    def _fitted(self, source: Source) -> tuple[RowGeometry, Any, Any]:
+    def _fitted(self, source: Source) -> tuple[RowGeometry, KMeansModel, Any]:
         """The geometry of a source, a model, and its plan at the fitted centres."""
         geometry, centres = self._geometry(source), np.asarray(self.cluster_centers_, dtype=np.float64)
         return geometry, *geometry.fitted(centres, source.n_rows)
 
     def _assign(self, source: Source) -> Assigned:
         """All rows at their nearest centres; costs and counts are added block by block, in order."""
-        found = list(self._each(Assign(*self._fitted(source)), source))
+        found = list(self._each(partial(assigned, *self._fitted(source)), source))
         labels = np.concatenate([here.labels for here in found])
         return Assigned(labels, sum(here.inertia for here in found), sum(here.counts for here in found))  # type: ignore[arg-type]
 
@@ -133,7 +116,7 @@ class CentredClusters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         check_is_fitted(self)
         source = self._source(X, reset=False)
         with single_threaded_blas():
-            return np.concatenate(list(self._each(Distances(*self._fitted(source)), source)))
+            return np.concatenate(list(self._each(partial(distances, *self._fitted(source)), source)))
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> NDArray[Any]:
         """Fit, then the distance of each row to each centre."""

@@ -20,7 +20,7 @@ from scipy.sparse import issparse
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array
 
-from unveil.clusters.kmeans.geometry_base import RowGeometry, Sample, Seeding
+from unveil.clusters.kmeans.geometry import RowGeometry, Sample, Seeding
 from unveil.clusters.kmeans.variance import variance_of
 from unveil.clusters.seeding.plusplus import PlusPlus
 from unveil.core.arrays import Floats
