@@ -13,7 +13,7 @@ from sklearn.datasets import load_iris
 from tests.places import DATA
 from unveil import KMeans
 from unveil.clusters.kmeans.geometry import Dense
-from unveil.clusters.kmeans.starts import SEEDINGS, STARTS, StartGround, plain_plus_plus, starts
+from unveil.clusters.kmeans.starts import STARTS, StartGround, plain_plus_plus, starts
 from unveil.engines import Threads
 from unveil.sources import ArraySource
 
@@ -27,10 +27,6 @@ def table(n_rows: int = 600) -> Floats:
 
 def ground(X: Floats, n_clusters: int = 6, seed: int = 0) -> StartGround:
     return StartGround(Dense(), ArraySource(X), Threads(1), seed, n_clusters)
-
-
-def test_every_seeding_is_a_start_and_the_other_way_round() -> None:
-    assert STARTS.keys() == SEEDINGS.keys()
 
 
 @pytest.mark.parametrize("word", STARTS)

@@ -9,12 +9,13 @@ so no row has further to go than it had, and the chosen row has no way to go at 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from math import inf
 from typing import Any, ClassVar, NamedTuple, final
 
 import numpy as np
 
-from unveil.clusters.kmeans.model import Centres, EmptyClusters
+from unveil.clusters.kmeans.model import Centres, EmptyClusters, KMeansModel
 from unveil.core.arrays import Floats, Indices, Mask
 from unveil.core.protocols import Block, Engine, Params, Schedule, Work
 from unveil.core.result import Fit
@@ -88,29 +89,19 @@ class Far(NamedTuple):
         return Far(self.squares[order], self.numbers[order], self.rows[order])
 
 
-@final
-@dataclass(frozen=True)
-class FarRows:
-    """The rows of a block that are furthest from their own centre, as engines take it."""
-
-    model: Any
-    plan: Any
-    count: int
-
-    def __call__(self, block: Block) -> Far:
-        """At most `count` of them, all with weight, none at its centre."""
-        _, squares = self.model.label(self.plan, block)
-        rows = self.model.framed(block, np.arange(len(squares)))
-        away = squares > MEAN_ROUNDING**2 * np.einsum("ij,ij->i", rows, rows)
-        here = np.flatnonzero(away if block.weights is None else away & (block.weights > 0))
-        here = here[np.lexsort((here, -squares[here]))[: self.count]]
-        return Far(squares[here], block.start + here, rows[here])
+def far_rows(model: KMeansModel, plan: Any, count: int, block: Block) -> Far:
+    """At most `count` rows of a block, the furthest from their own centre, all with weight, none at its centre."""
+    _, squares = model.label(plan, block)
+    rows = model.framed(block, np.arange(len(squares)))
+    away = squares > MEAN_ROUNDING**2 * np.einsum("ij,ij->i", rows, rows)
+    here = np.flatnonzero(away if block.weights is None else away & (block.weights > 0))
+    return Far(squares[here], block.start + here, rows[here]).first(count)
 
 
 def furthest(model: Any, params: Params, engine: Engine, source: Any, count: int) -> Floats:
     """The `count` rows furthest from their own centres, in the frame; fewer where the others are at theirs."""
     found = None
-    for here in engine.map(FarRows(model, model.prepare(params), count), source):
+    for here in engine.map(partial(far_rows, model, model.prepare(params), count), source):
         joined = here if found is None else Far(*map(np.concatenate, zip(found, here, strict=True)))
         found = joined.first(count)
     return np.empty((0, 0)) if found is None else found.rows

@@ -21,7 +21,7 @@ from unveil.clusters.kmeans import model
 from unveil.clusters.kmeans.empty import POLICIES, around, kept, remaining
 from unveil.clusters.kmeans.geometry import METRICS, MISSING, RowGeometry, geometry_of
 from unveil.clusters.kmeans.prediction import Assigned, CentredClusters
-from unveil.clusters.kmeans.restarts import HARTIGAN_WORK, FramedTable, RestartClimb, is_small_enough
+from unveil.clusters.kmeans.restarts import HARTIGAN_WORK, FramedTable, RestartClimb
 from unveil.clusters.kmeans.starts import STARTS, StartGround, starts, times_of
 from unveil.core.arrays import Floats
 from unveil.core.loop import Parts, best_of
@@ -277,10 +277,10 @@ class KMeans(Estimator, CentredClusters, BaseEstimator):
         """The rows, if they are to be moved one by one between restarts."""
         if not isinstance(self.init, str) or times_of(self.init, self.n_init) == 1:
             return None
-        suits = ground.geometry.single_moves and isinstance(parts.schedule, Batch)
-        if not suits or not is_small_enough(ground.source, self.n_clusters, self._hartigan_work):
+        source, suits = ground.source, ground.geometry.single_moves and isinstance(parts.schedule, Batch)
+        if not suits or source.n_rows * source.n_columns * self.n_clusters > self._hartigan_work:
             return None
-        return FramedTable.of(ground.source, ground.shift)
+        return FramedTable.of(source, ground.shift)
 
     def _parts(self, shift: Floats, source: Source, n_clusters: int, tol: float) -> Parts:
         if self.algorithm == "auto":

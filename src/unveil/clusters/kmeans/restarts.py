@@ -60,17 +60,6 @@ class FramedTable(NamedTuple):
         return best
 
 
-def is_small_enough(source: Source, n_clusters: int, work: int = HARTIGAN_WORK) -> bool:
-    """Whether single rows of a table are moved.
-
-    >>> import numpy as np
-    >>> from unveil.sources import ArraySource
-    >>> is_small_enough(ArraySource(np.zeros((5000, 2))), 15), is_small_enough(ArraySource(np.zeros((200_000, 2))), 50)
-    (True, False)
-    """
-    return source.n_rows * source.n_columns * n_clusters <= work
-
-
 @final
 @dataclass(frozen=True)
 class RestartClimb:

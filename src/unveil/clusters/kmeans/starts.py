@@ -9,11 +9,10 @@ they are, in a few passes.
 from __future__ import annotations
 
 import warnings
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 from scipy.sparse import issparse
@@ -28,15 +27,6 @@ from unveil.core.protocols import Engine, Source
 from unveil.engines.threads import Threads
 from unveil.estimation.input import refuse_nonfinite
 from unveil.estimation.registry import lookup
-
-SEEDINGS = {
-    "random": "unveil.clusters.seeding.random:RandomRows",
-    "k-means++": "unveil.clusters.seeding.plusplus:PlusPlus",
-    "plain-k-means++": "unveil.clusters.kmeans.starts:plain_plus_plus",
-    "furthest-first": "unveil.clusters.seeding.furthest:Furthest",
-    "k-means||": "unveil.clusters.seeding.scalable:Scalable",
-}
-"""What makes the seeding that a word names, imported when it is asked for."""
 
 
 @final
@@ -66,103 +56,73 @@ class StartGround:
         return variance_of(self.geometry.spread, self.source, self.engine, self.shift)
 
 
-class CentreStart(ABC):
-    """Gives first centres, as often as asked for."""
+class SeededStart(NamedTuple):
+    """A start that a word names."""
 
+    seeding: str  # what makes the seeding, imported when it is asked for
+    streamed: bool = False  # does it find centres by passes over all the rows, not among those of the sample?
     auto: int = 1  # starts where nobody says how many
 
-    @abstractmethod
-    def centres(self, ground: StartGround, times: int) -> Iterator[Floats]:
-        """First centres in the frame, `times` over."""
-
-
-@final
-@dataclass(frozen=True)
-class SampledStart(CentreStart):
-    """Rows of the sample, chosen by a seeding."""
-
-    word: str
-    auto: int = 1
-
-    def centres(self, ground: StartGround, times: int) -> Iterator[Floats]:
-        """Each start has a seed of its own."""
-        seeding = Seeding(lookup(SEEDINGS[self.word])(), share_of(ground.engine))
-        for seed in _seeds(ground, times):
+    def centres(self, word: str, ground: StartGround, times: int) -> Iterator[Floats]:
+        """First centres in the frame, `times` over; each start has a seed of its own."""
+        seeds = map(int, np.random.SeedSequence(ground.seed).generate_state(times))
+        seeding = lookup(self.seeding)()
+        if self.streamed:
+            _refuse_unscanned(word, ground)
+            for seed in seeds:
+                yield seeding(ground.source, ground.engine, ground.shift, ground.n_clusters, seed)
+            return
+        shared = Seeding(seeding, share_of(ground.engine))
+        for seed in seeds:
             random = np.random.default_rng(seed)
-            yield ground.geometry.draw(seeding, ground.sample, ground.shift, ground.n_clusters, random)
+            yield ground.geometry.draw(shared, ground.sample, ground.shift, ground.n_clusters, random)
 
 
-@final
-@dataclass(frozen=True)
-class Streamed(CentreStart):
-    """Centres that a seeding finds by passes over all the rows."""
-
-    word: str
-
-    def centres(self, ground: StartGround, times: int) -> Iterator[Floats]:
-        """Each start has a seed of its own."""
-        if ground.geometry.unscanned is not None:
-            raise ValueError(f"init={self.word!r} cannot look at {ground.geometry.unscanned}; 'k-means++' can")
-        if not np.isfinite(ground.variance):  # its draws would never come to an end
-            refuse_nonfinite(ground.source)
-            raise ValueError(f"init={self.word!r} takes X whose squares do not overflow; scale X")
-        seeding = lookup(SEEDINGS[self.word])()
-        for seed in _seeds(ground, times):
-            yield seeding(ground.source, ground.engine, ground.shift, ground.n_clusters, seed)
-
-
-@final
-@dataclass(frozen=True)
-class Called(CentreStart):
-    """Centres that a function of the user gives, as scikit-learn calls it; it is shown the sample."""
-
-    function: Callable[..., Any]
-    auto: int = 10
-
-    def centres(self, ground: StartGround, times: int) -> Iterator[Floats]:
-        """One random state for all calls."""
-        random, rows = check_random_state(ground.seed), ground.geometry.shown(ground.sample[0])
-        for _ in range(times):
-            yield framed(self.function(rows, ground.n_clusters, random_state=random), ground)
-
-
-@final
-@dataclass(frozen=True)
-class GivenCentres(CentreStart):
-    """Centres as given: one start, and no other."""
-
-    array: Any
-
-    def centres(self, ground: StartGround, times: int) -> Iterator[Floats]:
-        """Once."""
-        if times != 1:
-            only = f"init gives the centres, so there is one start, not n_init={times}"
-            warnings.warn(f"KMeans: {only}", RuntimeWarning, stacklevel=2)
-        yield framed(self.array, ground)
-
-
-STARTS: dict[str, CentreStart] = {
-    "k-means++": SampledStart("k-means++"),
-    "plain-k-means++": SampledStart("plain-k-means++"),
-    "furthest-first": SampledStart("furthest-first"),
-    "random": SampledStart("random", auto=10),
-    "k-means||": Streamed("k-means||"),
+STARTS = {
+    "k-means++": SeededStart("unveil.clusters.seeding.plusplus:PlusPlus"),
+    "plain-k-means++": SeededStart("unveil.clusters.kmeans.starts:plain_plus_plus"),
+    "furthest-first": SeededStart("unveil.clusters.seeding.furthest:Furthest"),
+    "random": SeededStart("unveil.clusters.seeding.random:RandomRows", auto=10),
+    "k-means||": SeededStart("unveil.clusters.seeding.scalable:Scalable", streamed=True),
 }
-
-
-def start_of(init: Any) -> CentreStart:
-    """The start that a word, a function or an array of centres stands for."""
-    return STARTS[init] if isinstance(init, str) else Called(init) if callable(init) else GivenCentres(init)
 
 
 def times_of(init: Any, n_init: Any) -> int:
     """How many starts there are, for any `n_init`."""
-    return start_of(init).auto if isinstance(n_init, str) else int(n_init)
+    auto = STARTS[init].auto if isinstance(init, str) else 10 if callable(init) else 1
+    return auto if isinstance(n_init, str) else int(n_init)
 
 
 def starts(init: Any, n_init: Any, ground: StartGround) -> Iterator[Floats]:
-    """First centres in the frame, one set per start."""
-    return start_of(init).centres(ground, times_of(init, n_init))
+    """First centres in the frame, one set per start, by a word, a function or an array of centres."""
+    times = times_of(init, n_init)
+    if isinstance(init, str):
+        return STARTS[init].centres(init, ground, times)
+    return _called(init, ground, times) if callable(init) else _given(init, ground, times)
+
+
+def _called(function: Callable[..., Any], ground: StartGround, times: int) -> Iterator[Floats]:
+    """Centres that a function of the user gives, as scikit-learn calls it: one random state for all calls."""
+    random, rows = check_random_state(ground.seed), ground.geometry.shown(ground.sample[0])
+    for _ in range(times):
+        yield framed(function(rows, ground.n_clusters, random_state=random), ground)
+
+
+def _given(centres: Any, ground: StartGround, times: int) -> Iterator[Floats]:
+    """Centres as given: one start, and no other."""
+    if times != 1:
+        only = f"init gives the centres, so there is one start, not n_init={times}"
+        warnings.warn(f"KMeans: {only}", RuntimeWarning, stacklevel=2)
+    yield framed(centres, ground)
+
+
+def _refuse_unscanned(word: str, ground: StartGround) -> None:
+    """An error if passes over the rows find no centres."""
+    if ground.geometry.unscanned is not None:
+        raise ValueError(f"init={word!r} cannot look at {ground.geometry.unscanned}; 'k-means++' can")
+    if not np.isfinite(ground.variance):  # its draws would never come to an end
+        refuse_nonfinite(ground.source)
+        raise ValueError(f"init={word!r} takes X whose squares do not overflow; scale X")
 
 
 def framed(centres: Any, ground: StartGround) -> Floats:
@@ -182,7 +142,3 @@ def plain_plus_plus() -> PlusPlus:
 def share_of(engine: Engine) -> Callable[..., Iterable[Any]]:
     """`map` on the threads of an engine, for work on a sample, which is in this process wherever the rows are."""
     return engine.share if isinstance(engine, Threads) else Threads().share
-
-
-def _seeds(ground: StartGround, times: int) -> Iterator[int]:
-    return map(int, np.random.SeedSequence(ground.seed).generate_state(times))
