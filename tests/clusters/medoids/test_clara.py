@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from unveil.clusters.medoids.clara import Clara, SampleSizes
 from unveil.clusters.medoids.search import MedoidSearch
-from unveil.clusters.medoids.starts import Greedy
+from unveil.clusters.medoids.starts import greedy
 from unveil.core.result import Status
 
 SIZES = SampleSizes(rows=60)
@@ -43,10 +43,6 @@ class Plain:
             yield place, rows, np.abs(self.x[rows][:, None] - self.x[others])
 
 
-def draw(n_rows: int, size: int, seed: Any) -> Any:
-    return np.sort(np.random.default_rng(seed).permutation(n_rows)[:size])
-
-
 @pytest.fixture
 def pairs() -> Plain:
     random = np.random.default_rng(0)
@@ -54,13 +50,13 @@ def pairs() -> Plain:
 
 
 def test_samples_and_refinement_come_close_to_the_search_on_all_rows(pairs: Plain) -> None:
-    clara = Clara(pairs, draw, Greedy(), 100, SIZES)
+    clara = Clara(pairs, greedy, 100, SIZES)
     fits = list(clara.samples(4, 5, seed=1))
     assert len(fits) == 6
     assert pairs.asked < 2 * 64 + 5
     refined = list(clara.refined(fits[-1], seed=1))
     best = refined[-1]
-    whole = MedoidSearch(pairs.among(np.arange(900)), pairs.weights).restart(Greedy(), 4, 0)
+    whole = MedoidSearch(pairs.among(np.arange(900)), pairs.weights).restart(greedy, 4, 0)
     assert -best.objective <= -whole.objective * 1.001
     assert best.objective > fits[-1].objective
     assert best.history.largest_fall() == 0
@@ -71,12 +67,12 @@ def test_samples_and_refinement_come_close_to_the_search_on_all_rows(pairs: Plai
 
 def test_given_medoids_are_where_it_begins(pairs: Plain) -> None:
     given = np.array([3, 500, 7, 800])
-    first = next(Clara(pairs, draw, Greedy(), 100, SIZES).samples(4, 2, 0, given))
+    first = next(Clara(pairs, greedy, 100, SIZES).samples(4, 2, 0, given))
     assert -first.objective <= pairs.nearest(given)[1]
 
 
 def test_an_interrupt_keeps_the_best_sample(pairs: Plain, monkeypatch: pytest.MonkeyPatch) -> None:
-    clara, whole, calls = Clara(pairs, draw, Greedy(), 100, SIZES), Plain.among, []
+    clara, whole, calls = Clara(pairs, greedy, 100, SIZES), Plain.among, []
 
     def interrupted(self: Plain, rows: Any) -> Any:
         calls.append(1)
@@ -98,4 +94,4 @@ def test_an_interrupt_before_there_is_anything_goes_on(pairs: Plain, monkeypatch
 
     monkeypatch.setattr(Plain, "among", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        next(Clara(pairs, draw, Greedy(), 100, SIZES).samples(4, 5, seed=1))
+        next(Clara(pairs, greedy, 100, SIZES).samples(4, 5, seed=1))

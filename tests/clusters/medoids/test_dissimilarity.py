@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.spatial.distance import cdist
 from sklearn.metrics import pairwise_distances
 
-from unveil.clusters.medoids.dissimilarity import BLOCK_ROWS, checked, learned, matrix_tasks, metric_of
+from unveil.clusters.medoids.dissimilarity import BLOCK_ROWS, checked, expanded, learned, matrix_tasks, metric_of
 
 
 def rows(n: int = 30, d: int = 4, seed: int = 0) -> Any:
@@ -68,3 +69,21 @@ def test_rounding_below_zero_is_zero_and_more_is_refused() -> None:
         checked(np.array([[-0.5, 1.0]]), "metric")
     with pytest.raises(ValueError, match="finite dissimilarities, got nan"):
         checked(np.array([[np.nan, 1.0]]), "metric")
+
+
+@pytest.mark.parametrize(("name", "peer"), [("euclidean", "euclidean"), ("manhattan", "cityblock")])
+@pytest.mark.parametrize("shape", [(1, 1, 1), (7, 13, 3), (20, 5, 40)])
+def test_distances_are_scipys(name: str, peer: str, shape: tuple[int, int, int]) -> None:
+    m, k, d = shape
+    random = np.random.default_rng(0)
+    x, y = random.normal(size=(m, d)), random.normal(size=(k, d))
+    np.testing.assert_allclose(metric_of(name, {})(x, y), cdist(x, y, peer), rtol=1e-13)
+
+
+def test_the_expanded_square_is_mended_where_it_cancels() -> None:
+    random = np.random.default_rng(1)
+    x = random.normal(size=(9, 80)) + 1e4
+    y = np.vstack([x[:4] + 1e-6 * random.normal(size=(4, 80)), -x])
+    out, squares = np.empty((9, 13)), [np.einsum("ij,ij->i", table, table) for table in (x, y)]
+    expanded(x, y, *squares, x @ y.T, out)
+    np.testing.assert_allclose(out, cdist(x, y), rtol=1e-11)

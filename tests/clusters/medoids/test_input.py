@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from unveil.clusters.medoids.dissimilarity import Manhattan
+from unveil.clusters.medoids.dissimilarity import manhattan
 from unveil.clusters.medoids.input import GivenMatrix, Measured, concurrently, is_symmetric, rows_of
 from unveil.engines.threads import Threads
 from unveil.sources import ArraySource, with_weights
@@ -13,7 +13,7 @@ from unveil.sources import ArraySource, with_weights
 
 def test_a_matrix_and_rows_say_the_same() -> None:
     x = np.random.default_rng(0).normal(size=(40, 3))
-    measured = Measured(with_weights(ArraySource(x), np.arange(40.0)), Manhattan(), Threads(2))
+    measured = Measured(with_weights(ArraySource(x), np.arange(40.0)), manhattan, Threads(2))
     given = GivenMatrix(with_weights(ArraySource(measured.all()), np.arange(40.0)))
     some, labels = np.array([5, 2, 30]), measured.nearest(np.array([1, 9]))[0]
     np.testing.assert_array_equal(measured.among(some), given.among(some))

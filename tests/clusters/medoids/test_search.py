@@ -12,10 +12,10 @@ from sklearn.metrics import pairwise_distances
 
 from unveil.clusters.medoids import kernels
 from unveil.clusters.medoids.search import MedoidSearch, kicks_for
-from unveil.clusters.medoids.starts import Build, Greedy, PlusPlusMedoids, RandomMedoids
+from unveil.clusters.medoids.starts import build, greedy, plus_plus, random_rows
 from unveil.core.result import Status
 
-STARTS = [Build(), Greedy(), PlusPlusMedoids(), RandomMedoids()]
+STARTS = [build, greedy, plus_plus, random_rows]
 
 
 def matrix(n: int = 14, seed: int = 0) -> NDArray[np.float64]:
@@ -33,7 +33,7 @@ def optimum(toward: NDArray[Any], weights: NDArray[np.float64], k: int) -> float
 def test_restarts_find_the_optimum_of_brute_force(k: int, seed: int) -> None:
     toward, weights = matrix(seed=seed), np.random.default_rng(seed).integers(1, 5, 14).astype(np.float64)
     search = MedoidSearch(toward, weights)
-    found = max((search.restart(Greedy(), k, seed, kicks=50) for seed in range(5)), key=lambda fit: fit.objective)
+    found = max((search.restart(greedy, k, seed, kicks=50) for seed in range(5)), key=lambda fit: fit.objective)
     assert -found.objective == pytest.approx(optimum(toward, weights, k), abs=1e-9)
     assert found.status is Status.CONVERGED
     assert found.history.largest_fall() == 0.0
@@ -65,7 +65,7 @@ def test_copies_of_one_row_can_all_be_medoids(start: Any) -> None:
 
 def test_build_takes_the_best_row_at_every_step() -> None:
     toward, weights = matrix(), np.arange(1.0, 15)
-    chosen = Build()(toward, weights, 4, np.random.default_rng(0)).tolist()
+    chosen = build(toward, weights, 4, np.random.default_rng(0)).tolist()
     for count in range(4):
         losses = [float(weights @ toward[[*chosen[:count], row]].min(axis=0)) for row in range(14)]
         assert losses[chosen[count]] == pytest.approx(min(losses), rel=1e-12)
@@ -74,7 +74,7 @@ def test_build_takes_the_best_row_at_every_step() -> None:
 def test_k_medoids_plus_plus_starts_far_apart() -> None:
     x = np.append(np.linspace(0, 1, 30), np.linspace(1000, 1001, 30))
     toward = np.abs(x[:, None] - x)
-    apart = [PlusPlusMedoids()(toward, np.ones(60), 2, np.random.default_rng(seed)) // 30 for seed in range(20)]
+    apart = [plus_plus(toward, np.ones(60), 2, np.random.default_rng(seed)) // 30 for seed in range(20)]
     assert np.mean([len(set(sides.tolist())) == 2 for sides in apart]) >= 0.95
 
 
@@ -104,7 +104,7 @@ def test_an_interrupt_keeps_the_best_so_far(monkeypatch: pytest.MonkeyPatch) -> 
 
     toward, weights = matrix(200), np.ones(200)
     monkeypatch.setattr(kernels, "sweep", interrupted)
-    found = MedoidSearch(toward, weights).restart(RandomMedoids(), 20, 0, kicks=3)
+    found = MedoidSearch(toward, weights).restart(random_rows, 20, 0, kicks=3)
     assert found.status is Status.INTERRUPTED
     assert -found.objective == pytest.approx(float(toward[found.params].min(axis=0).sum()))
 
@@ -118,5 +118,5 @@ def test_it_ends_where_nothing_is_left_of_the_loss() -> None:
     """Sums of thirds that cancel but for rounding feigned gains below zero, swap after swap."""
     rows = np.random.default_rng(0).random((60, 5)) < 0.5
     toward = pairwise_distances(rows, metric="yule")
-    found = MedoidSearch(toward, np.ones(60)).restart(Build(), 8, seed=0, kicks=20)
+    found = MedoidSearch(toward, np.ones(60)).restart(build, 8, seed=0, kicks=20)
     assert found.objective == 0.0

@@ -12,19 +12,20 @@ step can raise the loss. Memory follows the sample, time the rows times K.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from unveil.clusters.medoids.input import Pairs
 from unveil.clusters.medoids.search import MedoidSearch, counted, record_of
 from unveil.clusters.medoids.starts import Medoids, Start
 from unveil.core.arrays import Floats
 from unveil.core.result import Fit, History, Status
 from unveil.core.statistics import Statistics
+from unveil.sources.rows import sample_rows
 
 PROBE_ROWS, RATED_ROWS = 64, 16  # of a cluster that rate its candidates, and candidates that all its rows rate
 MOST_REFINEMENTS = 4
@@ -58,29 +59,6 @@ class SampleSizes(NamedTuple):
 DEFAULT_SIZES = SampleSizes()
 
 
-class Pairs(Protocol):
-    """Dissimilarities between the rows of a table, wherever they come from."""
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-
-    @property
-    def weights(self) -> Floats:
-        """How often each row counts."""
-
-    def among(self, rows: Medoids) -> NDArray[Any]:
-        """Matrix of these rows, turned: row c holds the dissimilarities of all of them to c."""
-
-    def nearest(self, medoids: Medoids) -> tuple[NDArray[np.int32], float]:
-        """The nearest medoid of every row, the first of equals, and the total dissimilarity."""
-
-    def within(
-        self, labels: NDArray[np.int32], columns: Sequence[Medoids]
-    ) -> Iterator[tuple[int, Medoids, NDArray[Any]]]:
-        """Cluster by cluster, some rows of it at a time: its number, the rows, their dissimilarities to its columns."""
-
-
 @dataclass(frozen=True, eq=False)
 class Clara:
     """The search on samples.
@@ -89,8 +67,6 @@ class Clara:
     ----------
     pairs : Pairs
         The table.
-    draw : callable
-        ``draw(n_rows, size, seed)`` gives numbers of different rows, in order.
     start : Start
         First medoids within a sample.
     max_iter : int
@@ -100,7 +76,6 @@ class Clara:
     """
 
     pairs: Pairs
-    draw: Callable[[int, int, tuple[int, int]], NDArray[np.int64]]
     start: Start
     max_iter: int
     sizes: SampleSizes = DEFAULT_SIZES
@@ -144,7 +119,7 @@ class Clara:
     def _moved(self, medoids: Medoids, seed: tuple[int, int]) -> Medoids:
         """For each cluster the best of the medoid and of the rows that some of its rows rate best."""
         labels, weights = self.pairs.nearest(medoids)[0], self.pairs.weights
-        drawn = self.draw(self.pairs.n_rows, min(2 * PROBE_ROWS * len(medoids), self.pairs.n_rows), seed)
+        drawn = sample_rows(self.pairs.n_rows, min(2 * PROBE_ROWS * len(medoids), self.pairs.n_rows), seed)
         probes = [drawn[labels[drawn] == place][:PROBE_ROWS] for place in range(len(medoids))]
         rated = [(np.empty(0, np.int64), np.empty(0)) for _ in medoids]
         for place, rows, distances in self.pairs.within(labels, probes):
@@ -161,7 +136,7 @@ class Clara:
     ) -> Fit:
         """The medoids of a sample that the `kept` ones are added to, as numbers of rows of the whole table."""
         n_rows, weights = self.pairs.n_rows, self.pairs.weights
-        drawn = counted(self.draw(n_rows, min(size, n_rows), seed), weights, n_clusters)
+        drawn = counted(sample_rows(n_rows, min(size, n_rows), seed), weights, n_clusters)
         rows = drawn if kept is None else np.union1d(drawn, kept)
         search = MedoidSearch(self.pairs.among(rows), weights[rows], self.max_iter)
         if begin is None:

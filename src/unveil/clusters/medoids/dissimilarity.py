@@ -10,56 +10,41 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-from unveil.clusters.medoids import pairwise as kernels
 from unveil.core.arrays import Array
+from unveil.numerics.jit import kernel
 
 BLOCK_ROWS = 256  # rows of the matrix that are made at once
 TILE_COLUMNS = 256  # columns of a tile: the sums of a row of it stay in the nearest cache
 EXPANDED_COLUMNS = 64  # from so many columns on, a matrix product and a few corrections beat plain differences
+CANCELLING_SHARE = 1e-3  # below this share of the squared norms, the expanded square has lost too many digits
 NEGATIVE_ROUNDING = 1e-9  # a negative dissimilarity of this share of the largest is rounding
 
 
-class Dissimilarity(Protocol):
-    """Dissimilarities of each row of one table to each of another."""
-
-    def __call__(self, rows: Array, others: Array) -> Array:
-        """(len(rows), len(others)), in the precision of the rows."""
+Dissimilarity = Callable[[Array, Array], Array]  # of each row of one table to each of another
 
 
-@dataclass(frozen=True)
-class Euclidean:
+def euclidean(rows: Array, others: Array) -> Array:
     """Square root of the sum of squared differences.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from unveil.clusters.medoids.dissimilarity import Euclidean
-    >>> Euclidean()(np.array([[0.0, 0.0], [3.0, 0.0]]), np.array([[3.0, 4.0]])).ravel().tolist()
+    >>> euclidean(np.array([[0.0, 0.0], [3.0, 0.0]]), np.array([[3.0, 4.0]])).ravel().tolist()
     [5.0, 4.0]
     """
-
-    def __call__(self, rows: Array, others: Array) -> Array:
-        """Distances."""
-        if rows.shape[1] < EXPANDED_COLUMNS:
-            return _tiled(kernels.euclidean, rows, others)
-        shift = others.mean(axis=0, dtype=np.float64)
-        x, y = rows - shift, others - shift
-        out = np.empty((len(x), len(y)), rows.dtype)
-        kernels.expanded(x, y, np.einsum("ij,ij->i", x, x), np.einsum("ij,ij->i", y, y), x @ y.T, out)
-        return out
+    if rows.shape[1] < EXPANDED_COLUMNS:
+        return _tiled(_roots, rows, others)
+    shift = others.mean(axis=0, dtype=np.float64)
+    x, y = rows - shift, others - shift
+    out = np.empty((len(x), len(y)), rows.dtype)
+    expanded(x, y, np.einsum("ij,ij->i", x, x), np.einsum("ij,ij->i", y, y), x @ y.T, out)
+    return out
 
 
-@dataclass(frozen=True)
-class Manhattan:
+def manhattan(rows: Array, others: Array) -> Array:
     """Sum of absolute differences."""
-
-    def __call__(self, rows: Array, others: Array) -> Array:
-        """Distances."""
-        return _tiled(kernels.manhattan, rows, others)
+    return _tiled(_absolute, rows, others)
 
 
 @dataclass(frozen=True)
@@ -82,11 +67,11 @@ class NamedMetric:
 
 
 DIRECT: dict[str, Dissimilarity] = {
-    "euclidean": Euclidean(),
-    "l2": Euclidean(),
-    "manhattan": Manhattan(),
-    "cityblock": Manhattan(),
-    "l1": Manhattan(),
+    "euclidean": euclidean,
+    "l2": euclidean,
+    "manhattan": manhattan,
+    "cityblock": manhattan,
+    "l1": manhattan,
 }
 LEARNED: dict[str, tuple[str, Callable[[Array], Array]]] = {
     "seuclidean": ("V", lambda rows: np.var(rows, axis=0, ddof=1, dtype=np.float64)),
@@ -138,14 +123,61 @@ def _fill(metric: Dissimilarity, rows: Array, out: Array, first: int) -> None:
     out[first:last, first:last] = np.where(np.tri(len(corner), dtype=bool), corner.T, corner)
 
 
-def _tiled(kernel: Callable[..., None], rows: Array, others: Array) -> Array:
+def _tiled(measure: Callable[..., None], rows: Array, others: Array) -> Array:
     """A kernel on tiles of the columns, in float64, rounded to the precision of the rows."""
     wide, out = np.ascontiguousarray(rows, dtype=np.float64), np.empty((len(rows), len(others)), rows.dtype)
     for first in range(0, len(others), TILE_COLUMNS):
         turned = np.ascontiguousarray(others[first : first + TILE_COLUMNS].T, dtype=np.float64)
-        kernel(wide, turned, out[:, first : first + TILE_COLUMNS])
+        measure(wide, turned, out[:, first : first + TILE_COLUMNS])
     return out
 
 
 def _named(metric: Any) -> str:
     return repr(metric) if isinstance(metric, str) else getattr(metric, "__name__", type(metric).__name__)
+
+
+# -- the kernels, by differences: exact where the expanded square would cancel -----------------------------------------
+
+
+@kernel
+def _roots(rows: Any, turned: Any, out: Any) -> None:
+    """Distance of each row to each column of `turned`: so laid out, the inner loop vectorises."""
+    sums = np.empty(turned.shape[1])
+    for i in range(len(rows)):
+        sums[:] = 0.0
+        for j in range(rows.shape[1]):
+            value, others = rows[i, j], turned[j]
+            for c in range(len(sums)):
+                gap = value - others[c]
+                sums[c] += gap * gap
+        for c in range(len(sums)):
+            out[i, c] = np.sqrt(sums[c])
+
+
+@kernel
+def _absolute(rows: Any, turned: Any, out: Any) -> None:
+    """Sum of absolute differences of each row to each column of `turned`."""
+    sums = np.empty(turned.shape[1])
+    for i in range(len(rows)):
+        sums[:] = 0.0
+        for j in range(rows.shape[1]):
+            value, others = rows[i, j], turned[j]
+            for c in range(len(sums)):
+                sums[c] += abs(value - others[c])
+        for c in range(len(sums)):
+            out[i, c] = sums[c]
+
+
+@kernel
+def expanded(rows: Any, others: Any, squares: Any, other_squares: Any, products: Any, out: Any) -> None:
+    """Distances by ‖x‖² + ‖y‖² - 2 x·y, given the products; by differences where that cancels."""
+    for i in range(out.shape[0]):
+        for c in range(out.shape[1]):
+            both = squares[i] + other_squares[c]
+            square = both - 2.0 * products[i, c]
+            if not square > CANCELLING_SHARE * both:
+                square = 0.0
+                for j in range(rows.shape[1]):
+                    gap = rows[i, j] - others[c, j]
+                    square += gap * gap
+            out[i, c] = np.sqrt(square)

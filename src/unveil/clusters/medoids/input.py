@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unveil.clusters.medoids.dissimilarity import Dissimilarity, checked, matrix_tasks
+from unveil.clusters.medoids.starts import Medoids
 from unveil.core.arrays import Floats
 from unveil.core.protocols import Block, Engine, Source
 from unveil.engines.threads import Threads
@@ -20,22 +22,13 @@ from unveil.sources.array import ArraySource
 from unveil.sources.rows import take
 from unveil.sources.weighted import Weighted
 
-Medoids = NDArray[np.int64]
 PRECOMPUTED = 'X of metric="precomputed"'
 MIRROR_ROWS = 1024  # rows and columns that are compared with their mirror image at once
 
 
-@dataclass(frozen=True)
-class Toward:
-    """Dissimilarity of each row of a block to each centre, as engines take it."""
-
-    metric: Dissimilarity
-    centres: Any
-    missing: bool = False  # may cells be NaN?
-
-    def __call__(self, block: Block) -> NDArray[Any]:
-        """(rows, centres), in the precision of the rows."""
-        return self.metric(finite_rows(block, missing=self.missing), self.centres)
+def toward(metric: Dissimilarity, centres: Any, missing: bool, block: Block) -> NDArray[Any]:
+    """Dissimilarity of each row of a block to each centre, in the precision of the rows; may cells be `missing`?"""
+    return metric(finite_rows(block, missing=missing), centres)
 
 
 @dataclass(frozen=True)
@@ -49,36 +42,6 @@ class MedoidColumns:
         return checked(rows[:, self.columns], PRECOMPUTED)
 
 
-@dataclass(frozen=True)
-class NearestMedoids:
-    """Nearest centre of each row of a block, the first of equals, and the total dissimilarity."""
-
-    toward: Toward
-
-    def __call__(self, block: Block) -> tuple[NDArray[np.int32], float]:
-        """Labels and loss."""
-        return nearest_of(self.toward(block), block.weights)
-
-
-@dataclass(frozen=True)
-class WithinClusters:
-    """Dissimilarities of the rows of a block to some rows of their own cluster."""
-
-    metric: Dissimilarity
-    columns: Sequence[Any]  # for each cluster, what the metric takes as its second argument
-    labels: NDArray[np.int32]
-
-    def __call__(self, block: Block) -> list[tuple[int, Medoids, NDArray[Any]]]:
-        """Clusters that have rows here and columns, these rows, and their dissimilarities in float64."""
-        labels, found = self.labels[block.start : block.start + len(block.rows)], []
-        for place in np.unique(labels).tolist():
-            here = np.flatnonzero(labels == place)
-            if len(self.columns[place]):
-                distances = self.metric(block.rows[here], self.columns[place])
-                found.append((place, here + block.start, distances.astype(np.float64)))
-        return found
-
-
 def nearest_of(distances: NDArray[Any], weights: Floats | None) -> tuple[NDArray[np.int32], float]:
     """Place of the least dissimilarity of each row, the first of equals, and the weighted sum of them."""
     labels = np.argmin(distances, axis=1)
@@ -87,13 +50,10 @@ def nearest_of(distances: NDArray[Any], weights: Floats | None) -> tuple[NDArray
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
-    """Pairs of rows of a source, by a metric."""
+class Pairs(ABC):
+    """Dissimilarities between the rows of a source."""
 
     source: Source
-    metric: Dissimilarity
-    engine: Engine
-    missing: bool = False
 
     @property
     def n_rows(self) -> int:
@@ -103,7 +63,35 @@ class Measured:
     @cached_property
     def weights(self) -> Floats:
         """How often each row counts."""
-        return weights_of(self.source)
+        weights = [np.ones(len(block.rows)) if block.weights is None else block.weights for block in self.source.read()]
+        return np.concatenate(weights)
+
+    @abstractmethod
+    def all(self) -> NDArray[Any]:
+        """Matrix of all rows, turned: row c holds the dissimilarities of all of them to c."""
+
+    @abstractmethod
+    def among(self, rows: Medoids) -> NDArray[Any]:
+        """Matrix of some rows, turned."""
+
+    @abstractmethod
+    def nearest(self, medoids: Medoids) -> tuple[NDArray[np.int32], float]:
+        """The nearest medoid of every row, the first of equals, and the total dissimilarity."""
+
+    @abstractmethod
+    def within(
+        self, labels: NDArray[np.int32], columns: Sequence[Medoids]
+    ) -> Iterator[tuple[int, Medoids, NDArray[Any]]]:
+        """Cluster by cluster, some rows of it at a time: its number, the rows, their dissimilarities to its columns."""
+
+
+@dataclass(frozen=True, eq=False)
+class Measured(Pairs):
+    """By a metric."""
+
+    metric: Dissimilarity
+    engine: Engine
+    missing: bool = False
 
     def among(self, rows: Medoids) -> NDArray[Any]:
         """Matrix of these rows."""
@@ -122,22 +110,35 @@ class Measured:
 
     def nearest(self, medoids: Medoids) -> tuple[NDArray[np.int32], float]:
         """The nearest medoid of every row, and the total dissimilarity."""
-        return nearest_in(self.source, self.engine, Toward(self.metric, take(self.source, medoids), self.missing))
+        return nearest_in(
+            self.source, self.engine, partial(toward, self.metric, take(self.source, medoids), self.missing)
+        )
 
     def within(
         self, labels: NDArray[np.int32], columns: Sequence[Medoids]
     ) -> Iterator[tuple[int, Medoids, NDArray[Any]]]:
         """Dissimilarities of rows to some rows of their cluster."""
         others = np.split(take(self.source, np.concatenate(columns)), np.cumsum([len(rows) for rows in columns])[:-1])
-        for found in self.engine.map(WithinClusters(self.metric, others, labels), self.source):
+        for found in self.engine.map(partial(_within, self.metric, others, labels), self.source):
             yield from found
 
 
-@dataclass(frozen=True, eq=False)
-class GivenMatrix:
-    """Pairs of a square matrix: entry (i, j) is the dissimilarity of row i to row j as its medoid."""
+def _within(
+    metric: Dissimilarity, columns: Sequence[Any], labels: NDArray[np.int32], block: Block
+) -> list[tuple[int, Medoids, NDArray[Any]]]:
+    """Clusters that have rows in a block and columns, these rows, and their dissimilarities to these in float64."""
+    labels, found = labels[block.start : block.start + len(block.rows)], []
+    for place in np.unique(labels).tolist():
+        here = np.flatnonzero(labels == place)
+        if len(columns[place]):
+            distances = metric(block.rows[here], columns[place])
+            found.append((place, here + block.start, distances.astype(np.float64)))
+    return found
 
-    source: Source
+
+@dataclass(frozen=True, eq=False)
+class GivenMatrix(Pairs):
+    """From a square matrix: entry (i, j) is the dissimilarity of row i to row j as its medoid."""
 
     @cached_property
     def matrix(self) -> NDArray[Any]:
@@ -146,16 +147,6 @@ class GivenMatrix:
         if shape[0] != shape[1]:
             raise ValueError(f"{PRECOMPUTED} must be a square matrix of dissimilarities, got shape {shape}")
         return checked(rows_of(self.source), PRECOMPUTED)
-
-    @cached_property
-    def weights(self) -> Floats:
-        """How often each row counts."""
-        return weights_of(self.source)
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return len(self.matrix)
 
     def among(self, rows: Medoids) -> NDArray[Any]:
         """The matrix of some rows, turned."""
@@ -187,19 +178,19 @@ def rows_of(source: Source) -> NDArray[Any]:
     return bare.rows if isinstance(bare, ArraySource) else np.concatenate([block.rows for block in source.read()])
 
 
-def weights_of(source: Source) -> Floats:
-    """How often each row of a source counts."""
-    weights = [np.ones(len(block.rows)) if block.weights is None else block.weights for block in source.read()]
-    return np.concatenate(weights)
-
-
-def nearest_in(source: Source, engine: Engine, toward: Toward) -> tuple[NDArray[np.int32], float]:
+def nearest_in(
+    source: Source, engine: Engine, toward: Callable[[Block], NDArray[Any]]
+) -> tuple[NDArray[np.int32], float]:
     """The nearest centre of every row of a source, and the total dissimilarity, summed block by block in order."""
     labels, loss = [], 0.0
-    for here, part in engine.map(NearestMedoids(toward), source):
+    for here, part in engine.map(partial(_nearest, toward), source):
         labels.append(here)
         loss += part
     return np.concatenate(labels), loss
+
+
+def _nearest(toward: Callable[[Block], NDArray[Any]], block: Block) -> tuple[NDArray[np.int32], float]:
+    return nearest_of(toward(block), block.weights)
 
 
 def is_symmetric(matrix: NDArray[Any]) -> bool:

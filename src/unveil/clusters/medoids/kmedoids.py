@@ -19,32 +19,24 @@ from sklearn.utils.validation import check_is_fitted
 from unveil.certificate import Certificate, Finding, FitWarning
 from unveil.clusters.medoids.clara import Clara, SampleSizes
 from unveil.clusters.medoids.dissimilarity import learned, metric_of
-from unveil.clusters.medoids.input import (
-    GivenMatrix,
-    Measured,
-    MedoidColumns,
-    Medoids,
-    Toward,
-    concurrently,
-    nearest_in,
-)
+from unveil.clusters.medoids.input import GivenMatrix, Measured, MedoidColumns, Pairs, concurrently, nearest_in, toward
 from unveil.clusters.medoids.search import MedoidSearch, counted, kicks_for
-from unveil.clusters.medoids.starts import Build, Greedy, PlusPlusMedoids, RandomMedoids, Start
+from unveil.clusters.medoids.starts import Medoids, Start, build, greedy, plus_plus, random_rows
 from unveil.core.loop import best_of
 from unveil.core.protocols import Engine, Source
 from unveil.core.result import Fit, State
 from unveil.estimation.base import Estimator, engine_for, seed_of
 from unveil.estimation.input import as_source, sample_of
 from unveil.numerics.blas import single_threaded_blas
-from unveil.sources.rows import sample_rows, take
+from unveil.sources.rows import take
 from unveil.storage.atomic import PathLike
 
 STARTS: dict[str, Start] = {
-    "greedy": Greedy(),
-    "lab": Greedy(),
-    "build": Build(),
-    "k-medoids++": PlusPlusMedoids(),
-    "random": RandomMedoids(),
+    "greedy": greedy,
+    "lab": greedy,
+    "build": build,
+    "k-medoids++": plus_plus,
+    "random": random_rows,
 }
 SMALL_TABLE_ROWS = 2048  # rows up to which n_init="auto" means many starts
 SAMPLES = 5  # of method="clara", as Kaufman and Rousseeuw have it
@@ -191,7 +183,7 @@ class KMedoids(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
     def _missing(self) -> bool:
         return isinstance(self.metric, str) and self.metric == "nan_euclidean"
 
-    def _pairs(self, source: Source, engine: Engine) -> GivenMatrix | Measured:
+    def _pairs(self, source: Source, engine: Engine) -> Pairs:
         """Dissimilarities between the rows."""
         self.metric_params_: dict[str, Any] = {}
         if self._precomputed:
@@ -206,12 +198,12 @@ class KMedoids(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         fits = source.n_rows**2 * source.dtype.itemsize <= self._sizes.matrix_bytes or self._precomputed
         return self.method == "clara" or (self.method == "auto" and not fits)
 
-    def _whole(self, pairs: GivenMatrix | Measured, source: Source, engine: Engine) -> Fit:
+    def _whole(self, pairs: Pairs, source: Source, engine: Engine) -> Fit:
         """The best of all starts, by the matrix of all pairs."""
         given, rows = self._given_medoids(source.n_rows), np.arange(source.n_rows)
         able = rows if given is not None else counted(rows, pairs.weights, self.n_clusters)
-        toward = pairs.all() if len(able) == len(rows) else pairs.among(able)
-        search = MedoidSearch(toward, pairs.weights[able], self.max_iter)
+        matrix = pairs.all() if len(able) == len(rows) else pairs.among(able)
+        search = MedoidSearch(matrix, pairs.weights[able], self.max_iter)
         if given is not None:
             return best_of(self._told(source, iter([search.descend(given)])))
         count = self._n_starts(10 if source.n_rows <= SMALL_TABLE_ROWS else 3)
@@ -221,11 +213,11 @@ class KMedoids(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         best = best_of(self._told(source, concurrently(engine, tasks)))
         return replace(best, params=able[best.params])
 
-    def _sampled(self, pairs: GivenMatrix | Measured, source: Source, engine: Engine) -> Fit:
+    def _sampled(self, pairs: Pairs, source: Source, engine: Engine) -> Fit:
         """The best of all samples."""
         given = self._given_medoids(source.n_rows)
         start = STARTS["greedy" if given is not None else self.init]
-        clara = Clara(pairs, sample_rows, start, self.max_iter, self._sizes)
+        clara = Clara(pairs, start, self.max_iter, self._sizes)
         samples = clara.samples(self.n_clusters, self._n_starts(SAMPLES), self.random_seed_, given)
         *_, best = self._told(source, samples)
         *_, best = (best, *self._told(source, clara.refined(best(), self.random_seed_)))
@@ -255,7 +247,7 @@ class KMedoids(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
                 callback(State(number, found.params, found.statistics, found.history[-1]))
             yield lambda found=found: found
 
-    def _adopt(self, pairs: GivenMatrix | Measured, outcome: Fit) -> None:
+    def _adopt(self, pairs: Pairs, outcome: Fit) -> None:
         """Set the fitted attributes."""
         medoids: Medoids = outcome.params
         labels, loss = pairs.nearest(medoids)
@@ -288,7 +280,7 @@ class KMedoids(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         metric = (
             MedoidColumns(self.medoid_indices_) if self._precomputed else metric_of(self.metric, self.metric_params_)
         )
-        return source, engine_for(self.engine, source), Toward(metric, self.cluster_centers_, self._missing)
+        return source, engine_for(self.engine, source), partial(toward, metric, self.cluster_centers_, self._missing)
 
     def predict(self, X: Any) -> NDArray[np.int32]:
         """The nearest medoid of each row.
@@ -305,8 +297,8 @@ class KMedoids(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
     def transform(self, X: Any) -> NDArray[Any]:
         """Dissimilarity of each row to each medoid."""
         with single_threaded_blas():
-            source, engine, toward = self._toward(X)
-            return np.concatenate(list(engine.map(toward, source)))
+            source, engine, measure = self._toward(X)
+            return np.concatenate(list(engine.map(measure, source)))
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> NDArray[Any]:
         """Fit, then the dissimilarity of each row to each medoid."""

@@ -1,11 +1,11 @@
 """First medoids for K-medoids, by the dissimilarities alone.
 
-- `Build`: each next medoid is the row that lowers the loss most: BUILD of PAM (Kaufman and Rousseeuw 1987). It needs
+- `build`: each next medoid is the row that lowers the loss most: BUILD of PAM (Kaufman and Rousseeuw 1987). It needs
   no random numbers and takes O(n² K) time.
-- `Greedy`: the same among about √n rows, drawn anew for each medoid: LAB (Schubert and Rousseeuw 2021). O(n K).
-- `PlusPlusMedoids`: drawn in proportion to weight times dissimilarity to the nearest medoid so far: k-means++ with the
+- `greedy`: the same among about √n rows, drawn anew for each medoid: LAB (Schubert and Rousseeuw 2021). O(n K).
+- `plus_plus`: drawn in proportion to weight times dissimilarity to the nearest medoid so far: k-means++ with the
   dissimilarity in the place of its square. O(n K).
-- `RandomMedoids`: different rows, each as likely as any other.
+- `random_rows`: different rows, each as likely as any other.
 
 Row c of `toward` holds the dissimilarities of all rows to c. A row of weight 0 is taken only where no other is left.
 """
@@ -13,7 +13,6 @@ Row c of `toward` holds the dissimilarities of all rows to c. A row of weight 0 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import isqrt
 from typing import Any
 
@@ -24,69 +23,49 @@ from unveil.clusters.medoids.kernels import potentials
 from unveil.core.arrays import Floats
 
 Medoids = NDArray[np.int64]
-Start = Callable[[NDArray[Any], Floats, int, np.random.Generator], Medoids]
+Start = Callable[[NDArray[Any], Floats, int, np.random.Generator], Medoids]  # numbers of so many different rows
 EXTRA_ROWS = 10  # rows that LAB draws besides √n, so that a small table is not left with next to none
 
 
-@dataclass(frozen=True)
-class Build:
+def build(toward: NDArray[Any], weights: Floats, n_clusters: int, random: np.random.Generator) -> Medoids:
     """The best next medoid, K times.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from unveil.clusters.medoids.starts import Build
     >>> x = np.array([0.0, 1.0, 2.0, 10.0, 11.0])
-    >>> Build()(abs(x[:, None] - x), np.ones(5), 2, np.random.default_rng(0)).tolist()
+    >>> build(abs(x[:, None] - x), np.ones(5), 2, np.random.default_rng(0)).tolist()
     [2, 3]
     """
-
-    def __call__(self, toward: NDArray[Any], weights: Floats, n_clusters: int, random: np.random.Generator) -> Medoids:
-        """Numbers of `n_clusters` different rows."""
-        return _grown(toward, weights, n_clusters, lambda near, free: _best(toward, near, weights, free))
+    return _grown(toward, weights, n_clusters, lambda near, free: _best(toward, near, weights, free))
 
 
-@dataclass(frozen=True)
-class Greedy:
+def greedy(toward: NDArray[Any], weights: Floats, n_clusters: int, random: np.random.Generator) -> Medoids:
     """The best next medoid of a few rows, judged by these rows."""
+    size = EXTRA_ROWS + isqrt(len(toward) - 1) + 1
 
-    def __call__(self, toward: NDArray[Any], weights: Floats, n_clusters: int, random: np.random.Generator) -> Medoids:
-        """Numbers of `n_clusters` different rows."""
-        size = EXTRA_ROWS + isqrt(len(toward) - 1) + 1
+    def pick(near: NDArray[Any], free: NDArray[np.int64]) -> int:
+        some = np.sort(random.choice(free, min(size, len(free)), replace=False))
+        among = np.ascontiguousarray(toward[np.ix_(some, some)])
+        return int(some[_best(among, near[some], weights[some], np.arange(len(some)))])
 
-        def pick(near: NDArray[Any], free: NDArray[np.int64]) -> int:
-            some = np.sort(random.choice(free, min(size, len(free)), replace=False))
-            among = np.ascontiguousarray(toward[np.ix_(some, some)])
-            return int(some[_best(among, near[some], weights[some], np.arange(len(some)))])
-
-        return _grown(toward, weights, n_clusters, pick)
+    return _grown(toward, weights, n_clusters, pick)
 
 
-@dataclass(frozen=True)
-class PlusPlusMedoids:
+def plus_plus(toward: NDArray[Any], weights: Floats, n_clusters: int, random: np.random.Generator) -> Medoids:
     """Drawn far from each other."""
 
-    def __call__(self, toward: NDArray[Any], weights: Floats, n_clusters: int, random: np.random.Generator) -> Medoids:
-        """Numbers of `n_clusters` different rows."""
+    def pick(near: NDArray[Any], free: NDArray[np.int64]) -> int:
+        near = near.astype(np.float64)
+        odds = weights[free] * np.where(np.isfinite(near), near, 1.0)[free]
+        total = float(odds.sum())
+        return int(random.choice(free, p=odds / total if total > 0 else None))
 
-        def pick(near: NDArray[Any], free: NDArray[np.int64]) -> int:
-            near = near.astype(np.float64)
-            odds = weights[free] * np.where(np.isfinite(near), near, 1.0)[free]
-            total = float(odds.sum())
-            return int(random.choice(free, p=odds / total if total > 0 else None))
-
-        return _grown(toward, weights, n_clusters, pick)
+    return _grown(toward, weights, n_clusters, pick)
 
 
-@dataclass(frozen=True)
-class RandomMedoids:
+def random_rows(toward: NDArray[Any], weights: Floats, n_clusters: int, random: np.random.Generator) -> Medoids:
     """Any rows."""
-
-    def __call__(self, toward: NDArray[Any], weights: Floats, n_clusters: int, random: np.random.Generator) -> Medoids:
-        """Numbers of `n_clusters` different rows."""
-        order = random.permutation(len(weights))
-        weightless = weights[order] == 0
-        return order[np.argsort(weightless, kind="stable")][:n_clusters]
+    order = random.permutation(len(weights))
+    weightless = weights[order] == 0
+    return order[np.argsort(weightless, kind="stable")][:n_clusters]
 
 
 def best_medoid(toward: NDArray[Any], weights: Floats) -> int:
