@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from unveil.clusters.assignment.elkan import loosen_each
 from unveil.clusters.assignment.in_numpy import distances
 from unveil.clusters.assignment.plan import drift_of
+from unveil.clusters.assignment.prune import loosen
 from unveil.clusters.assignment.rules import Elkan
 from unveil.numerics.tiles import readable
 
@@ -69,4 +69,4 @@ def test_a_bound_spares_work():
     known = policy.assign(rows, policy.plan(rows[::40].copy(), shift), None)
     plan = policy.plan(rows[::40] + 1e-3, shift)
     queue, room = np.empty(401, np.int32), np.empty(400, plan.norms.dtype)
-    assert loosen_each(known.bounds, known.kept, drift_of(known.plan, plan), plan, queue, room) == 0
+    assert loosen(known.bounds, known.kept, drift_of(known.plan, plan), plan, 1, queue, room) == 0

@@ -68,7 +68,10 @@ def test_rows_that_cannot_have_moved_are_not_looked_at(generator):
     before = label(rows, plan)
     after = type(before)(*(np.empty_like(array) for array in before))
     index, nearest = np.empty(401, np.int32), np.empty(400, np.float32)
-    assert loosen(before, after, np.full(len(plan.norms), 1e-3 * plan.scale, np.float32), plan, index, nearest) == 0
+    assert (
+        loosen(before, after, np.full(len(plan.norms), 1e-3 * plan.scale, np.float32), plan, plan.size, index, nearest)
+        == 0
+    )
     np.testing.assert_array_equal(before.labels, after.labels)
 
 

@@ -16,15 +16,16 @@ of the row to the group's centres other than its own, and one upper bound on the
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cython_blas  # noqa: F401  (compiled products call it; loaded here so that thread limits reach it)
 
-from unveil.clusters.assignment.squares import squared_norm
+from unveil.clusters.assignment import cluster_sums
 from unveil.core.arrays import Array, Floats
-from unveil.numerics.jit import inlined, kernel, strict
+from unveil.numerics.jit import cached, inlined, kernel, strict
 
 TILE_SCORES = 1 << 15  # scores held at once
 
@@ -61,21 +62,22 @@ class Known(NamedTuple):
     kept: Any = None  # whatever else an assignment remembers
 
 
-class Assignment(Protocol):
+class Assignment(ABC):
     """Finds the nearest centre of every row of a partition."""
 
-    def ready(self, rows: Array, shift: Floats) -> Assignment:
-        """Made ready for a table of which these are some rows."""
+    account: ClassVar[Any] = staticmethod(cluster_sums.account)  # how counts, sums and cost follow from labels
 
+    def ready(self, rows: Array, shift: Floats) -> Assignment:
+        """Made ready for a table of which these are some rows; as it is, if there is nothing to learn from them."""
+        return self
+
+    @abstractmethod
     def plan(self, centres: Floats, shift: Floats) -> Any:
         """What a pass needs of the centres; it has `centres` and `shift`."""
 
+    @abstractmethod
     def assign(self, rows: Array, plan: Any, known: Known | None) -> Known:
         """Labels at the centres of `plan`; `known` is what an earlier pass returned, or None."""
-
-    @property
-    def account(self) -> Any:
-        """How counts, sums and cost follow from labels: see `unveil.clusters.assignment.cluster_sums.account`."""
 
 
 class PackedRows(NamedTuple):
@@ -84,6 +86,34 @@ class PackedRows(NamedTuple):
     rows: NDArray[Any]  # (m, d), shifted, scaled, rounded
     norms: NDArray[Any]  # (m,), squared norms
     errors: NDArray[Any]  # (m,), largest error of any score of the row
+
+
+def _reordered(function: Any) -> Any:
+    """A sum of squares for filters, several times as fast as in the strict order: the compiler may add in any.
+
+    Only bounds with room for rounding are made of such sums, never a result. Rows are named by matrix and number: a
+    view of a row would be counted as a reference, which costs more than the sum.
+    """
+    return cached(function, fastmath={"contract", "reassoc"})
+
+
+@_reordered
+def squared_norm(rows: Any, p: int) -> Any:
+    """Sum of squares of row `p`."""
+    total = rows.dtype.type(0)
+    for j in range(rows.shape[1]):
+        total += rows[p, j] * rows[p, j]
+    return total
+
+
+@_reordered
+def squared_gap(rows: Any, p: int, doubled: Any, c: Any) -> Any:
+    """Squared distance of row `p` to a centre that row `c` of `doubled` holds times -2."""
+    total, half = rows.dtype.type(0), rows.dtype.type(0.5)
+    for j in range(rows.shape[1]):
+        gap = rows[p, j] + half * doubled[c, j]
+        total += gap * gap
+    return total
 
 
 @kernel
@@ -143,17 +173,24 @@ def rounded_root(squared: Any, nudge: float) -> Any:
 
 
 @strict
+def exact_square(row: Any, shift: Any, centres: Any, c: Any) -> float:
+    """Squared distance to a centre by the exact rule: differences in float64, coordinate after coordinate."""
+    total = 0.0
+    for j in range(len(shift)):
+        gap = (row[j] - shift[j]) - centres[c, j]
+        total += gap * gap
+    return total
+
+
+@strict
 def settle(row: Any, shift: Any, centres: Any, scores: Any, p: int, norms: Any, limit: float) -> int:
     """The nearest centre by the exact rule, among those whose score does not rule them out."""
     nearest, smallest = 0, np.inf
     for c in range(len(centres)):
         if not scores[c, p] + norms[c] > limit:  # a NaN rules nothing out
-            total = 0.0
-            for j in range(len(shift)):
-                gap = (row[j] - shift[j]) - centres[c, j]
-                total += gap * gap
-            if total < smallest:
-                nearest, smallest = c, total
+            square = exact_square(row, shift, centres, c)
+            if square < smallest:
+                nearest, smallest = c, square
     return nearest
 
 
@@ -171,13 +208,6 @@ def make_tiles(n_centres: int, groups: int, dtype: Any) -> ScoreTiles:
     rows = min(max(TILE_SCORES // n_centres, 64), 1024) // 16 * 16
     first, second = np.empty((groups, rows), dtype), np.empty((groups, rows), dtype)
     return ScoreTiles(np.empty(n_centres * rows, dtype), first, second, np.empty((groups, rows), np.int32))
-
-
-@kernel
-def label_all(rows: Any, plan: Any, index: Any, packed: Any, tiles: Any, bounds: Any) -> None:
-    """Labels and bounds of the rows `index`, from nothing."""
-    pack(rows, plan, index, packed)
-    sweep(rows, plan, index, packed, tiles, bounds)
 
 
 @kernel

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from unveil.clusters.assignment.assign import pack, rounded_root, settle
-from unveil.clusters.assignment.squares import squared_gap
+from unveil.clusters.assignment.assign import exact_square, pack, rounded_root, settle, squared_gap
+from unveil.clusters.assignment.prune import loosen
 from unveil.numerics.jit import inlined, kernel, strict
 
 
@@ -55,33 +55,9 @@ def _conclude(rows: Any, plan: Any, packed: Any, scores: Any, i: int, p: int, k:
 
 
 @kernel
-def loosen_each(before: Any, after: Any, drift: Any, plan: Any, index: Any, nearest: Any) -> int:
-    """Bounds after the centres moved; writes the rows that these do not settle to `index`, and says how many."""
-    m, dtype, count, halves = len(nearest), after.upper.dtype, 0, plan.halves
-    up, down = dtype.type(1 + 4 * plan.unit), dtype.type(1 - 4 * plan.unit)
-    guard = dtype.type(1 + (len(plan.shift) + 8) * plan.unit)
-    for i in range(m):
-        nearest[i] = np.inf
-    for c in range(len(after.lower)):
-        move, old, new = drift[c], before.lower[c], after.lower[c]
-        for i in range(m):
-            bound = (old[i] - move) * down
-            new[i] = bound
-            nearest[i] = bound if bound < nearest[i] else nearest[i]
-    labels, upper, new_labels, new_upper = before.labels, before.upper, after.labels, after.upper
-    for i in range(m):
-        label = np.uint32(labels[i])
-        bound = (upper[i] + drift[label]) * up
-        new_labels[i], new_upper[i] = labels[i], bound
-        index[count] = i
-        count += not bound * guard < max(nearest[i], halves[label])
-    return count
-
-
-@kernel
 def revise_each(rows: Any, plan: Any, before: Any, after: Any, drift: Any, packed: Any, index: Any, room: Any) -> None:
     """Labels and bounds at the centres of `plan`, from those before the centres moved by `drift`."""
-    count = loosen_each(before, after, drift, plan, index, room)
+    count = loosen(before, after, drift, plan, 1, index, room)
     queue, labels, upper, lower = index[:count], after.labels, after.upper, after.lower
     pack(rows, plan, queue, packed)
     dtype, k, between = upper.dtype, len(lower), plan.between
@@ -116,11 +92,5 @@ def revise_each(rows: Any, plan: Any, before: Any, after: Any, drift: Any, packe
 @strict
 def _is_closer(rows: Any, i: Any, shift: Any, centres: Any, one: Any, other: Any) -> bool:
     """Is centre `one` nearer to row `i` than `other` by the exact rule, or as near and of lower index?"""
-    first, second = 0.0, 0.0
-    for j in range(len(shift)):
-        value = rows[i, j] - shift[j]
-        gap = value - centres[one, j]
-        first += gap * gap
-        gap = value - centres[other, j]
-        second += gap * gap
+    first, second = exact_square(rows[i], shift, centres, one), exact_square(rows[i], shift, centres, other)
     return first < second or (first == second and one < other)

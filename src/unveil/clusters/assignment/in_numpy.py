@@ -21,30 +21,6 @@ SMALL_WORK = 1 << 19  # cells of the table times centres: about a millisecond
 NOTHING, NO_TABLE = np.empty(0), np.empty((0, 0))  # of what only kernels need
 
 
-@final
-@dataclass(frozen=True)
-class Direct:
-    """Everything in NumPy: for small tables. Remembers labels alone."""
-
-    def ready(self, rows: Array, shift: Floats) -> Assignment:
-        """As it is."""
-        return self
-
-    def plan(self, centres: Floats, shift: Floats) -> Filter:
-        """The centres alone."""
-        return Filter(centres, shift, 1.0, NO_TABLE, NOTHING, NOTHING, NOTHING, NO_TABLE, 0.0, 0.0, 0)
-
-    def assign(self, rows: Array, plan: Filter, known: Known | None) -> Known:
-        """The nearest by distance, the first of equals."""
-        labels = np.argmin(distances(rows, plan.shift, plan.centres), axis=1).astype(np.int32)
-        return Known(plan, DistanceBounds(labels, NOTHING, NOTHING.reshape(1, 0)))
-
-    @property
-    def account(self) -> Any:
-        """Sums as precise as those of the kernels."""
-        return account
-
-
 class Brief(NamedTuple):
     """Counts (k,) and sums (k, d) of the clusters of a partition; they are found anew in every pass."""
 
@@ -149,3 +125,20 @@ def _halves(a: Floats) -> tuple[Floats, Floats]:
     big = 134217729.0 * a
     high = big - (big - a)
     return high, a - high
+
+
+@final
+@dataclass(frozen=True)
+class Direct(Assignment):
+    """Everything in NumPy: for small tables. Remembers labels alone."""
+
+    account = staticmethod(account)
+
+    def plan(self, centres: Floats, shift: Floats) -> Filter:
+        """The centres alone."""
+        return Filter(centres, shift, 1.0, NO_TABLE, NOTHING, NOTHING, NOTHING, NO_TABLE, 0.0, 0.0, 0)
+
+    def assign(self, rows: Array, plan: Filter, known: Known | None) -> Known:
+        """The nearest by distance, the first of equals."""
+        labels = np.argmin(distances(rows, plan.shift, plan.centres), axis=1).astype(np.int32)
+        return Known(plan, DistanceBounds(labels, NOTHING, NOTHING.reshape(1, 0)))

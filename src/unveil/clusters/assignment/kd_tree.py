@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from unveil.clusters.assignment import cluster_sums
 from unveil.clusters.assignment.assign import Assignment, DistanceBounds, Known
 from unveil.clusters.assignment.kd_tree_kernel import (
     LANES,
@@ -37,7 +36,7 @@ class Listed(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class KDTree:
+class KDTree(Assignment):
     """Rows are compared with the centres that a K-D tree leaves over. For few columns.
 
     Parameters
@@ -51,8 +50,6 @@ class KDTree:
 
     cells: TreeCells | None = None
     most: int = TREE_ROWS
-
-    account = staticmethod(cluster_sums.account)
 
     def ready(self, rows: Array, shift: Floats) -> Assignment:
         """With a tree grown from some rows of the table."""

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.clusters.assignment.assign import rounded_root
+from unveil.clusters.assignment.assign import exact_square, rounded_root
 from unveil.clusters.assignment.nearest import two_nearest
 from unveil.clusters.assignment.prune import loosen
 from unveil.numerics.jit import inlined, kernel, strict
@@ -103,7 +103,7 @@ def revise_narrow(
     `turned` holds all rows and `none` no row. Where more than half of the rows are in doubt, all are looked at: turning
     them one by one would take as long. All in one call, as everywhere.
     """
-    count = loosen(before, after, drift, plan, index, room)
+    count = loosen(before, after, drift, plan, plan.size, index, room)
     if 2 * count > len(rows):
         for i in range(len(rows)):
             index[i] = i
@@ -155,10 +155,7 @@ def nearest_of_all(row: Any, shift: Any, centres: Any) -> int:
     """The nearest centre by the exact rule: the smallest distance in float64, the lowest index of equals."""
     nearest, smallest = 0, np.inf
     for c in range(len(centres)):
-        total = 0.0
-        for j in range(len(shift)):
-            gap = (row[j] - shift[j]) - centres[c, j]
-            total += gap * gap
-        if total < smallest:
-            nearest, smallest = c, total
+        square = exact_square(row, shift, centres, c)
+        if square < smallest:
+            nearest, smallest = c, square
     return nearest

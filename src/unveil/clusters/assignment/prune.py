@@ -17,8 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.clusters.assignment.assign import pack, rounded_root, sweep, two_smallest
-from unveil.clusters.assignment.squares import squared_gap
+from unveil.clusters.assignment.assign import pack, rounded_root, squared_gap, sweep, two_smallest
 from unveil.numerics.jit import inlined, kernel
 
 
@@ -55,7 +54,7 @@ def revise(rows: Any, plan: Any, before: Any, drift: Any, packed: Any, work: Any
 
     All in one call: threads that hand the interpreter to each other between steps would wait longer than they work.
     """
-    count = loosen(before, after, drift, plan, work.queue, work.bar)
+    count = loosen(before, after, drift, plan, plan.size, work.queue, work.bar)
     if count > 0:
         index = work.queue[:count]
         queue = Queue(index, work.best[:count], work.sweep[:count], work.members, work.sizes)
@@ -66,16 +65,19 @@ def revise(rows: Any, plan: Any, before: Any, drift: Any, packed: Any, work: Any
 
 
 @kernel
-def loosen(before: Any, after: Any, drift: Any, plan: Any, index: Any, nearest: Any) -> int:
-    """Bounds after the centres moved; writes the rows that these do not settle to `index`, and says how many."""
+def loosen(before: Any, after: Any, drift: Any, plan: Any, size: int, index: Any, nearest: Any) -> int:
+    """Bounds after the centres moved; writes the rows that these do not settle to `index`, and says how many.
+
+    Each lower bound is that of a group of `size` centres.
+    """
     m, dtype = len(before.labels), before.upper.dtype
     up, down = dtype.type(1 + 4 * plan.unit), dtype.type(1 - 4 * plan.unit)
     guard = dtype.type(1 + (len(plan.shift) + 8) * plan.unit)
     for i in range(m):
         nearest[i] = np.inf
     for g in range(len(before.lower)):
-        most, old, new = drift[g * plan.size], before.lower[g], after.lower[g]
-        for c in range(g * plan.size, min((g + 1) * plan.size, len(drift))):
+        most, old, new = drift[g * size], before.lower[g], after.lower[g]
+        for c in range(g * size, min((g + 1) * size, len(drift))):
             most = max(most, drift[c])
         for i in range(m):
             bound = (old[i] - most) * down

@@ -14,8 +14,8 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.clusters.assignment import cluster_sums
-from unveil.clusters.assignment.assign import Assignment, DistanceBounds, Filter, Known, label_all, pack
+from unveil.clusters.assignment.assign import Assignment, DistanceBounds, Filter, Known, pack
+from unveil.clusters.assignment.assign import sweep as full_sweep
 from unveil.clusters.assignment.elkan import label_each, revise_each
 from unveil.clusters.assignment.narrow import Turned, make_turned, revise_narrow, sweep_narrow, turn
 from unveil.clusters.assignment.plan import comparable, make_filter
@@ -28,7 +28,7 @@ SKEW = 16  # rows more than needed: bounds of a row a power of two apart would p
 
 @final
 @dataclass(frozen=True)
-class Plain:
+class Plain(Assignment):
     """Every row against every centre, each pass.
 
     Remembers labels, and for few columns the rows as the vector kernel wants them, if there is room for that.
@@ -40,12 +40,6 @@ class Plain:
     """
 
     thrifty: bool = False
-
-    account = staticmethod(cluster_sums.account)
-
-    def ready(self, rows: Array, shift: Floats) -> Assignment:
-        """As it is."""
-        return self
 
     def plan(self, centres: Floats, shift: Floats) -> Filter:
         """The filter."""
@@ -62,18 +56,12 @@ class Plain:
 
 @final
 @dataclass(frozen=True)
-class Hamerly:
+class Hamerly(Assignment):
     """Rows that the triangle inequality vouches for are not looked at, the others go through the full sweep.
 
     Remembers a label, an upper bound and one lower bound for each row, and the rows as the vector kernel wants them.
     For few columns, where the sweep is so fast that finer bounds cost more than they spare.
     """
-
-    account = staticmethod(cluster_sums.account)
-
-    def ready(self, rows: Array, shift: Floats) -> Assignment:
-        """As it is."""
-        return self
 
     def plan(self, centres: Floats, shift: Floats) -> Filter:
         """The filter."""
@@ -96,7 +84,7 @@ class Hamerly:
 
 @final
 @dataclass(frozen=True)
-class Pruned:
+class Pruned(Assignment):
     """Rows that the triangle inequality vouches for are not looked at, the others only at some groups of centres.
 
     Remembers a label, an upper bound and `groups` lower bounds for each row.
@@ -108,12 +96,6 @@ class Pruned:
     """
 
     groups: int = 8
-
-    account = staticmethod(cluster_sums.account)
-
-    def ready(self, rows: Array, shift: Floats) -> Assignment:
-        """As it is."""
-        return self
 
     def plan(self, centres: Floats, shift: Floats) -> Filter:
         """The filter, with its groups."""
@@ -128,17 +110,11 @@ class Pruned:
 
 @final
 @dataclass(frozen=True)
-class Elkan:
+class Elkan(Assignment):
     """Only centres whose own bound is undercut are measured.
 
     Remembers a label, an upper bound and a lower bound for every centre: for many columns and not too many clusters.
     """
-
-    account = staticmethod(cluster_sums.account)
-
-    def ready(self, rows: Array, shift: Floats) -> Assignment:
-        """As it is."""
-        return self
 
     def plan(self, centres: Floats, shift: Floats) -> Filter:
         """The filter, with the distances of all pairs of centres."""
@@ -181,7 +157,9 @@ def sweep(rows: Array, plan: Filter, turned: Turned | None = None) -> NDArray[np
 def label(rows: Array, plan: Filter) -> DistanceBounds:
     """Labels and bounds of all rows, from nothing, by products with all centres."""
     bounds, scratch = room_for(rows, plan), scratch_for(rows, plan)
-    label_all(rows, plan, all_of(rows), scratch.packed, scratch.tiles, bounds)
+    every = all_of(rows)
+    pack(rows, plan, every, scratch.packed)
+    full_sweep(rows, plan, every, scratch.packed, scratch.tiles, bounds)
     return bounds
 
 

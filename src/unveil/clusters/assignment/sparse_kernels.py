@@ -179,7 +179,7 @@ def assign(
         norm = _scores(data, indices, begin, end, sheet, scores)
         span = np.sqrt(norm) + sheet.reach
         margin = factor * span * span
-        best, second, nearest = _two_smallest(scores)
+        best, second, nearest = best_two(scores, len(scores))
         if not second - best > margin:
             nearest = _settle(data, indices, begin, end, sheet, scores, best + margin)
             second = best  # whichever was not taken may be as near as this
@@ -190,10 +190,10 @@ def assign(
 
 
 @inlined
-def _two_smallest(scores: Any) -> Any:
-    """The smallest, the second smallest and where the smallest is."""
+def best_two(scores: Any, k: int) -> Any:
+    """The smallest of the first `k` scores, the second smallest and where the smallest is."""
     best, second, nearest = np.inf, np.inf, 0
-    for c in range(len(scores)):
+    for c in range(k):
         if scores[c] < second:
             if scores[c] < best:
                 second, best, nearest = best, scores[c], c

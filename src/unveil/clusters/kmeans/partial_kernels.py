@@ -19,9 +19,8 @@ from typing import Any
 
 import numpy as np
 
+from unveil.clusters.assignment.sparse_kernels import UNIT_ROUNDOFF, best_two
 from unveil.numerics.jit import inlined, strict
-
-UNIT_ROUNDOFF = float(np.finfo(np.float64).eps) / 2
 
 
 @inlined
@@ -88,13 +87,7 @@ def assign(
                 lower[i], squares[i] = low, share * total
                 continue
         _to_all(columns, values, seen, turned, totals)
-        total, second, nearest = np.inf, np.inf, 0
-        for c in range(k):
-            if totals[c] < second:
-                if totals[c] < total:
-                    second, total, nearest = total, totals[c], c
-                else:
-                    second = totals[c]
+        total, second, nearest = best_two(totals, k)
         labels[i], squares[i], lower[i] = nearest, share * total, np.sqrt(second) * down
     return -1
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -77,7 +78,7 @@ class Scalable:
             drawn, memos = engine.map_reduce(step, source, memos)
             cost = float(drawn["cost"])
             groups.append(np.unique(drawn["rows"], axis=0))  # copies may be drawn together
-        counts, _ = engine.map_reduce(Count(tuple(groups), shift), source, memos)
+        counts, _ = engine.map_reduce(partial(_count, tuple(groups), shift), source, memos)
         with single_threaded_blas():
             return _chosen(np.concatenate(groups), counts["counts"], n_clusters, np.random.default_rng(seed))
 
@@ -87,25 +88,19 @@ class Scalable:
 
 def _first(source: Source, engine: Engine, shift: Floats, seed: int) -> Floats:
     """(1, d), a row drawn in proportion to the weights: the one with the smallest key e / w, e exponential."""
-    key, row = min(engine.map(First(seed), source), key=lambda found: found[0])
+    key, row = min(engine.map(partial(_smallest_key, seed), source), key=lambda found: found[0])
     if not key < np.inf:
         raise ValueError("the source must have a row of positive weight to begin with; it has none")
     return (row.astype(np.float64) - shift)[None]
 
 
-@dataclass(frozen=True)
-class First:
-    """The smallest key of a block, and its row."""
-
-    seed: int
-
-    def __call__(self, block: Block) -> tuple[float, NDArray[Any]]:
-        """Infinity where no row has weight."""
-        keys = stream(self.seed, 0, block.index).standard_exponential(len(block.rows))
-        with np.errstate(divide="ignore", over="ignore"):
-            keys = keys / _weights(block)
-        place = int(np.argmin(keys))
-        return float(keys[place]), np.array(block.rows[place])
+def _smallest_key(seed: int, block: Block) -> tuple[float, NDArray[Any]]:
+    """The smallest key of a block, infinity where no row has weight, and its row."""
+    keys = stream(seed, 0, block.index).standard_exponential(len(block.rows))
+    with np.errstate(divide="ignore", over="ignore"):
+        keys = keys / _weights(block)
+    place = int(np.argmin(keys))
+    return float(keys[place]), np.array(block.rows[place])
 
 
 class DrawnRows(Statistics):
@@ -158,17 +153,10 @@ class Round:
         return DrawnRows(cost=odds.sum(), draws=self.draws, keys=keys[below], rows=rows), memo
 
 
-@dataclass(frozen=True)
-class Count:
-    """The weight of the rows nearest to each candidate."""
-
-    groups: tuple[Floats, ...]
-    shift: Floats
-
-    def __call__(self, block: Block, memo: Memo) -> tuple[Statistics, Memo]:
-        """Weights by candidate."""
-        memo = _brought_up(block, self.groups, self.shift, memo)
-        return Statistics(counts=np.bincount(memo.labels, _weights(block), sum(map(len, self.groups)))), memo
+def _count(groups: tuple[Floats, ...], shift: Floats, block: Block, memo: Memo) -> tuple[Statistics, Memo]:
+    """The weight of the rows of a block that are nearest to each candidate."""
+    memo = _brought_up(block, groups, shift, memo)
+    return Statistics(counts=np.bincount(memo.labels, _weights(block), sum(map(len, groups)))), memo
 
 
 def _weights(block: Block) -> Floats:
