@@ -56,12 +56,13 @@ def test_labels_are_those_of_the_exact_rule(table, policy):
         np.testing.assert_array_equal(known.bounds.labels, expected)
 
 
-@pytest.mark.parametrize("policy", POLICIES, ids=str)
 @pytest.mark.parametrize("columns", [2, 8, 40])
-def test_a_whole_run_ends_alike(policy, columns):
+def test_a_whole_run_ends_alike(columns):
     random = np.random.default_rng(0)
     rows = readable(random.normal(size=(3000, columns)) + 3 * random.integers(0, 3, size=(3000, 1)))
-    assert _run(rows, policy, 30) == _run(rows, Direct(), 30)
+    wanted = _run(rows, Direct(), 30)
+    for policy in POLICIES[:-1]:
+        assert _run(rows, policy, 30) == wanted, policy
 
 
 def _run(rows, policy, k):
@@ -72,8 +73,7 @@ def _run(rows, policy, k):
         known = policy.assign(rows, policy.plan(np.ascontiguousarray(centres), shift), known)
         trail.append(known.bounds.labels.tobytes())
         counts = np.bincount(known.bounds.labels, minlength=k)
-        sums = np.zeros_like(centres)
-        np.add.at(sums, known.bounds.labels, rows - shift)
+        sums = (known.bounds.labels == np.arange(k)[:, None]).astype(float) @ (rows - shift)
         centres = np.where(counts[:, None] > 0, sums / np.maximum(counts, 1)[:, None], centres)
     return trail
 

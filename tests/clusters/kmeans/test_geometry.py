@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import cache
 
 import numpy as np
 import pytest
@@ -35,7 +36,8 @@ class Estimator(BaseEstimator):
     """What a geometry wants of an estimator."""
 
 
-def table(n=9000, d=120, k=5, seed=0):
+@cache
+def table(n=4500, d=120, k=5, seed=0):
     generator = np.random.default_rng(seed)
     owner = generator.integers(0, k, n)
     return (3.0 * (np.arange(d) % k == owner[:, None]) + generator.normal(size=(n, d))) * (
@@ -43,6 +45,7 @@ def table(n=9000, d=120, k=5, seed=0):
     ) + 0.01 * (np.arange(d) == 0)
 
 
+@cache
 def holed(seed=0):
     rows = table(seed=seed)
     return np.where(np.random.default_rng(seed).random(rows.shape) < 0.2, np.nan, rows)
@@ -55,7 +58,7 @@ CASES = {
     "cosine": (Dense(sphere=True), table()),
     "cosine-sparse": (SparseGeometry(sphere=True), sparse.csr_matrix(table())),
 }
-WEIGHTS = np.random.default_rng(9).integers(0, 3, 9000).astype(float)
+WEIGHTS = np.random.default_rng(9).integers(0, 3, 4500).astype(float)
 
 
 def fitted(geometry, X, engine, n_clusters=5):
@@ -69,9 +72,14 @@ def fitted(geometry, X, engine, n_clusters=5):
     return fit(parts, start), source, model
 
 
+@cache
+def of_one_thread(name):
+    return fitted(*CASES[name], Threads(1))
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_one_thread_and_two_give_the_same_bits(name):
-    one, *_ = fitted(*CASES[name], Threads(1))
+    one, *_ = of_one_thread(name)
     two, *_ = fitted(*CASES[name], Threads(2))
     np.testing.assert_array_equal(one.params.centres, two.params.centres)
     assert [record.free_energy for record in one.history] == [record.free_energy for record in two.history]
@@ -81,15 +89,14 @@ def test_one_thread_and_two_give_the_same_bits(name):
 def test_a_cluster_gives_the_same_bits():
     with Client(processes=False, n_workers=1, threads_per_worker=2, dashboard_address=":0") as client:
         for name in ("sparse", "partial", "cosine-sparse"):
-            here, *_ = fitted(*CASES[name], Threads(1))
+            here, *_ = of_one_thread(name)
             there, *_ = fitted(*CASES[name], Dask(client))
             np.testing.assert_array_equal(here.params.centres, there.params.centres)
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_labels_and_costs_of_all_rows_add_up_to_the_cost_of_the_fit(name):
-    geometry, X = CASES[name]
-    outcome, source, model = fitted(geometry, X, Threads(1))
+    geometry, (outcome, source, model) = CASES[name][0], of_one_thread(name)
     centres = model.locate(outcome.entered)
     use, plan = geometry.fitted(centres, source.n_rows)
     total, counts = 0.0, np.zeros(5)
@@ -174,7 +181,7 @@ def test_errors_name_what_is_wrong():
     with pytest.raises(ValueError, match="Input X contains NaN"):
         SparseGeometry().source(Estimator(), sparse.csr_array(np.array([[np.nan, 1.0]])), reset=True)
     with pytest.raises(ValueError, match="no direction in row 5"):
-        fitted(SparseGeometry(sphere=True), sparse.csr_array(np.eye(9000, 5)), Threads(1))
+        fitted(SparseGeometry(sphere=True), sparse.csr_array(np.eye(4500, 5)), Threads(1))
     inf = Partial().source(Estimator(), ArraySource(np.array([[1.0, np.inf]])), reset=True)
     with pytest.raises(ValueError, match="infinity: row 0, column 1"):
         Partial().check(next(inf.read()))
@@ -285,7 +292,7 @@ def test_a_stream_and_a_file_keep_the_geometry(name, tmp_path):
         metric="cosine" if "cosine" in name else "euclidean",
         missing="partial" if geometry.missing else "error",
     )
-    model.partial_fit(X[:3000]).partial_fit(X[3000:6000])
+    model.partial_fit(X[:1500]).partial_fit(X[1500:3000])
     assert np.isfinite(model.score(X))
     model.fit(X)
     model.save(tmp_path / "model.unveil")

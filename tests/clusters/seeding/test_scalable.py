@@ -62,7 +62,6 @@ def test_the_same_bits_on_threads_from_files_and_on_a_cluster(client, tmp_path):
         (unveil.scan(tmp_path / "rows.npy"), Threads(2)),
         (unveil.scan(tmp_path / "rows.parquet"), Threads(3)),
         (unveil.scan(tmp_path / "rows.parquet"), Dask(client)),
-        (ArraySource(ROWS), Dask(client)),
         (DaskSource(dask.array.from_array(ROWS, chunks=(9_999, 2))), Dask(client)),
     ]
     assert [centres_of(*route) == wanted for route in routes] == [True] * len(routes)
