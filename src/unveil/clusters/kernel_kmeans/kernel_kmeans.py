@@ -346,7 +346,8 @@ class KernelKMeans(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             The file; it appears whole or not at all, in place of one that may be there.
         """
         if callable(self.kernel):
-            raise TypeError(f"kernel={self.kernel!r} is a function, which a model file cannot hold; pickle may do")
+            name = getattr(self.kernel, "__name__", type(self.kernel).__name__)
+            raise TypeError(f"kernel is the function {name}, which a model file cannot hold; pickle may do")
         super().save(path)
 
     def _means(self) -> model.FeatureMeans:
