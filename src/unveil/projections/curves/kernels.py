@@ -193,7 +193,9 @@ def _shares(place: float, x: Floats, weights: Floats, shares: Floats) -> None:
         elif far > ZERO_RADIUS * radius:
             shares[i] = 0.0
         else:
-            shares[i] = weights[i] * (1.0 - (far / radius) ** 3) ** 3
+            ratio = far / radius  # powers are written out: compiled ones round as whoever needed them first wants
+            fall = 1.0 - ratio * (ratio * ratio)
+            shares[i] = weights[i] * (fall * (fall * fall))
 
 
 @kernel
