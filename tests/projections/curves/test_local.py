@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from tests.places import DATA
 from unveil.projections.curves.local import Local
-from unveil.projections.curves.track import Track
+from unveil.projections.curves.polyline import Track
 
 Floats = NDArray[np.float64]
 T, Y = np.loadtxt(DATA / "parab.csv", delimiter=",", skiprows=1).T[:, :100]

@@ -11,8 +11,8 @@ from scipy.interpolate import BSpline
 
 from tests.places import DATA
 from unveil.projections.curves.kernels import roughness
+from unveil.projections.curves.polyline import Track
 from unveil.projections.curves.spline import Equations, Spline, banded, folded
-from unveil.projections.curves.track import Track
 
 Floats = NDArray[np.float64]
 T, Y = np.loadtxt(DATA / "parab.csv", delimiter=",", skiprows=1).T

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from unveil.projections.curves.track import Track
+from unveil.projections.curves.polyline import Track
 
 
 def test_distinct_places_in_order() -> None:

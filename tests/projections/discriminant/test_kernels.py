@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from unveil.projections.discriminant.kernels import about_classes, add_quartics
+from unveil.projections.discriminant.scatter import about_classes
+from unveil.projections.discriminant.shrinkage import add_quartics
 
 RANDOM = np.random.default_rng(0)
 CODES = RANDOM.integers(0, 3, 50)

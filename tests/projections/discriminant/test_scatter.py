@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -84,7 +85,7 @@ def test_a_good_frame_is_not_lossy() -> None:
     rows, codes = table()
     source = Labelled(ArraySource(rows), codes)
     frames = class_frames(source, codes, 4)
-    statistics, _ = Threads(1).map_reduce(module.ScatterStep(frames), source, None)
+    statistics, _ = Threads(1).map_reduce(partial(module.class_sums, frames, False, None), source, None)
     assert not is_lossy(statistics, module.scatter(statistics, frames))
 
 

@@ -101,7 +101,7 @@ def test_moments_of_rows_with_their_missing_cells(shape: tuple[int, int, int, fl
     if shape[3]:
         rows[7] = np.nan
     weights = random.integers(0, 4, len(rows)).astype(np.float64)
-    moments, log_likelihood = complete_factors(plan_of(**params), table(rows, weights))
+    *moments, log_likelihood = complete_factors(plan_of(**params), table(rows, weights))
     total = params["loadings"] @ params["loadings"].T + np.diag(params["noise"])
     sums, products = np.zeros(shape[1]), np.zeros((shape[1], shape[1]))
     for row, weight in zip(rows - params["shift"] - params["mean"], weights, strict=True):
@@ -112,8 +112,8 @@ def test_moments_of_rows_with_their_missing_cells(shape: tuple[int, int, int, fl
         second = np.outer(full, full)
         second[np.ix_(m, m)] += total[np.ix_(m, m)] - gain @ total[np.ix_(o, m)]
         sums, products = sums + weight * full, products + weight * second
-    np.testing.assert_allclose(moments.sums, sums, rtol=1e-8, atol=1e-8)
-    np.testing.assert_allclose(moments.products, products, rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(moments[0], sums, rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(moments[1], products, rtol=1e-8, atol=1e-8)
     assert log_likelihood == pytest.approx(weights @ one_by_one(rows, params)[2], rel=1e-11)
 
 

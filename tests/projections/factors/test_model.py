@@ -21,10 +21,10 @@ from unveil.expectations import Exact, Hard
 from unveil.projections.factors.missing import (
     CompletedRows,
     Factors,
-    ObservedMoments,
     arrange,
     covariance_of,
     expect_moments,
+    observed_moments,
     unpacked,
 )
 from unveil.projections.factors.model import (
@@ -242,7 +242,7 @@ def test_statistics_beyond_what_rows_can_have_are_not_admissible() -> None:
 
 
 def moments(rows: Floats, weights: Floats | None = None) -> Statistics:
-    return ObservedMoments(SHIFT)(Block(0, 0, rows, weights), None)[0]
+    return observed_moments(SHIFT, Block(0, 0, rows, weights), None)[0]
 
 
 def test_moments_of_the_cells_that_are_there() -> None:

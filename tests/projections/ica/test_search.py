@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from unveil import ICA
 from unveil.engines import Threads
-from unveil.projections.ica.model import LogCosh, Passes
+from unveil.projections.ica.model import Compiled, Passes
 from unveil.projections.ica.search import lone_block, sampled
 from unveil.sources import ArraySource
 
@@ -144,7 +144,7 @@ def test_light_tails_by_the_density_of_the_cube() -> None:
 
 def passes(rows: Floats, weights: Floats | None = None) -> Passes:
     columns = rows.shape[1]
-    return Passes(Threads(1), ArraySource(rows, weights), LogCosh(), np.zeros(columns), np.eye(columns))
+    return Passes(Threads(1), ArraySource(rows, weights), Compiled("logcosh"), np.zeros(columns), np.eye(columns))
 
 
 def test_a_sample_is_taken_where_it_is_small_and_yet_enough() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import hypothesis.strategies as st
@@ -13,7 +14,7 @@ from scipy import sparse
 from unveil.core.protocols import Block
 from unveil.core.statistics import tree_sum
 from unveil.numerics.sparse_rows import Compressed
-from unveil.projections.pca.moments import MomentsStep, merged, moments
+from unveil.projections.pca.moments import block_moments, merged, moments
 
 ROWS = np.random.default_rng(0).normal(3.0, 2.0, (5000, 4)) @ np.random.default_rng(1).normal(size=(4, 4))
 
@@ -24,7 +25,7 @@ def test_mean_and_scatter_are_numpys(weighted: bool, dtype: Any) -> None:
     rows = ROWS.astype(dtype)
     weights = np.random.default_rng(2).integers(0, 3, 5000).astype(np.float64) if weighted else None
     shift = rows[0].astype(np.float64)
-    statistics, memo = MomentsStep(shift)(Block(0, 0, rows, weights), None)
+    statistics, memo = block_moments(shift, Block(0, 0, rows, weights), None)
     found = moments(statistics, shift)
     exact = rows.astype(np.float64)
     np.testing.assert_allclose(found.mean, np.average(exact, axis=0, weights=weights), rtol=1e-11)
@@ -37,7 +38,7 @@ def test_mean_and_scatter_are_numpys(weighted: bool, dtype: Any) -> None:
 @settings(max_examples=20, deadline=None)
 @given(st.lists(st.integers(1, 4999), min_size=1, max_size=5, unique=True))
 def test_parts_add_up(cuts: list[int]) -> None:
-    step = MomentsStep(np.zeros(4))
+    step = partial(block_moments, np.zeros(4))
     pieces = np.split(ROWS, sorted(cuts))
     total = tree_sum(step(Block(i, 0, piece), None)[0] for i, piece in enumerate(pieces))
     whole, _ = step(Block(0, 0, ROWS), None)
@@ -47,7 +48,7 @@ def test_parts_add_up(cuts: list[int]) -> None:
 
 def test_weights_equal_repetition() -> None:
     times = np.random.default_rng(3).integers(0, 3, 5000)
-    step = MomentsStep(ROWS[0])
+    step = partial(block_moments, ROWS[0])
     weighted, _ = step(Block(0, 0, ROWS, times.astype(np.float64)), None)
     repeated, _ = step(Block(0, 0, np.repeat(ROWS, times, axis=0)), None)
     for name in weighted:
@@ -56,7 +57,7 @@ def test_weights_equal_repetition() -> None:
 
 def test_a_shift_near_the_mean_saves_the_digits() -> None:
     far = ROWS + 1e8
-    step = MomentsStep(far[0])
+    step = partial(block_moments, far[0])
     found = moments(step(Block(0, 0, far), None)[0], far[0])
     np.testing.assert_allclose(found.scatter / 5000, np.cov(ROWS.T, bias=True), rtol=1e-6)
 
@@ -67,7 +68,7 @@ def test_moments_merge_wherever_the_parts_lie(cuts: list[int], drift: float) -> 
     rows = np.round(ROWS, 4)
     rows[2500:] += drift
     parts = [
-        moments(MomentsStep(part[0])(Block(0, 0, part), None)[0], part[0]) for part in np.split(rows, sorted(cuts))
+        moments(block_moments(part[0], Block(0, 0, part), None)[0], part[0]) for part in np.split(rows, sorted(cuts))
     ]
     total = parts[0]
     for part in parts[1:]:
@@ -81,7 +82,7 @@ def test_moments_merge_wherever_the_parts_lie(cuts: list[int], drift: float) -> 
 def test_compressed_rows_have_the_moments_of_dense_ones(weighted: bool) -> None:
     matrix = sparse.random(700, 12, 0.2, format="csr", random_state=0)
     weights = np.random.default_rng(0).uniform(size=700) if weighted else None
-    step = MomentsStep(np.where(np.arange(12) == 5, 0.3, 0.0))
+    step = partial(block_moments, np.where(np.arange(12) == 5, 0.3, 0.0))
     found, _ = step(Block(0, 0, Compressed.of(matrix), weights), None)
     dense, _ = step(Block(0, 0, matrix.toarray(), weights), None)
     for name in dense:

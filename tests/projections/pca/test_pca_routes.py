@@ -16,6 +16,7 @@ import unveil
 from tests.projections.pca.tables import SOLVERS, alike, bits, table, wide
 from unveil import PCA
 from unveil.engines import Threads
+from unveil.projections.pca.lanczos import LanczosSearch
 
 
 @parametrize_with_checks(
@@ -140,9 +141,7 @@ def test_a_search_that_is_cut_short_says_so() -> None:
 
 
 def test_a_search_that_does_not_converge_warns(monkeypatch: pytest.MonkeyPatch) -> None:
-    from unveil.projections.pca.routes import Effort
-
-    monkeypatch.setattr(PCA, "_tight", lambda self, count: Effort(2, 2, 1e-12, settle=True))
+    monkeypatch.setattr(PCA, "_tight", lambda self, count: LanczosSearch(count, 2, 2, 1e-12))
     with pytest.warns(ConvergenceWarning, match="not converged: stopped at the limit of 3 passes"):
         PCA(4, svd_solver="arpack").fit(np.random.default_rng(0).normal(size=(600, 200)))
 

@@ -9,8 +9,8 @@ import pytest
 
 from unveil.engines import Threads
 from unveil.projections.pca.certificate import certify
-from unveil.projections.pca.routes import Effort, Spectrum, by_covariance, by_products, by_svd, completed, degrees
-from unveil.projections.pca.scaling import ColumnMetric
+from unveil.projections.pca.lanczos import LanczosSearch
+from unveil.projections.pca.routes import ColumnMetric, Spectrum, by_covariance, by_products, by_svd, completed, degrees
 from unveil.sources import ArraySource
 
 RANDOM = np.random.default_rng(0)
@@ -21,11 +21,11 @@ METRICS = [ColumnMetric(), ColumnMetric(scaled=True), ColumnMetric(True, np.arra
 @pytest.mark.parametrize("metric", METRICS)
 def test_routes_meet(metric: ColumnMetric) -> None:
     source, engine = ArraySource(ROWS), Threads(1)
-    effort = Effort(4, 100, 1e-12, settle=True)
+    search = LanczosSearch(3, 4, 100, 1e-12)
     found = [
         by_covariance(engine, source, metric),
         by_svd(source, metric),
-        by_products(engine, source, metric, 3, effort, np.random.default_rng(0)),
+        by_products(engine, source, metric, search, np.random.default_rng(0)),
     ]
     for name in ("values", "components", "cross"):
         one, *others = (getattr(spectrum, name) for spectrum in found)

@@ -82,7 +82,7 @@ def same_as_pca(found: WeightedFit, pca: PCA, tol: float = 1e-8) -> None:
 def test_equal_weights_are_plain_pca(weight: float) -> None:
     X = table()
     found = fitted(X, np.full(X.shape, weight))
-    assert found.converged
+    assert found.history.status is Status.CONVERGED
     assert len(found.history) <= 3
     same_as_pca(found, PCA(2).fit(X, sample_weight=np.full(len(X), weight)))
 
@@ -112,7 +112,7 @@ def test_alternating_least_squares_agrees(schedule: Any) -> None:
     W = weights_of(X)
     cost, coefficients = settled()
     found = fitted(np.where(W > 0, X, np.nan), W, schedule=schedule, max_iter=2000)
-    assert found.converged
+    assert found.history.status is Status.CONVERGED
     np.testing.assert_allclose(found.cost, cost, rtol=1e-11)
     assert subspace_angles(found.spectrum.components.T, coefficients[1:].T).max() < 1e-7
     off = found.spectrum.mean - coefficients[0]  # any point of the plane will do for an origin
@@ -174,7 +174,7 @@ def test_the_answer_is_canonical(seed: int, factor: float) -> None:
     np.testing.assert_allclose(rows @ scores / rows.sum(), 0.0, atol=1e-7)
     spread = (scores * rows[:, None]).T @ scores / (rows.sum() - 1.0)
     np.testing.assert_allclose(spread, np.diag(spectrum.values), atol=1e-6 * spectrum.values[0])
-    if one.converged and other.converged:
+    if one.history.status is other.history.status is Status.CONVERGED:
         np.testing.assert_allclose(other.cost, factor * one.cost, rtol=1e-7)
         np.testing.assert_allclose(np.abs(other.spectrum.components), np.abs(spectrum.components), atol=1e-5)
 
@@ -196,7 +196,7 @@ def test_an_offset_costs_no_digits() -> None:
     X = np.round(table() * 1024) / 1024  # so that 1e8 + X is exact
     W = weights_of(X)
     near, far = fitted(X, W), fitted(X + 1e8, W)
-    assert far.converged
+    assert far.history.status is Status.CONVERGED
     np.testing.assert_allclose(far.spectrum.components, near.spectrum.components, atol=1e-7)
     np.testing.assert_allclose(far.spectrum.values, near.spectrum.values, rtol=1e-7)
 
@@ -264,7 +264,7 @@ def test_units_change_nothing(unit: float, weight: float, singular: bool) -> Non
         W[2:, 6] = 0.0
         W[:2, 6] = 1.0  # two cells for three coefficients
     near, far = fitted(X, W), fitted(unit * X, weight * W)
-    assert near.converged
+    assert near.history.status is Status.CONVERGED
     assert len(far.history) == len(near.history) < 20
     np.testing.assert_allclose(far.spectrum.components, near.spectrum.components, atol=1e-6)
     np.testing.assert_allclose(far.cost, near.cost * weight * unit**2, rtol=1e-8)
@@ -303,7 +303,7 @@ def test_sparse_rows_are_refused() -> None:
 def test_stopping_early_is_said() -> None:
     X = table(noise=2.0)
     found = fitted(X, weights_of(X), max_iter=2)
-    assert not found.converged
+    assert found.history.status is not Status.CONVERGED
     assert found.history.status is Status.MAX_ITER
 
 

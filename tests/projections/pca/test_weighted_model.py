@@ -130,7 +130,7 @@ def test_a_step_that_raises_the_cost_is_taken_back() -> None:
 def test_secants_are_for_this_model_alone() -> None:
     source = ArraySource(table())
     parts = Parts(KMeansModel(2, np.zeros(6)), source, Hard(), Secants(), Threads(1), Still(1e-9))
-    with pytest.raises(ValueError, match="metric is that of Cells, and this is KMeansModel"):
+    with pytest.raises(ValueError, match="metric is that of CellFactors, and this is KMeansModel"):
         check_allowed(parts)
 
 

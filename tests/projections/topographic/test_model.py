@@ -186,14 +186,6 @@ def test_a_start_from_moments_is_a_fit_to_them():
         one.model.sheet.taken(first, np.arange(2))
 
 
-def test_the_whole_moves_with_a_shift():
-    one = case()
-    shift = np.array([1.0, 2.0, 3.0])
-    moved = one.model.sheet.located(one.start.components, shift)
-    np.testing.assert_allclose(one.model.sheet.basis @ moved.coefficients, one.start.components.means + shift)
-    np.testing.assert_allclose(moved.means, one.start.components.means + shift)
-
-
 def test_the_rows_determine_no_more_functions_than_there_are():
     one = case(regularization=1e-9)
     sheet, moments = one.model.sheet, laws.expect(one, one.rows)["moments"]

@@ -17,7 +17,8 @@ import numpy as np
 
 from unveil.core.arrays import Floats
 from unveil.core.statistics import Statistics
-from unveil.projections.curves.track import Track
+from unveil.projections.curves.kernels import local_lines
+from unveil.projections.curves.polyline import Track
 
 SPAN_ROUNDING = 1e-7  # of a row: a span that holds so many rows exactly must not take one less
 
@@ -57,8 +58,6 @@ class LocalLayout:
 
     def curve(self, statistics: Statistics, at: Floats) -> Floats:
         """Lines through the means of cells; on a closed curve, neighbours are found across the seam."""
-        from unveil.projections.curves.kernels import local_lines
-
         full = statistics["weight"] > 0.0
         weights = statistics["weight"][full]
         x, values = statistics["coordinates"][full] / weights, statistics["values"][full] / weights[:, None]

@@ -18,10 +18,10 @@ The coordinates of all rows, one number each, are held in memory; rows are read 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from time import perf_counter
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,10 +32,10 @@ from unveil.core.loop import Callback
 from unveil.core.protocols import Block, Engine, Memo, Source
 from unveil.core.result import History, Record, State, Status
 from unveil.core.statistics import Statistics, tree_sum
-from unveil.projections.curves.local import Local
-from unveil.projections.curves.track import Smoother, Track, TrackLayout
-
-Located = tuple[Floats, float, float]  # coordinates of rows, their squared distance and their weight
+from unveil.projections.curves.local import Local, LocalLayout
+from unveil.projections.curves.polyline import Track, boxes, project
+from unveil.projections.curves.spline import Spline, SplineLayout
+from unveil.projections.pca.lanczos import signed
 
 DISTANCE_ROUNDING = 1e-24  # a squared distance below this share of the squared length, for each unit of weight, is none
 
@@ -54,8 +54,6 @@ class Polyline:
     @classmethod
     def through(cls, points: Floats) -> Polyline:
         """The polyline through `points`; a single one counts twice."""
-        from unveil.projections.curves.polyline import boxes
-
         points = np.ascontiguousarray(points if len(points) > 1 else np.repeat(points, 2, axis=0))
         steps = np.linalg.norm(np.diff(points, axis=0), axis=1)
         return cls(points, np.concatenate([[0.0], np.cumsum(steps)]), *boxes(points))
@@ -72,8 +70,6 @@ class Polyline:
 
     def project(self, rows: NDArray[Any], shift: Floats) -> tuple[Floats, Floats]:
         """Coordinates of the points nearest to the rows minus `shift`, and squared distances."""
-        from unveil.projections.curves.polyline import project
-
         coordinates, squares = np.empty(len(rows)), np.empty(len(rows))
         place = (shift, self.points, self.positions, self.lower, self.upper)
         project(np.ascontiguousarray(rows), *place, coordinates, squares)
@@ -99,21 +95,11 @@ class Polyline:
 
 
 class Projected(NamedTuple):
-    """All rows, projected upon one curve."""
+    """Rows of a block, or all of them, projected upon one curve."""
 
     coordinates: Floats
     distance: float  # total squared
     weight: float
-
-
-class FirstCurve(Protocol):
-    """The first curve."""
-
-    def __call__(self, block: Block) -> Located:
-        """Coordinates of the rows of a block, and sums over them."""
-
-    def drawn(self, projected: Projected) -> tuple[Polyline, Projected]:
-        """The curve as a polyline, once it is known where the rows are upon it, and their coordinates along that."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,9 +109,10 @@ class OntoCurve:
     polyline: Polyline
     shift: Floats
 
-    def __call__(self, block: Block) -> Located:
+    def __call__(self, block: Block) -> Projected:
         """Coordinates of the rows, NaN for those that do not count, and sums over them."""
-        return _summed(block, *self.polyline.project(block.rows, self.shift))
+        coordinates, squares = self.polyline.project(block.rows, self.shift)
+        return Projected(_counted(block, coordinates), *summed(block, squares))
 
     def drawn(self, projected: Projected) -> tuple[Polyline, Projected]:
         """What is there already."""
@@ -139,11 +126,12 @@ class OntoLine:
     mean: Floats
     direction: Floats
 
-    def __call__(self, block: Block) -> Located:
+    def __call__(self, block: Block) -> Projected:
         """Coordinates of the rows, NaN for those that do not count, and sums over them."""
         centred = block.rows - self.mean
         coordinates = centred @ self.direction
-        return _summed(block, coordinates, np.sum((centred - np.outer(coordinates, self.direction)) ** 2, axis=1))
+        squares = np.sum((centred - np.outer(coordinates, self.direction)) ** 2, axis=1)
+        return Projected(_counted(block, coordinates), *summed(block, squares))
 
     def drawn(self, projected: Projected) -> tuple[Polyline, Projected]:
         """The line relative to the mean, from the first row along it to the last."""
@@ -152,30 +140,30 @@ class OntoLine:
         return polyline, projected._replace(coordinates=projected.coordinates - first)
 
 
-def _summed(block: Block, coordinates: Floats, squares: Floats) -> Located:
+FirstCurve = OntoCurve | OntoLine
+
+
+def _counted(block: Block, coordinates: Floats) -> Floats:
+    return coordinates if block.weights is None else np.where(block.weights > 0.0, coordinates, np.nan)
+
+
+def summed(block: Block, squares: Floats) -> tuple[float, float]:
+    """The sum of squares of the rows of a block and that of their weights."""
     if block.weights is None:
-        return coordinates, float(squares.sum()), float(len(squares))
-    coordinates = np.where(block.weights > 0.0, coordinates, np.nan)
-    return coordinates, float(block.weights @ squares), float(block.weights.sum())
+        return float(squares.sum()), float(len(squares))
+    return float(block.weights @ squares), float(block.weights.sum())
 
 
-@dataclass(frozen=True, eq=False)
-class Gather:
+def gather(
+    layout: LocalLayout | SplineLayout, coordinates: Floats, shift: Floats, base: Polyline | None, block: Block, _: Memo
+) -> tuple[Statistics, Memo]:
     """What a smoother adds up of a block: of its rows, or of their residuals from the curve `base`."""
-
-    layout: TrackLayout
-    coordinates: Floats  # of all rows
-    shift: Floats
-    base: Polyline | None
-
-    def __call__(self, block: Block, memo: Memo) -> tuple[Statistics, Memo]:
-        """Statistics of one block."""
-        here = self.coordinates[block.start : block.start + len(block.rows)]
-        values = block.rows - self.shift
-        if self.base is not None:
-            values -= self.base.at(here)
-        weights = np.ones(len(values)) if block.weights is None else block.weights
-        return self.layout.sums(here, values, weights), None
+    here = coordinates[block.start : block.start + len(block.rows)]
+    values = block.rows - shift
+    if base is not None:
+        values -= base.at(here)
+    weights = np.ones(len(values)) if block.weights is None else block.weights
+    return layout.sums(here, values, weights), None
 
 
 class CurveOutcome(NamedTuple):
@@ -193,7 +181,7 @@ class CurveFit:
     engine: Engine
     source: Source
     shift: Floats
-    smoother: Smoother
+    smoother: Local | Spline
     closed: bool = False
     bias_correction: bool = False
     stretch: float = 0.0
@@ -237,19 +225,23 @@ class CurveFit:
             projected = self._projected(OntoCurve(polyline, self.shift))
         return polyline, projected
 
-    def _projected(self, onto: Callable[[Block], Located]) -> Projected:
+    def _projected(self, onto: FirstCurve) -> Projected:
         blocks = list(self.engine.map(onto, self.source))
-        distance, weight = (float(tree_sum([block[k] for block in blocks])) for k in (1, 2))
+        distance, weight = (
+            float(tree_sum([getattr(block, name) for block in blocks])) for name in ("distance", "weight")
+        )
         if not np.isfinite(distance):
             taken = "squared distances add up to more than float64 can hold; divide it by a large number"
             raise ValueError(f"X has rows so far off the curve that {taken}")
-        return Projected(np.concatenate([block[0] for block in blocks]), distance, weight)
+        return Projected(np.concatenate([block.coordinates for block in blocks]), distance, weight)
 
     def _smoothed(self, coordinates: Floats, length: float, base: Polyline | None) -> Polyline:
         """The curve of the conditional means, at the coordinates of rows or at so many of them."""
         track = Track.of(coordinates, length if self.closed else None)
         layout = (Local(1.0) if track.is_point else self.smoother).lay(track)
-        statistics, _ = self.engine.map_reduce(Gather(layout, coordinates, self.shift, base), self.source, None)
+        statistics, _ = self.engine.map_reduce(
+            partial(gather, layout, coordinates, self.shift, base), self.source, None
+        )
         at = np.concatenate([track.ends, track.spread_out(self.n_points)])
         points = layout.curve(statistics, at)
         if base is not None:
@@ -269,10 +261,7 @@ def leading_axes(covariance: Floats) -> tuple[Floats, Floats]:
     """The two directions of greatest variance, or the only one, and these; the largest entry of each is positive."""
     last = len(covariance) - 1
     values, vectors = linalg.eigh(covariance, subset_by_index=(max(last - 1, 0), last))
-    axes = vectors.T[::-1]
-    largest = np.argmax(np.abs(axes), axis=1)
-    signs = np.where(axes[np.arange(len(axes)), largest] < 0.0, -1.0, 1.0)
-    return axes * signs[:, None], np.maximum(values[::-1], 0.0)
+    return signed(vectors.T[::-1]), np.maximum(values[::-1], 0.0)
 
 
 def ellipse(axes: Floats, variances: Floats, count: int = 360) -> Floats:

@@ -1,4 +1,4 @@
-"""The nearest point of a polyline, exactly, for each of many rows.
+"""Where rows lie along a polyline: the nearest point of it, exactly, for each of many rows.
 
 A row p is nearest to the segment from a to b at a + t (b - a) with t = (b - a)'(p - a) / |b - a|^2, kept to [0, 1].
 Segments hang on a binary tree of bounding boxes over neighbours. It is walked the nearer side first, and a box that
@@ -8,6 +8,8 @@ at all of them in turn would: the nearest point, and of equals the one that come
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,7 +17,39 @@ from unveil.core.arrays import Floats
 from unveil.numerics.jit import strict
 
 LEAF_SEGMENTS = 4  # segments in a box that is not divided
+SAME_COORDINATE = 1e-9  # of the whole length: coordinates nearer than this count as one
 FLOAT_EPSILON = float(np.finfo(np.float64).eps)
+
+
+class Track(NamedTuple):
+    """The coordinates that rows have, each once, rising."""
+
+    values: Floats
+    ends: Floats  # the first two and the last two rows, which may be at one place
+    period: float | None = None  # length of a closed curve, after which coordinates begin again
+
+    @classmethod
+    def of(cls, coordinates: Floats, period: float | None = None) -> Track:
+        """The distinct ones of `coordinates`; NaN stands for a row that does not count."""
+        values = np.sort(coordinates)  # NaN comes last
+        values = values[: np.searchsorted(values, np.nan)]
+        length, ends = values[-1] - values[0], values[np.clip([0, 1, -2, -1], -len(values), len(values) - 1)]
+        if length == 0.0:
+            return cls(values[:1], ends, period)
+        steps = (values - values[0]) / (SAME_COORDINATE * length)
+        apart = np.diff(steps) > 0.1  # neighbours that rounding puts on two sides of a border are one still
+        return cls(values[np.concatenate([[True], (np.diff(np.round(steps)) > 0) & apart])], ends, period)
+
+    @property
+    def is_point(self) -> bool:
+        """Whether all rows are at one place."""
+        return len(self.values) == 1 or self.period == 0.0
+
+    def spread_out(self, count: int) -> Floats:
+        """`count` of the values, at even ranks from the first to the last; all of them where there are no more."""
+        if count >= len(self.values):
+            return self.values
+        return self.values[np.linspace(0, len(self.values) - 1, count).astype(np.intp)]
 
 
 def boxes(points: Floats) -> tuple[Floats, Floats]:

@@ -6,22 +6,22 @@ The first principal component is the straight line that is nearest to the rows; 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from unveil.certificate import Certificate, examine
+from unveil.certificate import Certificate
 from unveil.core.arrays import Floats
 from unveil.core.protocols import Block, Engine, Source
 from unveil.core.result import Status
 from unveil.core.statistics import tree_sum
-from unveil.estimation.base import Estimator, engine_for, warn_of
+from unveil.estimation.base import engine_for, warn_of
 from unveil.estimation.input import as_source, finite_rows, frame_of, refuse_nonfinite
 from unveil.numerics.blas import single_threaded_blas
 from unveil.projections.curves.local import Local
@@ -32,40 +32,26 @@ from unveil.projections.curves.model import (
     OntoCurve,
     OntoLine,
     Polyline,
+    Projected,
     ellipse,
     leading_axes,
+    summed,
 )
 from unveil.projections.curves.spline import Spline
-from unveil.projections.curves.track import Smoother
-from unveil.projections.pca.moments import MomentsStep, moments
-from unveil.projections.pca.routes import refuse_what_is_not_finite
+from unveil.projections.pca.certificate import findings_of
+from unveil.projections.pca.routes import moments_of
+from unveil.projections.projection import Projection
+
+Placed = tuple[Projected, Floats]  # rows of a block upon the curve, and squares of their distances
 
 
-class _Placed(NamedTuple):
-    """Rows of a block upon the curve."""
-
-    coordinates: Floats
-    squares: Floats  # of distances
-    distance: float  # sum of the squares, with weights
-    weight: float
-
-
-@dataclass(frozen=True, eq=False)
-class _CurvePlace:
+def _place(polyline: Polyline, shift: Floats, names: tuple[str, ...] | None, block: Block) -> Placed:
     """Project a block, whose cells must be finite."""
-
-    polyline: Polyline
-    shift: Floats
-    names: tuple[str, ...] | None
-
-    def __call__(self, block: Block) -> _Placed:
-        coordinates, squares = self.polyline.project(finite_rows(block, self.names), self.shift)
-        if block.weights is None:
-            return _Placed(coordinates, squares, float(squares.sum()), float(len(squares)))
-        return _Placed(coordinates, squares, float(block.weights @ squares), float(block.weights.sum()))
+    coordinates, squares = polyline.project(finite_rows(block, names), shift)
+    return Projected(coordinates, *summed(block, squares)), squares
 
 
-class PrincipalCurve(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class PrincipalCurve(Projection):
     """Principal curve by projecting and smoothing in turn (Hastie & Stuetzle 1989).
 
     Parameters
@@ -196,38 +182,33 @@ class PrincipalCurve(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixi
             raise ValueError(f"stretch={self.stretch!r} needs an open curve, got closed=True: it has no ends")
         with single_threaded_blas():
             source = as_source(self, X, sample_weight, reset=True)
-            engine = engine_for(self.engine, source)
-            outcome = self._run(engine, source)
-            self._keep(outcome, engine, source)
+            outcome = self._run(source)
+            self._keep(outcome, source)
         self._tell(outcome)
         return self
 
-    def _run(self, engine: Engine, source: Source) -> CurveOutcome:
+    def _run(self, source: Source) -> CurveOutcome:
         """The turns, from the start that `init` and `closed` ask for."""
+        engine = engine_for(self.engine, source)
         start, self.center_ = self._start(engine, source)
-        smoother, points = self._smoother(), int(self.n_points)
+        degrees = None if isinstance(self.degrees_of_freedom, str) else float(self.degrees_of_freedom)
+        smoother = Local(self.span, self.n_points) if self.smoother == "local" else Spline(degrees)
+        points = int(self.n_points)
         options = (bool(self.closed), bool(self.bias_correction), float(self.stretch), points, self.tol, self.max_iter)
         fit = CurveFit(engine, source, self.center_, smoother, *options)
         return fit.run(start, self._callbacks_for(source))
 
-    def _smoother(self) -> Smoother:
-        if self.smoother == "local":
-            return Local(self.span, self.n_points)
-        return Spline(None if isinstance(self.degrees_of_freedom, str) else float(self.degrees_of_freedom))
-
     def _start(self, engine: Engine, source: Source) -> tuple[FirstCurve, Floats]:
         """The first curve, and the frame."""
-        shift = frame_of(source)
         if not isinstance(self.init, str):
+            shift = frame_of(source)
             polyline = Polyline.through(self._given() - shift).stretched(self.stretch)
             refuse_nonfinite(source)
             return OntoCurve(polyline, shift), shift
         if self.closed and min(source.n_rows, source.n_columns) < 2:
             shape = f"{source.n_rows} and {source.n_columns}"
             raise ValueError(f"closed=True needs at least 2 rows and 2 columns, got {shape}")
-        statistics, _ = engine.map_reduce(MomentsStep(shift), source, None)
-        refuse_what_is_not_finite(source, statistics["products"])
-        found = moments(statistics, shift)
+        found = moments_of(engine, source)
         axes, variances = leading_axes(found.scatter / found.weight)
         if not self.closed:
             return OntoLine(found.mean, axes[0]), found.mean
@@ -245,7 +226,7 @@ class PrincipalCurve(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixi
             raise ValueError(f"init must hold points that differ, got the same one {len(points)} times")
         return np.concatenate([points, points[:1]]) if self.closed else points
 
-    def _keep(self, outcome: CurveOutcome, engine: Engine, source: Source) -> None:
+    def _keep(self, outcome: CurveOutcome, source: Source) -> None:
         """Set what was found: the curve from the first row along it to the last, and the rows upon it."""
         polyline, coordinates = outcome.polyline, outcome.projected.coordinates
         if not self.closed:
@@ -253,9 +234,9 @@ class PrincipalCurve(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         self.points_ = polyline.points + self.center_
         self.positions_ = self._polyline().positions
         self.length_ = float(self.positions_[-1])
-        placed = list(engine.map(self._place(source), source))
-        self.coordinates_ = np.concatenate([block.coordinates for block in placed])
-        self.distance_ = float(tree_sum([block.distance for block in placed]))
+        placed = self._placed(source)
+        self.coordinates_ = np.concatenate([block.coordinates for block, _ in placed])
+        self.distance_ = float(tree_sum([block.distance for block, _ in placed]))
         self.distance_path_ = -outcome.history.free_energy
 
     def _tell(self, outcome: CurveOutcome) -> None:
@@ -264,30 +245,21 @@ class PrincipalCurve(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         self.converged_ = outcome.history.status is Status.CONVERGED
         self.n_iter_ = len(outcome.history) - 1
         turns = replace(outcome.history, records=outcome.history.records[1:])  # the first is that of the start
-        findings = [found for found in examine(turns).findings if found.name != "restarts"]  # there are none
-        self.certificate_ = Certificate(tuple(findings))
+        self.certificate_ = Certificate(tuple(findings_of(turns)))
         warn_of(self, self.certificate_.findings, depth=3)
 
     def _polyline(self) -> Polyline:
         return Polyline.through(self.points_ - self.center_)
 
-    def _place(self, source: Source) -> _CurvePlace:
-        return _CurvePlace(self._polyline(), self.center_, source.names)
-
-    def _placed(self, X: Any, sample_weight: Any = None) -> tuple[list[_Placed], Source]:
+    def _placed(self, source: Source) -> list[Placed]:
         """Rows upon the curve, block by block."""
-        check_is_fitted(self)
-        source = as_source(self, X, sample_weight, reset=False)
-        return list(engine_for(self.engine, source).map(self._place(source), source)), source
+        return self._map(partial(_place, self._polyline(), self.center_, source.names), source)
 
     def transform(self, X: Any) -> NDArray[Any]:
         """Coordinate of each row: the arc length at the point of the curve that is nearest to it, (n_samples, 1)."""
-        placed, source = self._placed(X)
-        return np.concatenate([block.coordinates for block in placed])[:, None].astype(source.dtype, copy=False)
-
-    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> NDArray[Any]:
-        """Fit, then the coordinates of the same rows."""
-        return self.fit(X, sample_weight=sample_weight).transform(X)
+        source = self._fitted_rows(X)
+        coordinates = np.concatenate([block.coordinates for block, _ in self._placed(source)])
+        return coordinates[:, None].astype(source.dtype, copy=False)
 
     def inverse_transform(self, X: Any) -> Floats:
         """Points of the curve at coordinates; beyond the ends of an open one its ends, around a closed one."""
@@ -303,30 +275,25 @@ class PrincipalCurve(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixi
 
     def project(self, X: Any) -> Floats:
         """The point of the curve that is nearest to each row, (n_samples, n_features)."""
-        placed, _ = self._placed(X)
-        return self._polyline().at(np.concatenate([block.coordinates for block in placed])) + self.center_
+        placed = self._placed(self._fitted_rows(X))
+        return self._polyline().at(np.concatenate([block.coordinates for block, _ in placed])) + self.center_
 
     def distance(self, X: Any) -> Floats:
         """Distance of each row to the curve, (n_samples,)."""
-        placed, _ = self._placed(X)
-        return np.sqrt(np.concatenate([block.squares for block in placed]))
+        placed = self._placed(self._fitted_rows(X))
+        return np.sqrt(np.concatenate([squares for _, squares in placed]))
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Minus the mean squared distance of the rows to the curve."""
-        placed, _ = self._placed(X, sample_weight)
+        placed = self._placed(self._fitted_rows(X, sample_weight))
         distance, weight = (
-            float(tree_sum([getattr(block, name) for block in placed])) for name in ("distance", "weight")
+            float(tree_sum([getattr(block, name) for block, _ in placed])) for name in ("distance", "weight")
         )
         return -distance / weight
 
     @property
     def _n_features_out(self) -> int:
         return 1
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
 
 
 def _numbers(values: Any, name: str) -> Floats:

@@ -22,7 +22,8 @@ from scipy.optimize import brentq, minimize_scalar
 
 from unveil.core.arrays import Floats
 from unveil.core.statistics import Statistics
-from unveil.projections.curves.track import Track
+from unveil.projections.curves.kernels import add_to_splines, factor, roughness, solve, spline_values, trace
+from unveil.projections.curves.polyline import Track
 
 FEWEST_AROUND = 8  # B-splines of a closed curve: with fewer, one would meet itself around the corner
 # of log(penalty), for matrices of like size: beyond, rounding takes over
@@ -40,13 +41,12 @@ class Spline:
     def lay(self, track: Track) -> SplineLayout:
         """B-splines along a track, in units in which it is 1 long."""
         count = len(track.values)
+        start = float(track.values[0])
+        unit = float(track.values[-1] - start) if track.period is None else track.period
+        inner = (track.spread_out(knot_count(count)) - start) / unit
         if track.period is None:
-            start, unit = float(track.values[0]), float(track.values[-1] - track.values[0])
-            inner = (track.spread_out(knot_count(count)) - start) / unit
             knots = np.concatenate([[0.0] * 3, inner, [1.0] * 3])
             return SplineLayout(knots, start, unit, len(inner) + 2, count, self.degrees_of_freedom, False)
-        start, unit = float(track.values[0]), track.period
-        inner = (track.spread_out(knot_count(count)) - start) / unit
         if len(inner) < FEWEST_AROUND:
             inner = np.arange(FEWEST_AROUND) / FEWEST_AROUND
         knots = np.concatenate([inner[-3:] - 1.0, inner, inner[:4] + 1.0])
@@ -71,16 +71,12 @@ class SplineLayout:
 
     def sums(self, coordinates: Floats, values: Floats, weights: Floats) -> Statistics:
         """Normal equations, the sum of squares and the weight of rows."""
-        from unveil.projections.curves.kernels import add_to_splines
-
         gram, moments, squares = np.zeros((self.count, 4)), np.zeros((self.count, values.shape[1])), values[:0].sum(0)
         add_to_splines(self._scaled(coordinates), values, weights, self.knots, gram, moments, squares)
         return Statistics(gram=gram, moments=moments, squares=squares, weight=weights.sum())
 
     def curve(self, statistics: Statistics, at: Floats) -> Floats:
         """The smoothing spline, column by column, with one penalty for all."""
-        from unveil.projections.curves.kernels import roughness, spline_values
-
         rough = np.zeros((self.count, 4))
         roughness(self.knots, rough)
         equations = Equations.of(statistics, rough, self.closed)
@@ -89,7 +85,7 @@ class SplineLayout:
         else:
             penalty = equations.matched(min(self.degrees_of_freedom, min(self.places, self.count) - FREEDOM_SHORT))
         out = np.empty((len(at), equations.moments.shape[1]))
-        spline_values(self._scaled(at), self.knots, equations.coefficients(penalty), out)
+        spline_values(self._scaled(at), self.knots, equations.solution(penalty)[equations.order], out)
         return out
 
 
@@ -117,8 +113,6 @@ class Equations:
         return cls(bands[0], scale * bands[1], moments, order, squares, weight)
 
     def _factored(self, log_penalty: float) -> Floats:
-        from unveil.projections.curves.kernels import factor
-
         band = self.gram + np.exp(log_penalty) * self.rough
         if not factor(band):  # rounding has eaten a pivot: a trifle on the diagonal restores it
             band = self.gram + np.exp(log_penalty) * self.rough
@@ -128,8 +122,6 @@ class Equations:
 
     def freedom(self, log_penalty: float) -> float:
         """Equivalent degrees of freedom."""
-        from unveil.projections.curves.kernels import trace
-
         return trace(self._factored(log_penalty), self.gram)
 
     def matched(self, wanted: float) -> float:
@@ -160,23 +152,18 @@ class Equations:
         return self._residual(log_penalty) / left**2 if left > LEAST_FREEDOM_LEFT else np.inf
 
     def _residual(self, log_penalty: float) -> float:
-        solution = self._solved(log_penalty)
+        solution = self.solution(log_penalty)
         product = self.gram[:, :1] * solution
         for k in range(1, self.gram.shape[1]):
             product[k:] += self.gram[k:, k : k + 1] * solution[:-k]
             product[:-k] += self.gram[k:, k : k + 1] * solution[k:]
         return max(self.squares + float(np.sum(solution * (product - 2.0 * self.moments))), 0.0)
 
-    def _solved(self, log_penalty: float) -> Floats:
-        from unveil.projections.curves.kernels import solve
-
+    def solution(self, log_penalty: float) -> Floats:
+        """The unknowns, in their order, at a logarithm of the penalty."""
         solution = self.moments.copy()
         solve(self._factored(log_penalty), solution)
         return solution
-
-    def coefficients(self, log_penalty: float) -> Floats:
-        """Coefficients of the B-splines, in their own order."""
-        return self._solved(log_penalty)[self.order]
 
 
 def knot_count(places: int) -> int:

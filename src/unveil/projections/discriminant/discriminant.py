@@ -6,7 +6,6 @@ is linear algebra on matrices of columns by columns (`separation.py`), whatever 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from numbers import Integral, Real
@@ -16,34 +15,39 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError
 from sklearn import config_context
-from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from unveil.core.arrays import Floats
 from unveil.core.protocols import Source
-from unveil.estimation.base import Estimator, engine_for
+from unveil.estimation.base import engine_for
 from unveil.estimation.input import as_source, refuse_nonfinite
 from unveil.numerics.blas import single_threaded_blas
-from unveil.projections.discriminant.rows import Affine, likeliest, log_shares, margin, shares
 from unveil.projections.discriminant.scatter import ClassScatter, gather, seen_along
 from unveil.projections.discriminant.separation import (
     SOLVERS,
     DiscriminantRule,
+    Finish,
     Look,
     SeparationProblem,
+    affine,
+    evidence,
     lacking,
+    likeliest,
+    log_shares,
+    margin,
     priors_of,
-    separation,
+    shares,
+    signals_of,
 )
 from unveil.projections.discriminant.shrinkage import Covariances, Empirical, Foreign, by_ledoit_wolf, shrunk
+from unveil.projections.projection import Projection
 from unveil.sources.files import labelled
 
 
-class LinearDiscriminantAnalysis(
-    Estimator, ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, BaseEstimator
-):
+class LinearDiscriminantAnalysis(ClassifierMixin, Projection):
     """Linear discriminant analysis.
 
     Parameters
@@ -279,9 +283,9 @@ class LinearDiscriminantAnalysis(
         ratio = None if rule.ratio is None else rule.ratio[:count]
         self._set_or_drop(covariance_=rule.covariance, scalings_=rule.directions, explained_variance_ratio_=ratio)
         self._set_rule(rule, ways)
-        found = separation(scatter, rule.discriminants, self.covariance_type == "spherical")
-        self.signal_to_noise_, self.bayes_factor_ = found.signal_to_noise[:count], found.bayes_factor[:count]
-        self.evidence_ = found.evidence
+        signals = signals_of(scatter, rule.discriminants)[:count]
+        self.signal_to_noise_, self.bayes_factor_ = signals / scatter.weight, signals / 2
+        self.evidence_ = evidence(scatter, self.covariance_type == "spherical")
 
     def _set_or_drop(self, **attributes: Floats | None) -> None:
         """Set what a solver gives; what it does not give must not be left over from another one."""
@@ -338,7 +342,7 @@ class LinearDiscriminantAnalysis(
             return self._judged(X, margin)
         check_is_fitted(self, "coef_")
         shared = 0.5 * self.xbar_ @ (self.coef_[0] - self.discriminant_coef_[0])
-        return self._mapped(X, Affine(self.xbar_, self.coef_.T, self.discriminant_intercept_ + shared))
+        return self._mapped(X, self.coef_.T, self.discriminant_intercept_ + shared)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class of each row."""
@@ -368,18 +372,20 @@ class LinearDiscriminantAnalysis(
             raise NotImplementedError(lacking)
         basis = self.scalings_[:, : self._n_features_out]
         offset = np.zeros(1) if self.solver == "svd" else self.xbar_ @ basis
-        return self._mapped(X, Affine(self.xbar_, basis, offset), own_type=True)
+        return self._mapped(X, basis, offset, own_type=True)
 
-    def _judged(self, X: Any, finish: Callable[[Floats], NDArray[Any]]) -> NDArray[Any]:
+    def _judged(self, X: Any, finish: Finish) -> NDArray[Any]:
         """A function of the values of the discriminant functions about `xbar_`."""
         check_is_fitted(self, "coef_")
-        return self._mapped(X, Affine(self.xbar_, self.discriminant_coef_.T, self.discriminant_intercept_, finish))
+        return self._mapped(X, self.discriminant_coef_.T, self.discriminant_intercept_, finish)
 
-    def _mapped(self, X: Any, function: Affine, own_type: bool = False) -> NDArray[Any]:
-        """`function` of the rows, in float64 or in their own precision."""
-        with single_threaded_blas(), config_context(assume_finite=True):
+    def _mapped(
+        self, X: Any, basis: Floats, offset: Floats, finish: Finish | None = None, own_type: bool = False
+    ) -> NDArray[Any]:
+        """A function of values about `xbar_`, in float64 or in the precision of the rows."""
+        with config_context(assume_finite=True):
             source = as_source(self, X, reset=False)
-            values = np.concatenate(list(engine_for(self.engine, source).map(function, source)))
+        values = np.concatenate(self._map(partial(affine, self.xbar_, basis, offset, finish), source))
         return values.astype(source.dtype, copy=False) if own_type else values
 
     @property
@@ -387,8 +393,3 @@ class LinearDiscriminantAnalysis(
         if not hasattr(self, "scalings_"):
             return len(self.signal_to_noise_)
         return int(min(len(self.explained_variance_ratio_), self.scalings_.shape[1]))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags

@@ -17,7 +17,7 @@ Batches merge without loss too: the way between their means adds to what is with
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,40 +27,55 @@ from unveil.core.arrays import Floats
 from unveil.core.partition import partition_rows, width_of
 from unveil.core.protocols import Engine, Memo, Source
 from unveil.core.statistics import Statistics
-from unveil.projections.discriminant.kernels import about_classes
+from unveil.numerics.jit import kernel
 
 NO_WEIGHTS: Floats = np.empty(0)
 LABEL_STRETCH = 1 << 16  # labels looked at together for classes that have not been met yet
 LOST_DIGITS = 1e3  # products over scatter from which on a second pass is worth its time: three digits
 
 
-@dataclass(frozen=True)
-class ScatterStep:
-    """Weight, rows, sums and products of the classes in a labelled block, about `frames`; as engines take it."""
+@kernel
+def about_classes(
+    rows: NDArray[np.floating],
+    codes: NDArray[np.intp],
+    weights: Floats,
+    frames: Floats,
+    out: Floats,
+    sums: Floats,
+) -> None:
+    """out = sqrt(weight) (row - frame of its class), so that its products carry the weight; `sums` gains all of it.
 
-    frames: Floats  # (classes, columns)
-    apart: bool = False  # products of each class, rather than of all together
-    basis: Floats | None = None  # coordinates that the shifted rows are taken in, (columns, count)
+    No `weights` means that every row counts once.
+    """
+    for r in range(rows.shape[0]):
+        row, frame, line, into = rows[r], frames[codes[r]], out[r], sums[codes[r]]
+        weight = weights[r] if len(weights) else 1.0
+        root = np.sqrt(weight)
+        for c in range(row.shape[0]):
+            value = np.float64(row[c]) - frame[c]
+            line[c] = root * value
+            into[c] += weight * value
 
-    def __call__(self, block: Any, memo: Memo) -> tuple[Statistics, Memo]:
-        """Statistics of one block."""
-        with np.errstate(over="ignore", invalid="ignore"):  # the sums tell whether a cell was not finite
-            return self._sums(block), None
 
-    def _sums(self, block: Any) -> Statistics:
-        codes, n_classes = block.codes.astype(np.intp), len(self.frames)
-        shifted, sums = np.empty(block.rows.shape), np.zeros(self.frames.shape)
-        if block.weights is None:
-            rows = weights = np.bincount(codes, minlength=n_classes)
-        else:
-            rows = np.bincount(codes[block.weights > 0], minlength=n_classes)
-            weights = np.bincount(codes, block.weights, minlength=n_classes)
-        of_rows = NO_WEIGHTS if block.weights is None else block.weights
-        about_classes(block.rows, codes, of_rows, self.frames, shifted, sums)
-        if self.basis is not None:
-            shifted, sums = shifted @ self.basis, sums @ self.basis
-        products = _apart(shifted, codes, n_classes) if self.apart else shifted.T @ shifted
-        return Statistics(weights=weights, rows=rows, sums=sums, products=products)
+def class_sums(frames: Floats, apart: bool, basis: Floats | None, block: Any, memo: Memo) -> tuple[Statistics, Memo]:
+    """Weight, rows, sums and products of the classes in a labelled block, about `frames` (classes, columns).
+
+    Products are of each class where these are to be `apart`, rather than of all together; the shifted rows are taken
+    in the coordinates of a `basis` (columns, count), if there is one.
+    """
+    codes, n_classes = block.codes.astype(np.intp), len(frames)
+    shifted, sums = np.empty(block.rows.shape), np.zeros(frames.shape)
+    if block.weights is None:
+        rows = weights = np.bincount(codes, minlength=n_classes)
+    else:
+        rows = np.bincount(codes[block.weights > 0], minlength=n_classes)
+        weights = np.bincount(codes, block.weights, minlength=n_classes)
+    with np.errstate(over="ignore", invalid="ignore"):  # the sums tell whether a cell was not finite
+        about_classes(block.rows, codes, NO_WEIGHTS if block.weights is None else block.weights, frames, shifted, sums)
+        if basis is not None:
+            shifted, sums = shifted @ basis, sums @ basis
+        products = _apart(shifted, codes, n_classes) if apart else shifted.T @ shifted
+    return Statistics(weights=weights, rows=rows, sums=sums, products=products), None
 
 
 def _apart(shifted: Floats, codes: NDArray[np.intp], n_classes: int) -> Floats:
@@ -154,13 +169,13 @@ def is_lossy(statistics: Statistics, found: ClassScatter) -> bool:
 def gather(engine: Engine, source: Source, codes: NDArray[Any], n_classes: int, apart: bool = False) -> ClassScatter:
     """Scatter of a labelled source; not finite where a cell of it is not."""
     frames = class_frames(source, codes, n_classes)
-    statistics, _ = engine.map_reduce(ScatterStep(frames, apart), source, None)
+    statistics, _ = engine.map_reduce(partial(class_sums, frames, apart, None), source, None)
     with np.errstate(over="ignore", invalid="ignore"):
         found = scatter(statistics, frames)
         if not is_lossy(statistics, found):
             return found
         frames = frames + offsets_of(statistics)
-    statistics, _ = engine.map_reduce(ScatterStep(frames, apart), source, None)
+    statistics, _ = engine.map_reduce(partial(class_sums, frames, apart, None), source, None)
     return scatter(statistics, frames)
 
 
@@ -172,7 +187,7 @@ def seen_along(engine: Engine, source: Source, found: ClassScatter, basis: Float
     Nakatsukasa, Yanagisawa & Fukaya 2015).
     """
     frames = found.frame + found.centres
-    statistics, _ = engine.map_reduce(ScatterStep(frames, basis=basis), source, None)
+    statistics, _ = engine.map_reduce(partial(class_sums, frames, False, basis), source, None)
     return scatter(statistics, frames @ basis).within
 
 

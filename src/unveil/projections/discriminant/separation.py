@@ -26,14 +26,19 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import linalg
+from scipy.special import log_softmax, softmax
 
 from unveil.core.arrays import Floats
+from unveil.core.protocols import Block
+from unveil.estimation.input import finite_rows
 from unveil.projections.discriminant.scatter import ClassScatter
 from unveil.projections.discriminant.shrinkage import Covariances, scales_of, shrunk
+from unveil.projections.pca.routes import FLOAT_EPSILON
 
 Look = Callable[[Floats], Floats]  # the scatter within classes along given directions, from the rows themselves
-FLOAT_EPSILON = float(np.finfo(np.float64).eps)
+Finish = Callable[[Floats], NDArray[Any]]  # of values (rows, count)
 POOR_CONDITION = 1e-4  # conditioning below which directions of small variance are worth another look at the rows
 
 
@@ -193,16 +198,8 @@ def refuse_singular(covariance: Floats) -> None:
         )
 
 
-class Separation(NamedTuple):
-    """How strongly classes are separate, direction by direction, and as a whole."""
-
-    signal_to_noise: Floats
-    bayes_factor: Floats  # natural logarithms
-    evidence: float  # natural logarithm
-
-
-def separation(scatter: ClassScatter, discriminants: Floats, spherical: bool) -> Separation:
-    """Strength along the directions of greatest signal.
+def signals_of(scatter: ClassScatter, discriminants: Floats) -> Floats:
+    """How strongly classes are separate along the directions of greatest signal: n times the signal to noise of each.
 
     The signals are eigenvalues of C^-1 B, and so of the small matrix of (m_k - m)' C^-1 (m_l - m) sqrt(n_k n_l).
     """
@@ -211,8 +208,7 @@ def separation(scatter: ClassScatter, discriminants: Floats, spherical: bool) ->
     roots = np.sqrt(weights)
     gram = np.outer(roots, roots) * (ways @ centred.T)
     count = min(scatter.seen - 1, ways.shape[1])
-    signals = np.maximum(linalg.eigvalsh((gram + gram.T) / 2)[::-1][:count], 0.0)
-    return Separation(signals / scatter.weight, signals / 2, evidence(scatter, spherical))
+    return np.maximum(linalg.eigvalsh((gram + gram.T) / 2)[::-1][:count], 0.0)
 
 
 def evidence(scatter: ClassScatter, spherical: bool = False) -> float:
@@ -241,3 +237,37 @@ def evidence(scatter: ClassScatter, spherical: bool = False) -> float:
     d = white.shape[1]
     determinant = np.linalg.slogdet(white.T @ after @ white)[1] - d * np.log1p(1 / n)
     return 0.5 * d * counting - 0.5 * (d + 2 + n) * float(determinant)
+
+
+# -- what the rule says of rows ----------------------------------------------------------------------------------------
+
+
+def affine(centre: Floats, basis: Floats, offset: Floats, finish: Finish | None, block: Block) -> NDArray[Any]:
+    """(rows - centre) @ basis + offset of a block, in float64, or what `finish` makes of it.
+
+    What is not asked for is dropped with its block: to tell the class of every row takes no table of rows by classes.
+    """
+    with np.errstate(over="ignore"):  # of the sum that tells whether all is finite
+        rows = finite_rows(block)
+    values = (rows - centre) @ basis + offset
+    return values if finish is None else finish(values)
+
+
+def likeliest(scores: Floats) -> NDArray[np.intp]:
+    """The place of the class of highest score, the first of equals."""
+    return np.argmax(scores, axis=1)
+
+
+def shares(scores: Floats) -> Floats:
+    """Probabilities."""
+    return np.asarray(softmax(scores, axis=1))
+
+
+def log_shares(scores: Floats) -> Floats:
+    """Logarithms of probabilities, exact also where these are tiny."""
+    return np.asarray(log_softmax(scores, axis=1))
+
+
+def margin(scores: Floats) -> Floats:
+    """By how much the second of two classes is ahead; of one class, its score."""
+    return scores[:, -1] - scores[:, 0] if scores.shape[1] == 2 else scores[:, 0]

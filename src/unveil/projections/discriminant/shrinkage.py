@@ -14,7 +14,8 @@ With class priors p_k the covariance within classes is sum p_k C_k, each C_k ove
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,18 +24,8 @@ from sklearn.base import clone
 from unveil.core.arrays import Floats
 from unveil.core.protocols import Engine, Memo, Source
 from unveil.core.statistics import Statistics
-from unveil.projections.discriminant.kernels import add_quartics
+from unveil.numerics.jit import kernel
 from unveil.projections.discriminant.scatter import ClassScatter
-
-
-class Covariances(Protocol):
-    """How covariances come out of scatter."""
-
-    def within(self, scatter: ClassScatter, priors: Floats) -> Floats:
-        """The covariance that the classes share."""
-
-    def total(self, scatter: ClassScatter) -> Floats:
-        """The covariance of all rows."""
 
 
 @dataclass(frozen=True)
@@ -104,6 +95,9 @@ class Foreign:
         return covariance
 
 
+Covariances = Empirical | LedoitWolf | Foreign
+
+
 def shrunk(covariance: Floats, amount: float) -> Floats:
     """(1 - amount) C + amount (tr C / d) I; amount 1 is a sphere."""
     sphere = np.trace(covariance) / len(covariance)
@@ -136,25 +130,37 @@ def scales_of(covariance: Floats) -> Floats:
     return np.where(deviations > 0, deviations, 1.0)
 
 
-@dataclass(frozen=True)
-class QuarticStep:
-    """Sum of |x|^4 over each class about its mean, and over all rows about theirs, at unit variances."""
+@kernel
+def add_quartics(
+    rows: NDArray[np.floating],
+    codes: NDArray[np.intp],
+    weights: Floats,
+    frame: Floats,
+    centres: Floats,
+    scales: Floats,
+    out: Floats,
+) -> None:
+    """Add to out[k], over rows of class k: weight (sum over columns of ((x - frame - centre) / scale)^2)^2."""
+    for r in range(rows.shape[0]):
+        k = codes[r]
+        row, centre, scale = rows[r], centres[k], scales[k]
+        square = 0.0
+        for c in range(row.shape[0]):
+            value = ((np.float64(row[c]) - frame[c]) - centre[c]) / scale[c]
+            square += value * value
+        out[k] += weights[r] * square * square
 
-    frame: Floats
-    centres: Floats  # (classes, columns)
-    scales: Floats
-    middle: Floats  # (1, columns)
-    total_scales: Floats
 
-    def __call__(self, block: Any, memo: Memo) -> tuple[Statistics, Memo]:
-        """Statistics of one labelled block."""
-        codes = block.codes.astype(np.intp)
-        weights = np.ones(len(codes)) if block.weights is None else block.weights
-        classes, total = np.zeros(len(self.centres)), np.zeros(1)
-        add_quartics(block.rows, codes, weights, self.frame, self.centres, self.scales, classes)
-        every = np.zeros_like(codes)
-        add_quartics(block.rows, every, weights, self.frame, self.middle, self.total_scales, total)
-        return Statistics(classes=classes, total=total), None
+def _quartics(
+    frame: Floats, of_classes: tuple[Floats, Floats], of_all: tuple[Floats, Floats], block: Any, memo: Memo
+) -> tuple[Statistics, Memo]:
+    """Sum of |x|^4 over each class about its mean, and over all rows about theirs; means come with their scales."""
+    codes = block.codes.astype(np.intp)
+    weights = np.ones(len(codes)) if block.weights is None else block.weights
+    classes, total = np.zeros(len(of_classes[0])), np.zeros(1)
+    add_quartics(block.rows, codes, weights, frame, *of_classes, classes)
+    add_quartics(block.rows, np.zeros_like(codes), weights, frame, *of_all, total)
+    return Statistics(classes=classes, total=total), None
 
 
 def by_ledoit_wolf(engine: Engine, source: Source, scatter: ClassScatter) -> LedoitWolf:
@@ -162,7 +168,7 @@ def by_ledoit_wolf(engine: Engine, source: Source, scatter: ClassScatter) -> Led
     weights = np.maximum(scatter.weights, np.finfo(float).tiny)
     scales = np.stack([scales_of(of_class / weight) for of_class, weight in zip(_apart(scatter), weights, strict=True)])
     total = scales_of((scatter.within + scatter.between) / scatter.weight)[None]
-    step = QuarticStep(scatter.frame, scatter.centres, scales, scatter.middle[None], total)
+    step = partial(_quartics, scatter.frame, (scatter.centres, scales), (scatter.middle[None], total))
     sums, _ = engine.map_reduce(step, source, None)
     return LedoitWolf(sums["classes"], float(sums["total"][0]))
 

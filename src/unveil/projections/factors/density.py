@@ -7,39 +7,29 @@ there (`unveil.projections.factors.kernels`), one pass on the engine.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
+from functools import partial
 from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from unveil.core.arrays import Floats
 from unveil.core.protocols import Block
-from unveil.estimation.base import engine_for
-from unveil.estimation.input import as_source, finite_rows
-from unveil.numerics.blas import single_threaded_blas
+from unveil.estimation.input import finite_rows
 from unveil.projections.factors.missing import Factors
-from unveil.projections.factors.model import FactorParams, NoiseModel, standing
+from unveil.projections.factors.model import NoiseModel, standing
+from unveil.projections.projection import Projection
 
 
-@dataclass(frozen=True)
-class Infer:
-    """A function of a block, its posterior means and its log-densities, as engines take it."""
-
-    model: Factors
-    plan: Any
-    finish: Callable[[Block, Floats, Floats], Any]
-
-    def __call__(self, block: Block) -> Any:
-        """What `finish` makes of one block."""
-        finite_rows(block, missing=True)
-        return self.finish(block, *self.model.infer(self.plan, block))
+def _inferred(model: Factors, plan: Any, finish: Callable[[Block, Floats, Floats], Any], block: Block) -> Any:
+    """What `finish` makes of a block, its posterior means and its log-densities."""
+    finite_rows(block, missing=True)
+    return finish(block, *model.infer(plan, block))
 
 
 def _scores(block: Block, means: Floats, densities: Floats) -> NDArray[Any]:
@@ -56,56 +46,34 @@ def _weighed(block: Block, means: Floats, densities: Floats) -> tuple[float, flo
     return float(weights @ densities), float(weights.sum())
 
 
-@dataclass(frozen=True)
-class _Complete:
+def _completed(components: Floats, mean: Floats, block: Block, means: Floats, densities: Floats) -> NDArray[Any]:
     """Rows with missing cells at their conditional expectation; cells that are there stay, to the last bit."""
-
-    components: Floats
-    mean: Floats
-
-    def __call__(self, block: Block, means: Floats, densities: Floats) -> NDArray[Any]:
-        expected = means @ self.components + self.mean
-        return np.where(np.isnan(block.rows), expected.astype(block.rows.dtype, copy=False), block.rows)
+    expected = means @ components + mean
+    return np.where(np.isnan(block.rows), expected.astype(block.rows.dtype, copy=False), block.rows)
 
 
-class FactorDensity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
+class FactorDensity(Projection, ABC):
     """A density of rows with Gaussian factors, once it is fitted."""
 
     _noise: ClassVar[NoiseModel]
-    engine: Any
     random_state: Any
     n_components_: int
     mean_: Floats
 
     @abstractmethod
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Find the parameters."""
-
-    @abstractmethod
     def _shown(self) -> tuple[Floats, Floats]:
         """Loadings (n_features, n_components) and noise variances (n_features,), from the fitted attributes."""
 
-    def _fitted(self) -> tuple[Factors, FactorParams]:
-        loadings, noise = self._shown()
+    def _blocks(self, X: Any, finish: Callable[..., Any], sample_weight: Any = None) -> list[Any]:
+        """A function of posterior means and log-densities, block by block."""
+        source, (loadings, noise) = self._fitted_rows(X, sample_weight), self._shown()
         model = Factors(self._noise, self.mean_, np.zeros_like(noise))
-        return model, standing(loadings, np.zeros_like(noise), noise)
-
-    def _blocks(self, X: Any, finish: Callable[..., Any], sample_weight: Any = None) -> Iterator[Any]:
-        """A function of posterior means and log-densities, block by block, on the engine."""
-        check_is_fitted(self)
-        source = as_source(self, X, sample_weight, reset=False, missing=True)
-        model, params = self._fitted()
-        with single_threaded_blas():
-            yield from engine_for(self.engine, source).map(Infer(model, model.prepare(params), finish), source)
+        plan = model.prepare(standing(loadings, np.zeros_like(noise), noise))
+        return self._map(partial(_inferred, model, plan, finish), source)
 
     def transform(self, X: Any) -> NDArray[Any]:
         """Scores: the posterior mean of z given the cells of each row that are there; 0 where there are none."""
-        return np.concatenate(list(self._blocks(X, _scores)))
-
-    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> NDArray[Any]:
-        """Fit, then the scores of the same rows."""
-        transformed: NDArray[Any] = self.fit(X, sample_weight=sample_weight).transform(X)
-        return transformed
+        return np.concatenate(self._blocks(X, _scores))
 
     def inverse_transform(self, X: Any) -> NDArray[Any]:
         """Rows to be expected at the given scores: mean + W z."""
@@ -118,15 +86,15 @@ class FactorDensity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     def impute(self, X: Any) -> NDArray[Any]:
         """`X` with missing cells (NaN) replaced by their expectation given the cells of the row that are there."""
         check_is_fitted(self)
-        return np.concatenate(list(self._blocks(X, _Complete(self._shown()[0].T, self.mean_))))
+        return np.concatenate(self._blocks(X, partial(_completed, self._shown()[0].T, self.mean_)))
 
     def score_samples(self, X: Any) -> Floats:
         """Log-density of each row: of the cells that are there, and so 0 where there are none."""
-        return np.concatenate(list(self._blocks(X, _densities)))
+        return np.concatenate(self._blocks(X, _densities))
 
     def _sums(self, X: Any, sample_weight: Any) -> tuple[float, float]:
         """Log-likelihood and weight of all rows."""
-        log_likelihood, weight = np.sum(list(self._blocks(X, _weighed, sample_weight)), axis=0)
+        log_likelihood, weight = np.sum(self._blocks(X, _weighed, sample_weight), axis=0)
         return float(log_likelihood), float(weight)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
@@ -179,9 +147,3 @@ class FactorDensity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     @property
     def _n_features_out(self) -> int:
         return self.n_components_
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags

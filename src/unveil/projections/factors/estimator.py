@@ -6,10 +6,10 @@ missing, EM (`unveil.projections.factors.missing`) starts from the answer for th
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 from scipy import linalg
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
-from unveil.certificate import Certificate, Finding, FitWarning
+from unveil.certificate import Certificate, Finding
 from unveil.core.arrays import Floats
 from unveil.core.loop import BoundChange, Parts, check_allowed
 from unveil.core.protocols import Engine, Source
 from unveil.core.result import Fit, History, Status
 from unveil.core.statistics import Statistics
-from unveil.estimation.base import Estimator, engine_for
+from unveil.estimation.base import engine_for, warn_of
 from unveil.estimation.input import as_source, frame_of, refuse_nonfinite
 from unveil.estimation.registry import SCHEDULES, resolve
 from unveil.estimation.scaffold import Stream, feed, resumable
@@ -34,10 +34,10 @@ from unveil.projections.factors.density import FactorDensity
 from unveil.projections.factors.missing import (
     Factors,
     Hidden,
-    ObservedMoments,
     climb,
     covariance_of,
     expect_moments,
+    observed_moments,
 )
 from unveil.projections.factors.model import (
     Covariance,
@@ -84,7 +84,7 @@ class SeenCells(NamedTuple):
         )
 
 
-class FactorEstimator(Estimator, FactorDensity):
+class FactorEstimator(FactorDensity):
     """Gaussian factors with noise of any structure."""
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012  scikit-learn's own convention
@@ -107,14 +107,6 @@ class FactorEstimator(Estimator, FactorDensity):
         """Set the fitted attributes from parameters in the coordinates of the data, in canonical form."""
 
     @abstractmethod
-    def _limit(self, n_columns: int) -> int:
-        """The greatest number of components."""
-
-    @abstractmethod
-    def _most(self, given: Covariance) -> int:
-        """The number of components that None stands for, and the greatest that "bic" looks at."""
-
-    @abstractmethod
     def _floor_finding(self, columns: NDArray[np.intp]) -> Finding:
         """What to say of columns whose noise is at its floor."""
 
@@ -134,16 +126,12 @@ class FactorEstimator(Estimator, FactorDensity):
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             How often each row counts: weight 3 equals the row three times, weight 0 equals no row.
-
-        Returns
-        -------
-        self
         """
         self._validate_params()
         with single_threaded_blas():
             source = as_source(self, X, sample_weight, reset=True, min_rows=2, missing=True)
             seen = self._see(source, frame_of(source))
-            exact = self._is_exact(seen)
+            exact = seen.complete and self._is_auto()  # whether moments are all that is needed
             outcome = self._chosen(seen, exact)
             stream = resumable(outcome, seen.shift, np.arange(len(outcome.params.centre)))
             if exact:  # statistics of an E step are made of the moments when they are needed
@@ -154,21 +142,18 @@ class FactorEstimator(Estimator, FactorDensity):
     def _see(self, source: Source, shift: Floats, before: Statistics | None = None) -> SeenCells:
         """The pass of moments, added to those of earlier rows if there are any."""
         engine = engine_for(self.engine, source)
-        statistics, _ = engine.map_reduce(ObservedMoments(shift), source, None)
+        statistics, _ = engine.map_reduce(partial(observed_moments, shift), source, None)
         if not np.all(np.isfinite(statistics["products"])):
             refuse_nonfinite(source, missing=True)
         if before is not None:
             statistics = before + statistics
         _check_size(np.diagonal(statistics["products"]))
         given, variances = covariance_of(statistics), variances_seen(statistics)
-        variances = np.where(variances > _resolution(shift + given.mean), variances, 0.0)
+        resolution = (4.0 * np.finfo(np.float64).eps * (shift + given.mean)) ** 2  # what rounding gives to such cells
+        variances = np.where(variances > resolution, variances, 0.0)
         if not np.any(variances):
             raise ValueError("X has no variance: all rows are equal, so there is nothing to explain")
         return SeenCells(source, engine, shift, statistics, given, self._noise.floors(variances))
-
-    def _is_exact(self, seen: SeenCells) -> bool:
-        """Whether moments are all that is needed."""
-        return seen.complete and self._is_auto()
 
     def _solve(self, seen: SeenCells, count: int, exact: bool) -> Fit:
         """The fit with `count` components: that of the moments, or EM from there."""
@@ -188,8 +173,7 @@ class FactorEstimator(Estimator, FactorDensity):
     def _parts(self, source: Source, shift: Floats, floors: Floats, kind: type[Hidden] = Factors) -> Parts:
         schedule = Squarem() if self._is_auto() else resolve("schedule", self.schedule, SCHEDULES, "sweep")
         model = kind(self._noise, shift, floors, bool(getattr(source, "random_access", False)))
-        engine, stop = engine_for(self.engine, source), BoundChange(self.tol)
-        callbacks = self._callbacks_for(source)
+        engine, stop, callbacks = engine_for(self.engine, source), BoundChange(self.tol), self._callbacks_for(source)
         parts = Parts(model, source, Exact(), schedule, engine, stop, self.max_iter, callbacks=callbacks)
         check_allowed(parts)
         return parts
@@ -198,26 +182,22 @@ class FactorEstimator(Estimator, FactorDensity):
 
     def _chosen(self, seen: SeenCells, exact: bool) -> Fit:
         """The fit with the number of components asked for."""
-        wanted, limit = self.n_components, self._limit(seen.source.n_columns)
+        wanted, limit = self.n_components, self._noise.limit(seen.source.n_columns)
         if isinstance(wanted, str) and wanted == "bic":
             return self._best(seen, exact)
         if wanted is None:
-            return self._solve(seen, self._most(seen.given), exact)
+            return self._solve(seen, self._noise.most(seen.given), exact)
         count = self._named(seen) if isinstance(wanted, str) else int(wanted)
         if not 0 <= count <= limit:
             sizes = f"n_features={seen.source.n_columns}"
             raise ValueError(f"n_components={wanted} must be from 0 to {limit} for {sizes}")
         return self._solve(seen, count, exact)
 
-    def _named(self, seen: SeenCells) -> int:
-        """The number that a word other than "bic" stands for."""
-        raise ValueError(f"n_components={self.n_components!r} is not known")
-
     def _best(self, seen: SeenCells, exact: bool) -> Fit:
         """The fit of lowest BIC; where each takes passes, until more components did worse some times in a row."""
         best, lowest, worse = None, np.inf, 0
         try:
-            for count in range(self._most(seen.given) + 1):
+            for count in range(self._noise.most(seen.given) + 1):
                 outcome = self._solve(seen, count, exact)
                 n_parameters = self._n_parameters_of(count, seen.source.n_columns)
                 bic = -2.0 * outcome.objective + n_parameters * float(np.log(seen.given.weight))
@@ -257,7 +237,7 @@ class FactorEstimator(Estimator, FactorDensity):
                 stream = self._stream
                 self._check_unchanged(len(stream.params.centre))
                 seen = None if self._moments is None else self._see(source, stream.shift, self._moments)
-            if seen is not None and self._is_exact(seen):
+            if seen is not None and seen.complete and self._is_auto():
                 self._adopt(self._accounted(stream, seen), seen.floors, seen.statistics)
             else:
                 self._step(source, stream)
@@ -321,14 +301,7 @@ class FactorEstimator(Estimator, FactorDensity):
         replaced = REPLACED_FINDINGS - {"restarts"} if several else REPLACED_FINDINGS
         kept = [finding for finding in self.certificate_.findings if finding.name not in replaced]
         self.certificate_ = Certificate((*kept, *findings))
-        for finding in findings:
-            if finding.severity == "warning":
-                warnings.warn(f"{type(self).__name__}: {finding.message}", FitWarning, stacklevel=4)
-
-
-def _resolution(mean: Floats) -> Floats:
-    """Variance that rounding alone gives to cells of a column of this mean."""
-    return (4.0 * np.finfo(np.float64).eps * mean) ** 2
+        warn_of(self, findings, depth=4)
 
 
 def _check_size(squares: Floats) -> None:

@@ -21,7 +21,7 @@ from unveil.certificate import Finding
 from unveil.core.arrays import Floats
 from unveil.projections.factors.estimator import FactorEstimator
 from unveil.projections.factors.missing import CompletedRows, Hidden
-from unveil.projections.factors.model import Covariance, FactorParams, NoiseModel, PerColumn, signed
+from unveil.projections.factors.model import FactorParams, NoiseModel, PerColumn, identified, signed
 
 ROTATIONS = {"quartimax": 0.0, "varimax": 1.0}
 """How much the spread of loadings within a factor counts, against that within a row alone."""
@@ -125,12 +125,6 @@ class FactorAnalysis(FactorEstimator):
         """Log-likelihood at each step."""
         return [float(value) for value in self.history_.log_likelihood]
 
-    def _limit(self, n_columns: int) -> int:
-        return n_columns
-
-    def _most(self, given: Covariance) -> int:
-        return identified(len(given.mean))
-
     def _start(self, n_columns: int) -> Floats | None:
         if self.noise_variance_init is None:
             return None
@@ -165,16 +159,6 @@ class FactorAnalysis(FactorEstimator):
         said += ", ..." if len(columns) > 5 else ""
         message = f"the noise of column {said} is held at its floor (a Heywood case): factors explain all of it"
         return Finding("noise", "note", message, float(len(columns)))
-
-
-def identified(n_columns: int) -> int:
-    """The greatest number of factors that a covariance of so many columns can tell apart (Ledermann's bound).
-
-    >>> [identified(d) for d in (1, 2, 3, 6, 10)]
-    [0, 1, 1, 3, 6]
-    """
-    bound = int(np.floor(n_columns + 0.5 - np.sqrt(2.0 * n_columns + 0.25) + 1e-9))
-    return max(bound, min(1, n_columns - 1))
 
 
 def rotated(loadings: Floats, spread: float) -> Floats:

@@ -55,13 +55,6 @@ class RegressionSums(NamedTuple):
     squares: Any  # (d,): of the cell
 
 
-class ExpectedMoments(NamedTuple):
-    """Sums (d,) and products (d, d) to be expected of the rows with their missing cells, about the mean of the plan."""
-
-    sums: Any
-    products: Any
-
-
 class PatternRoom(NamedTuple):
     """Room for so many rows and as many patterns, of which a tile may fill fewer; cells beyond stay 0."""
 
@@ -101,13 +94,15 @@ def expect_factors(plan: FactorPlan, table: PatternRows) -> tuple[RegressionSums
     return sums, _expect(plan, table, _room(d, q, len(table.x)), sums)
 
 
-def complete_factors(plan: FactorPlan, table: PatternRows) -> tuple[ExpectedMoments, float]:
-    """Moments to be expected of the rows with their missing cells, and the log-likelihood of those that are there."""
+def complete_factors(plan: FactorPlan, table: PatternRows) -> tuple[Any, Any, float]:
+    """Sums (d,) and products (d, d) to be expected of the rows with their missing cells, about the mean of the plan,
+    and the log-likelihood of the cells that are there.
+    """
     d, q = plan.loadings.shape
     sums, products = np.zeros(d), np.zeros((d, d))
-    log_likelihood = _complete(plan, table, _room(d, q, len(table.x)), ExpectedMoments(sums, products))
+    log_likelihood = _complete(plan, table, _room(d, q, len(table.x)), sums, products)
     lower = np.tril(products, -1)
-    return ExpectedMoments(sums, lower + lower.T + np.diag(np.diagonal(products))), log_likelihood
+    return sums, lower + lower.T + np.diag(np.diagonal(products)), log_likelihood
 
 
 def infer_factors(plan: FactorPlan, table: PatternRows) -> tuple[Any, Any]:
@@ -139,12 +134,12 @@ def _expect(plan: FactorPlan, table: PatternRows, tile: PatternRoom, sums: Regre
 
 
 @kernel
-def _complete(plan: FactorPlan, table: PatternRows, tile: PatternRoom, moments: ExpectedMoments) -> float:
+def _complete(plan: FactorPlan, table: PatternRows, tile: PatternRoom, sums: Any, products: Any) -> float:
     """Tile by tile: infer, fill, add up."""
     log_likelihood, first = 0.0, np.intp(0)  # a plain 0 would be compiled for as a type of its own
     for start in range(0, len(table.x), len(tile.place)):
         first, m, k = _infer_tile(plan, table, start, first, tile)
-        log_likelihood += _fill(plan, table, start, m, k, tile, moments)
+        log_likelihood += _fill(plan, table, start, m, k, tile, sums, products)
     return log_likelihood
 
 
@@ -343,11 +338,10 @@ def _pattern_sums(m: int, tile: PatternRoom) -> None:
 
 @kernel
 def _fill(
-    plan: FactorPlan, table: PatternRows, start: int, m: int, k: int, tile: PatternRoom, moments: ExpectedMoments
+    plan: FactorPlan, table: PatternRows, start: int, m: int, k: int, tile: PatternRoom, sums: Any, products: Any
 ) -> float:
     """Add up a tile with its missing cells as the scores make them, and the doubt about those; its log-likelihood."""
     (d, q), place, weight, total = plan.loadings.shape, tile.place, tile.weighted[-1], tile.constants
-    sums, products = moments.sums, moments.products
     log_likelihood = _weigh(table, start, m, tile)
     for i in range(d):
         line, fit, seen = tile.y[i], tile.fitted[i], tile.there[i]

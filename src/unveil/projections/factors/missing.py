@@ -39,7 +39,14 @@ from unveil.core.result import Fit, History, Status
 from unveil.core.statistics import Statistics
 from unveil.numerics.constants import LOG_TWO_PI
 from unveil.numerics.missing_patterns import Patterns, find_patterns, has_missing
-from unveil.numerics.tiles import tile_rows
+from unveil.numerics.tiles import readable, tile_rows
+from unveil.projections.factors.kernels import (
+    PatternRows,
+    complete_factors,
+    expect_factors,
+    infer_factors,
+    plan_of,
+)
 from unveil.projections.factors.model import (
     Covariance,
     FactorParams,
@@ -53,7 +60,7 @@ from unveil.projections.factors.model import (
     standard,
     sunk,
 )
-from unveil.projections.pca.moments import MomentsStep
+from unveil.projections.pca.moments import block_moments
 
 PROBE_ROWS = 512  # rows by which it is told whether patterns repeat at all
 REPEATED_ROWS = 2  # rows of a pattern, on average, from which it pays to bring them together
@@ -91,8 +98,6 @@ class Hidden(Model, ABC):
 
     def prepare(self, params: FactorParams) -> Prepared:
         """Products of the loadings."""
-        from unveil.projections.factors.kernels import plan_of
-
         plain = standard(params)
         plan = plan_of(self.shift, plain.mean, plain.loadings, plain.noise)
         return Prepared(plan, plain.mean, None if _is_standard(params) else _turn(params))
@@ -117,10 +122,8 @@ class Hidden(Model, ABC):
 
     def infer(self, plan: Prepared, block: Block) -> tuple[Floats, Floats]:
         """Posterior means of the scores in standard form (rows, q) and log-densities (rows,)."""
-        from unveil.projections.factors.kernels import infer_factors
-
-        means, densities = infer_factors(plan.kernel, _table(block, arrange(block.rows)))
-        return means, densities
+        found: tuple[Floats, Floats] = infer_factors(plan.kernel, _table(block, arrange(block.rows)))
+        return found
 
     def events(self, statistics: Statistics, params: FactorParams) -> Mapping[str, int]:
         """Columns whose noise had to be held at its floor."""
@@ -133,9 +136,7 @@ class CompletedRows(Hidden):
     """Missing cells are hidden."""
 
     def _sums(self, plan: Prepared, table: Any) -> tuple[dict[str, Floats], float]:
-        from unveil.projections.factors.kernels import complete_factors
-
-        (sums, products), log_likelihood = complete_factors(plan.kernel, table)
+        sums, products, log_likelihood = complete_factors(plan.kernel, table)
         weight = len(table.x) if len(table.weights) == 0 else table.weights.sum()
         across = np.outer(sums, plan.mean)
         moved = products + across + across.T + weight * np.outer(plan.mean, plan.mean)
@@ -165,8 +166,6 @@ class Factors(Hidden):
     """Scores are hidden."""
 
     def _sums(self, plan: Prepared, table: Any) -> tuple[dict[str, Floats], float]:
-        from unveil.projections.factors.kernels import expect_factors
-
         sums, log_likelihood = expect_factors(plan.kernel, table)
         return _as_given(_in_frame(sums, plan.mean), plan.turn), log_likelihood
 
@@ -245,12 +244,8 @@ def _differ(patterns: Patterns) -> bool:
 
 def _table(block: Block, arranged: Arranged) -> Any:
     """The rows as the kernel takes them: one type for the compiler, whether or not they could be written to."""
-    from unveil.projections.factors.kernels import PatternRows
-
-    rows = np.ascontiguousarray(block.rows).view()
-    rows.flags.writeable = False
     weights = np.empty(0) if block.weights is None else np.array(block.weights, dtype=np.float64)
-    return PatternRows(rows, weights, arranged.order, arranged.bounds)
+    return PatternRows(readable(block.rows), weights, arranged.order, arranged.bounds)
 
 
 def _in_frame(sums: Any, mean: Floats) -> dict[str, Floats]:
@@ -330,40 +325,33 @@ def _joined(one: History, other: History) -> History:
 # -- moments -----------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class ObservedMoments:
-    """Sums and products about `shift` over the cells that are there, and how many there are; as engines take it."""
+def observed_moments(shift: Floats, block: Block, memo: Memo) -> tuple[Statistics, Memo]:
+    """Sums and products of a block about `shift` over the cells that are there, and how many there are."""
+    if not has_missing(block.rows):
+        plain, _ = block_moments(shift, block)
+        return Statistics(**plain, pairs=np.full(plain["products"].shape, plain["weight"]), holes=0.0), None
+    with np.errstate(over="ignore", invalid="ignore"):  # the sums tell whether a cell was not finite
+        return _observed_sums(shift, block), None
 
-    shift: Floats
 
-    def __call__(self, block: Block, memo: Memo) -> tuple[Statistics, Memo]:
-        """Statistics of one block."""
-        if not has_missing(block.rows):
-            plain, _ = MomentsStep(self.shift)(block, None)
-            return Statistics(**plain, pairs=np.full(plain["products"].shape, plain["weight"]), holes=0.0), None
-        with np.errstate(over="ignore", invalid="ignore"):  # the sums tell whether a cell was not finite
-            return self._sums(block), None
-
-    def _sums(self, block: Block) -> Statistics:
-        """The same of a block with missing cells, a tile at a time."""
-        n_columns, size = len(self.shift), tile_rows(4 * len(self.shift))
-        weights = np.ones(len(block.rows)) if block.weights is None else block.weights
-        roots = None if block.weights is None else np.sqrt(block.weights)[:, None]
-        sums, holes = np.zeros(n_columns), 0
-        products, pairs = np.zeros((n_columns, n_columns)), np.zeros((n_columns, n_columns))
-        for first in range(0, len(block.rows), size):
-            part = slice(first, first + size)
-            tile = block.rows[part] - self.shift
-            missing = np.isnan(tile)
-            np.copyto(tile, 0.0, where=missing)
-            seen = (~missing).astype(np.float64)
-            sums += weights[part] @ tile
-            holes += int(np.count_nonzero(missing if roots is None else missing & (roots[part] > 0)))
-            if roots is not None:
-                tile, seen = tile * roots[part], seen * roots[part]
-            products += tile.T @ tile  # a matrix times its own transpose: NumPy takes half of it
-            pairs += seen.T @ seen
-        return Statistics(weight=weights.sum(), sums=sums, products=products, pairs=pairs, holes=float(holes))
+def _observed_sums(shift: Floats, block: Block) -> Statistics:
+    """The same of a block with missing cells, a tile at a time."""
+    n_columns, size = len(shift), tile_rows(4 * len(shift))
+    weights = np.ones(len(block.rows)) if block.weights is None else block.weights
+    roots = np.sqrt(weights)[:, None]
+    sums, holes = np.zeros(n_columns), 0
+    products, pairs = np.zeros((n_columns, n_columns)), np.zeros((n_columns, n_columns))
+    for first in range(0, len(block.rows), size):
+        part = slice(first, first + size)
+        tile = block.rows[part] - shift
+        missing = np.isnan(tile)
+        np.copyto(tile, 0.0, where=missing)
+        sums += weights[part] @ tile
+        holes += int(np.count_nonzero(missing & (roots[part] > 0)))
+        tile, seen = tile * roots[part], ~missing * roots[part]
+        products += tile.T @ tile  # a matrix times its own transpose: NumPy takes half of it
+        pairs += seen.T @ seen
+    return Statistics(weight=weights.sum(), sums=sums, products=products, pairs=pairs, holes=float(holes))
 
 
 def covariance_of(statistics: Statistics) -> Covariance:

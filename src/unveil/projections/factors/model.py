@@ -16,7 +16,6 @@ covariance S alone, so one pass of moments is all that is read.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple, final
@@ -72,26 +71,6 @@ def complete_covariance(statistics: Statistics) -> Covariance:
     return Covariance(weight, mean, statistics["products"] / weight - np.outer(mean, mean))
 
 
-class NoiseModel(ABC):
-    """What the noise of the columns has in common."""
-
-    @abstractmethod
-    def maximise(self, squares: Floats, counts: Floats, floors: Floats, before: Floats) -> Floats:
-        """Variances of greatest likelihood given squares of residuals and counts of cells, column by column."""
-
-    @abstractmethod
-    def floors(self, variances: Floats) -> Floats:
-        """The least variances that are allowed, given those of the columns."""
-
-    @abstractmethod
-    def n_parameters(self, n_columns: int) -> int:
-        """Free parameters."""
-
-    @abstractmethod
-    def fit(self, given: Covariance, floors: Floats, rule: FactorRule) -> Fit:
-        """Greatest likelihood for complete rows."""
-
-
 class FactorRule(NamedTuple):
     """How many factors are wanted, and when a search for them ends."""
 
@@ -103,25 +82,33 @@ class FactorRule(NamedTuple):
 
 @final
 @dataclass(frozen=True)
-class Shared(NoiseModel):
+class Shared:
     """One variance for all columns."""
 
     def maximise(self, squares: Floats, counts: Floats, floors: Floats, before: Floats) -> Floats:
-        """The mean square of all residuals."""
+        """The likeliest variance given squares of residuals and counts of cells: the mean square of all of them."""
         total = float(counts.sum())
         variance = float(squares.sum()) / total if total > 0 else float(before[0])
         return np.full(len(floors), max(variance, float(floors[0])))
 
     def floors(self, variances: Floats) -> Floats:
-        """A share of the mean variance."""
+        """The least variances allowed, given those of the columns: a share of their mean."""
         return np.full(len(variances), NOISE_FLOOR * float(np.mean(variances)))
 
+    def limit(self, n_columns: int) -> int:
+        """The greatest number of factors: noise needs a direction of its own."""
+        return n_columns - 1
+
+    def most(self, given: Covariance) -> int:
+        """The number of factors that None stands for, and the greatest that "bic" looks at."""
+        return max(rank_of(given) - 1, 0)
+
     def n_parameters(self, n_columns: int) -> int:
-        """One."""
+        """Free parameters: one."""
         return 1
 
     def fit(self, given: Covariance, floors: Floats, rule: FactorRule) -> Fit:
-        """In closed form."""
+        """Greatest likelihood for complete rows, in closed form."""
         values, vectors = spectrum(given.matrix)
         n_columns, kept = len(values), rule.n_factors
         noise = max(float(np.mean(values[kept:])), float(floors[0])) if kept < n_columns else float(floors[0])
@@ -132,7 +119,7 @@ class Shared(NoiseModel):
 
 @final
 @dataclass(frozen=True)
-class PerColumn(NoiseModel):
+class PerColumn:
     """A variance for each column."""
 
     def maximise(self, squares: Floats, counts: Floats, floors: Floats, before: Floats) -> Floats:
@@ -143,6 +130,14 @@ class PerColumn(NoiseModel):
     def floors(self, variances: Floats) -> Floats:
         """A share of each variance, whatever its unit; of their mean where there is none."""
         return NOISE_FLOOR * np.where(variances > 0, variances, float(np.mean(variances)))
+
+    def limit(self, n_columns: int) -> int:
+        """As many as columns."""
+        return n_columns
+
+    def most(self, given: Covariance) -> int:
+        """As many as can be told apart."""
+        return identified(len(given.mean))
 
     def n_parameters(self, n_columns: int) -> int:
         """One a column."""
@@ -163,6 +158,9 @@ class PerColumn(NoiseModel):
         outcome = _outcome(params, given, path, status, floors)
         restarts = tuple(given.weight * (search.path[-1] - 0.5 * shift) for search in searches)
         return replace(outcome, history=replace(outcome.history, restarts=restarts))
+
+
+NoiseModel = Shared | PerColumn  # what the noise of the columns has in common
 
 
 class NoiseSearch(NamedTuple):
@@ -359,6 +357,16 @@ def _outcome(params: FactorParams, given: Covariance, path: list[float], status:
 def interrupted(outcome: Fit) -> Fit:
     """The outcome as the best that Ctrl-C has left."""
     return replace(outcome, history=replace(outcome.history, status=Status.INTERRUPTED))
+
+
+def identified(n_columns: int) -> int:
+    """The greatest number of factors that a covariance of so many columns can tell apart (Ledermann's bound).
+
+    >>> [identified(d) for d in (1, 2, 3, 6, 10)]
+    [0, 1, 1, 3, 6]
+    """
+    bound = int(np.floor(n_columns + 0.5 - np.sqrt(2.0 * n_columns + 0.25) + 1e-9))
+    return max(bound, min(1, n_columns - 1))
 
 
 def rank_of(given: Covariance) -> int:

@@ -19,8 +19,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from unveil.certificate import Finding
 from unveil.core.arrays import Floats
 from unveil.projections.factors.estimator import FactorEstimator, SeenCells
-from unveil.projections.factors.model import Covariance, FactorParams, NoiseModel, Shared, rank_of
-from unveil.projections.pca.dimension import minka_dimension
+from unveil.projections.factors.model import FactorParams, NoiseModel, Shared
+from unveil.projections.pca.routes import minka_dimension
 
 
 class ProbabilisticPCA(FactorEstimator):
@@ -101,12 +101,6 @@ class ProbabilisticPCA(FactorEstimator):
         self.engine = engine
         self.random_state = random_state
         self.verbose = verbose
-
-    def _limit(self, n_columns: int) -> int:
-        return n_columns - 1
-
-    def _most(self, given: Covariance) -> int:
-        return max(rank_of(given) - 1, 0)
 
     def _named(self, seen: SeenCells) -> int:
         """Minka's choice."""

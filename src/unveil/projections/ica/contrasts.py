@@ -28,16 +28,16 @@ from unveil.core.arrays import Array
 from unveil.numerics.exp_log import exp_nonpositive, log_positive
 from unveil.numerics.jit import inlined, kernel
 from unveil.numerics.tiles import subtract, tile_rows
+from unveil.projections.pca.moments import NO_WEIGHTS, fixed
 
 LN2 = 0.6931471805599453
 LEAST_EXPONENT = -700.0  # exp of less is taken for 0
 LONGEST_TILE = 4096  # rows of a tile; factors of a lane multiply up to 2**(4096 / LANES), far below the largest float
 LANES = 8
-NO_WEIGHTS = np.empty(0)
 
 
-class ContrastSums(NamedTuple):
-    """What a block adds up to."""
+class ContrastMoments(NamedTuple):
+    """What rows add up to, or the means over them."""
 
     products: Array  # (active, sources)
     slopes: Array  # (active,)
@@ -47,14 +47,13 @@ class ContrastSums(NamedTuple):
 
 def contrast_sums(
     block: Any, scale: float, rows: Array, weights: Array | None, shift: Array, basis: Array, active: int, curved: bool
-) -> ContrastSums:
+) -> ContrastMoments:
     """Sums of some rows by one of the compiled contrasts: `logcosh_block`, `exp_block` or `cube_block`."""
     n_sources, n_columns = basis.shape
     size = min(tile_rows(n_columns + (4 if curved else 2) * n_sources), LONGEST_TILE, len(rows))
     wide = n_sources if curved else 0
-    sums = ContrastSums(np.zeros((active, n_sources)), np.zeros(active), np.zeros(active), np.zeros((active, wide)))
-    table, heed = _read_only(rows), _read_only(NO_WEIGHTS if weights is None else weights)
-    block(table, heed, _read_only(shift), _read_only(basis), scale, size, *sums)
+    sums = ContrastMoments(np.zeros((active, n_sources)), np.zeros(active), np.zeros(active), np.zeros((active, wide)))
+    block(*_given(rows, weights, shift, basis), scale, size, *sums)
     return sums
 
 
@@ -62,16 +61,13 @@ def power_sums(rows: Array, weights: Array | None, shift: Array, basis: Array) -
     """Σ w y, Σ w y², Σ w y³ and Σ w y⁴ of every source, (4, sources)."""
     size = min(tile_rows(sum(basis.shape)), LONGEST_TILE, len(rows))
     sums = np.zeros((4, len(basis)))
-    table, heed = _read_only(rows), _read_only(NO_WEIGHTS if weights is None else weights)
-    _power_block(table, heed, _read_only(shift), _read_only(basis), size, sums)
+    _power_block(*_given(rows, weights, shift, basis), size, sums)
     return sums
 
 
-def _read_only(array: Array) -> Array:
-    """A view that cannot be written to: kernels are compiled anew for arrays that can, and rows may come as either."""
-    view = array.view()
-    view.flags.writeable = False
-    return view
+def _given(rows: Array, weights: Array | None, shift: Array, basis: Array) -> tuple[Array, Array, Array, Array]:
+    """What a kernel reads."""
+    return fixed(rows), fixed(NO_WEIGHTS if weights is None else weights), fixed(shift), fixed(basis)
 
 
 @kernel

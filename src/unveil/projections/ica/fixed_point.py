@@ -19,11 +19,11 @@ from scipy import linalg
 
 from unveil.core.arrays import Floats
 from unveil.core.result import Status
-from unveil.projections.ica.model import ContrastMeans
+from unveil.projections.ica.contrasts import ContrastMoments
 
 logger = logging.getLogger("unveil")
 
-Evaluate = Callable[..., ContrastMeans]
+Evaluate = Callable[..., ContrastMoments]
 
 
 class UnmixingOutcome(NamedTuple):
@@ -104,7 +104,7 @@ def completed(vectors: Floats) -> Floats:
     return np.ascontiguousarray(basis)
 
 
-def signs_of(means: ContrastMeans, variances: Floats | float = 1.0) -> Floats:
+def signs_of(means: ContrastMoments, variances: Floats | float = 1.0) -> Floats:
     """+1 where F has a minimum in the source's direction, as for heavy tails under log cosh, and -1 where a maximum.
 
     The criterion is E[g'(y)] E[y²] - E[g(y) y], 0 for a Gaussian.
@@ -112,7 +112,7 @@ def signs_of(means: ContrastMeans, variances: Floats | float = 1.0) -> Floats:
     return np.where(means.slopes * variances - np.diagonal(means.products) < 0.0, -1.0, 1.0)
 
 
-def rotation_gradient(means: ContrastMeans) -> float:
+def rotation_gradient(means: ContrastMoments) -> float:
     """Largest entry of the gradient of the contrast along rotations, in the coordinates of the sources."""
     signed = signs_of(means)[:, None] * means.products
     return float(np.max(np.abs(signed - signed.T)) / 2.0)

@@ -91,20 +91,12 @@ def skewness_score(skewness: Floats, n: float) -> Floats:
     return np.asarray(np.arcsinh(scaled / width) / np.sqrt(0.5 * np.log(square)))
 
 
-class KurtosisSpread(NamedTuple):
-    """Moments of the kurtosis of n Gaussian rows."""
-
-    mean: float
-    deviation: float
-    skewness: float
-
-
-def spread_of_kurtosis(n: float) -> KurtosisSpread:
-    """Exact moments (Anscombe & Glynn 1983)."""
+def spread_of_kurtosis(n: float) -> tuple[float, float, float]:
+    """Mean, deviation and skewness of the kurtosis of n Gaussian rows, exactly (Anscombe & Glynn 1983)."""
     variance = 24.0 * n * (n - 2.0) * (n - 3.0) / ((n + 1.0) ** 2 * (n + 3.0) * (n + 5.0))
     third = (n**2 - 5.0 * n + 2.0) / ((n + 7.0) * (n + 9.0))
     third *= 6.0 * np.sqrt(6.0 * (n + 3.0) * (n + 5.0) / (n * (n - 2.0) * (n - 3.0)))
-    return KurtosisSpread(-6.0 / (n + 1.0), float(np.sqrt(variance)), float(third))
+    return -6.0 / (n + 1.0), float(np.sqrt(variance)), float(third)
 
 
 def kurtosis_score(kurtosis: Floats, n: float) -> Floats:
@@ -137,7 +129,8 @@ def chance_anywhere(u: float, count: int, bend: float) -> float:
     if densities is None:
         return 1.0
     areas = _log_area(dimension + 1) - _log_area(dimension + 1 - orders)
-    volumes = np.log(2.0) + _log_choose(dimension, orders) + areas
+    choices = gammaln(dimension + 1.0) - gammaln(orders + 1.0) - gammaln(dimension - orders + 1.0)
+    volumes = np.log(2.0) + choices + areas
     total = np.logaddexp.reduce(volumes + 0.5 * orders * np.log(bend) + densities[orders])
     return float(np.exp(min(total, 0.0)))
 
@@ -155,10 +148,6 @@ def _log_densities(u: float, highest: int) -> Floats | None:
         logs[order] = -0.5 * (order + 1) * np.log(2.0 * np.pi) + hermite - 0.5 * u**2
         hermite, ratio = hermite + np.log(ratio), u - order / ratio
     return logs
-
-
-def _log_choose(n: int, k: NDArray[np.intp]) -> Floats:
-    return np.asarray(gammaln(n + 1.0) - gammaln(k + 1.0) - gammaln(n - k + 1.0))
 
 
 def _log_area(n: int | NDArray[np.intp]) -> Floats:

@@ -1,20 +1,19 @@
 """Independent component analysis: sources that are mixed into the columns, found by not being Gaussian.
 
 The model is x = mean + mixing s, with independent s. Rows are whitened (`whitening.py`), which leaves a rotation to be
-found (`unmixing.py`). The model fixes sources up to
-their order, scale and sign, so these follow a rule: unit variance, falling variance explained (the squared length of
-the mixing column), and a mixing column whose largest entry is positive.
+found (`search.py`). The model fixes sources up to their order, scale and sign, so these follow a rule: unit variance,
+falling variance explained (the squared length of the mixing column), and its largest entry positive.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -23,16 +22,18 @@ from unveil.certificate import Certificate, Finding
 from unveil.core.arrays import Floats
 from unveil.core.protocols import Engine, Source
 from unveil.core.result import Status
-from unveil.estimation.base import Estimator, engine_for, warn_of
+from unveil.estimation.base import engine_for, warn_of
 from unveil.estimation.input import as_source
 from unveil.numerics.blas import single_threaded_blas
 from unveil.projections.ica.fixed_point import UnmixingOutcome
 from unveil.projections.ica.gaussianity import gaussian_finding, shape_of
-from unveil.projections.ica.model import Passes, PowersStep
+from unveil.projections.ica.model import BLOCKS, Passes, power_statistics
 from unveil.projections.ica.quasi_newton import FreeUnmixing, UnmixingGeometry
-from unveil.projections.ica.search import CONTRASTS, SolverFrame, contrast_of, geometry_of, solved
-from unveil.projections.ica.whitening import rank_finding, root_of, second_moments, whitening_of
-from unveil.projections.pca.rows import Project
+from unveil.projections.ica.search import SolverFrame, contrast_of, geometry_of, solved
+from unveil.projections.ica.whitening import rank_finding, root_of, whitening_of
+from unveil.projections.pca.routes import moments_of
+from unveil.projections.pca.rows import projected
+from unveil.projections.projection import Projection
 
 ENDINGS = {
     Status.CONVERGED: "converged after {}",
@@ -41,7 +42,7 @@ ENDINGS = {
 }
 
 
-class ICA(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class ICA(Projection):
     """Independent component analysis.
 
     Parameters
@@ -124,7 +125,7 @@ class ICA(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "algorithm": [StrOptions({"picard", "parallel", "deflation"})],
         "whiten": [StrOptions({"unit-variance", "arbitrary-variance"}), Options(bool, {False})],
-        "fun": [StrOptions(set(CONTRASTS)), callable],
+        "fun": [StrOptions(set(BLOCKS)), callable],
         "fun_args": [dict, None],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
@@ -214,7 +215,7 @@ class ICA(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         columns = source.n_columns
         if self.n_components not in (None, columns):
             raise ValueError(f"n_components={self.n_components} must be None or {columns}, all columns, if not whiten")
-        found = second_moments(engine, source)
+        found = moments_of(engine, source)
         second = found.scatter / found.weight + np.outer(found.mean, found.mean)
         same, shift = np.eye(columns), np.zeros(columns)
         if not isinstance(geometry, FreeUnmixing):
@@ -228,7 +229,7 @@ class ICA(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         """Bring the sources to their canonical form, and set what was found."""
         components = np.ascontiguousarray(outcome.unmixing @ frame.matrix)
         mixing = frame.back @ linalg.inv(outcome.unmixing)
-        total, _ = engine.map_reduce(PowersStep(frame.mean, components), source, None)
+        total, _ = engine.map_reduce(partial(power_statistics, frame.mean, components), source, None)
         shape = shape_of(total["powers"], frame.weight)
         scales = np.sqrt(shape.variances)
         order, signs = canonical(mixing * scales)
@@ -260,15 +261,8 @@ class ICA(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         copy : bool, default=True
             Kept for scikit-learn's sake: rows are never written to, so both values mean the same.
         """
-        check_is_fitted(self)
-        source = as_source(self, X, reset=False)
-        project = Project(self._centre(), self.components_.T)
-        with single_threaded_blas():
-            return np.concatenate(list(engine_for(self.engine, source).map(project, source)))
-
-    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> NDArray[Any]:
-        """Fit, then the sources of the same rows."""
-        return self.fit(X, sample_weight=sample_weight).transform(X)
+        source = self._fitted_rows(X)
+        return np.concatenate(self._map(partial(projected, self._centre(), self.components_.T), source))
 
     def inverse_transform(self, X: Any, copy: bool = True) -> NDArray[Any]:
         """Rows that the given sources mix to; `copy` is as in `transform`."""
@@ -284,11 +278,6 @@ class ICA(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     @property
     def _n_features_out(self) -> int:
         return int(self.components_.shape[0])
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
 
 
 def canonical(mixing: Floats) -> tuple[NDArray[np.intp], Floats]:

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from unveil.core.arrays import Floats
 from unveil.core.protocols import Block, Engine, Memo, Source
 from unveil.core.statistics import Statistics
 from unveil.projections.ica.contrasts import (
-    ContrastSums,
+    ContrastMoments,
     contrast_sums,
     cube_block,
     exp_block,
@@ -29,43 +30,24 @@ from unveil.projections.ica.contrasts import (
     power_sums,
 )
 
-
-class Contrast(Protocol):
-    """How far from Gaussian a source is. Frozen, and picklable where a cluster is to use it."""
-
-    def sums(
-        self, block: Block, shift: Floats, basis: Floats, active: int, curved: bool
-    ) -> ContrastSums | tuple[Floats, Floats, Floats, Floats]:
-        """Products, slopes, values and curvature summed over a block, for the first `active` sources."""
+BLOCKS = {"logcosh": logcosh_block, "exp": exp_block, "cube": cube_block}
 
 
 @dataclass(frozen=True)
-class LogCosh:
-    """F = log cosh(scale y) / scale: robust, and a fair log-density of sources with heavy tails."""
+class Compiled:
+    """A contrast of Hyvärinen (1999) by its name; `scale` is for "logcosh" alone.
 
+    "logcosh" is robust, and a fair log-density of sources with heavy tails; "exp" is bounded, for tails that are very
+    heavy; "cube", the kurtosis, is for sources without outliers.
+    """
+
+    name: str
     scale: float = 1.0
 
-    def sums(self, block: Block, shift: Floats, basis: Floats, active: int, curved: bool) -> ContrastSums:
-        """Sums over a block."""
-        return contrast_sums(logcosh_block, self.scale, block.rows, block.weights, shift, basis, active, curved)
-
-
-@dataclass(frozen=True)
-class ExponentialContrast:
-    """F = -exp(-y² / 2): bounded, for tails that are very heavy."""
-
-    def sums(self, block: Block, shift: Floats, basis: Floats, active: int, curved: bool) -> ContrastSums:
-        """Sums over a block."""
-        return contrast_sums(exp_block, 1.0, block.rows, block.weights, shift, basis, active, curved)
-
-
-@dataclass(frozen=True)
-class Cube:
-    """F = y⁴ / 4, the kurtosis: for sources without outliers."""
-
-    def sums(self, block: Block, shift: Floats, basis: Floats, active: int, curved: bool) -> ContrastSums:
-        """Sums over a block."""
-        return contrast_sums(cube_block, 1.0, block.rows, block.weights, shift, basis, active, curved)
+    def sums(self, block: Block, shift: Floats, basis: Floats, active: int, curved: bool) -> ContrastMoments:
+        """Products, slopes, values and curvature summed over a block, for the first `active` sources."""
+        kernel = BLOCKS[self.name]
+        return contrast_sums(kernel, self.scale, block.rows, block.weights, shift, basis, active, curved)
 
 
 @dataclass(frozen=True)
@@ -78,14 +60,14 @@ class Custom:
     function: Callable[..., tuple[Any, Any]]
     arguments: Mapping[str, Any] = field(default_factory=dict)
 
-    def sums(self, block: Block, shift: Floats, basis: Floats, active: int, curved: bool) -> ContrastSums:
+    def sums(self, block: Block, shift: Floats, basis: Floats, active: int, curved: bool) -> ContrastMoments:
         """Sums over a block; F is given as 0, and curvature is never asked for."""
         y = basis @ (block.rows - shift).T
         given = y[0] if active == 1 and len(y) > 1 else y[:active]  # one source at a time comes as a line, as there
         g, slope = self._applied(given)
         slopes = self._slopes(slope, given.shape, block.weights)
         weighted = g if block.weights is None else g * block.weights
-        return ContrastSums(np.atleast_2d(weighted) @ y.T, slopes, np.zeros(active), np.zeros((active, 0)))
+        return ContrastMoments(np.atleast_2d(weighted) @ y.T, slopes, np.zeros(active), np.zeros((active, 0)))
 
     def _applied(self, y: Floats) -> tuple[Floats, Floats]:
         """g and what is said of g', if they are what they should be."""
@@ -109,44 +91,22 @@ class Custom:
         return np.atleast_1d(slope * shape[-1])
 
 
-@dataclass(frozen=True)
-class ContrastStep:
-    """The sums of one block, as engines take it."""
-
-    contrast: Contrast
-    shift: Floats
-    basis: Floats  # unmixing @ whitening
-    active: int
-    curved: bool
-
-    def __call__(self, block: Block, memo: Memo) -> tuple[Statistics, Memo]:
-        """Statistics of one block."""
-        sums = self.contrast.sums(block, self.shift, self.basis, self.active, self.curved)
-        products, slopes, values, curvature = sums
-        weight = len(block.rows) if block.weights is None else block.weights.sum()
-        return Statistics(weight=weight, products=products, slopes=slopes, values=values, curvature=curvature), None
+Contrast = Compiled | Custom
 
 
-@dataclass(frozen=True)
-class PowersStep:
-    """Sums of the first four powers of the sources of one block, as engines take it."""
-
-    shift: Floats
-    basis: Floats
-
-    def __call__(self, block: Block, memo: Memo) -> tuple[Statistics, Memo]:
-        """Statistics of one block."""
-        weight = len(block.rows) if block.weights is None else block.weights.sum()
-        return Statistics(weight=weight, powers=power_sums(block.rows, block.weights, self.shift, self.basis)), None
+def contrast_statistics(
+    contrast: Contrast, shift: Floats, basis: Floats, active: int, curved: bool, block: Block, memo: Memo
+) -> tuple[Statistics, Memo]:
+    """The sums of one block; `basis` is unmixing @ whitening."""
+    sums = contrast.sums(block, shift, basis, active, curved)
+    weight = len(block.rows) if block.weights is None else block.weights.sum()
+    return Statistics(weight=weight, **sums._asdict()), None
 
 
-class ContrastMeans(NamedTuple):
-    """What a pass finds, each a mean over rows."""
-
-    products: Floats  # (active, sources)
-    slopes: Floats  # (active,)
-    values: Floats  # (active,)
-    curvature: Floats  # (active, sources), or (active, 0)
+def power_statistics(shift: Floats, basis: Floats, block: Block, memo: Memo) -> tuple[Statistics, Memo]:
+    """Sums of the first four powers of the sources of one block."""
+    weight = len(block.rows) if block.weights is None else block.weights.sum()
+    return Statistics(weight=weight, powers=power_sums(block.rows, block.weights, shift, basis)), None
 
 
 @dataclass
@@ -161,12 +121,13 @@ class Passes:
     lone: Block | None = None  # all rows, where they are one block that needs no engine
     _memos: Any = field(default=None, init=False)  # the engine's: it knows from them how long a block takes
 
-    def __call__(self, unmixing: Floats, active: int | None = None, curved: bool = False) -> ContrastMeans:
+    def __call__(self, unmixing: Floats, active: int | None = None, curved: bool = False) -> ContrastMoments:
         """Means at `unmixing`; g is applied to the first `active` sources only, all by default."""
         basis = np.ascontiguousarray(unmixing @ self.whitening)
-        step = ContrastStep(self.contrast, self.shift, basis, len(basis) if active is None else active, curved)
+        active = len(basis) if active is None else active
+        step = partial(contrast_statistics, self.contrast, self.shift, basis, active, curved)
         if self.lone is not None:
             total, _ = step(self.lone, None)
         else:
             total, self._memos = self.engine.map_reduce(step, self.source, self._memos)
-        return ContrastMeans(*(total[name] / float(total["weight"]) for name in ContrastMeans._fields))
+        return ContrastMoments(*(total[name] / float(total["weight"]) for name in ContrastMoments._fields))

@@ -16,7 +16,6 @@ closed form; their eigenvalues are kept above `HESSIAN_FLOOR`. L-BFGS learns fro
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections import deque
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -25,8 +24,8 @@ import numpy as np
 
 from unveil.core.arrays import Floats
 from unveil.core.result import Status
+from unveil.projections.ica.contrasts import ContrastMoments
 from unveil.projections.ica.fixed_point import Evaluate, UnmixingOutcome, interrupted, orthogonalised, signs_of
-from unveil.projections.ica.model import ContrastMeans
 
 HESSIAN_FLOOR = 0.01  # of the eigenvalues of the approximate Hessian
 LBFGS_MEMORY = 7  # steps that L-BFGS remembers
@@ -39,7 +38,7 @@ class UnmixingPass(NamedTuple):
     """An unmixing matrix, and what a pass found there."""
 
     unmixing: Floats
-    means: ContrastMeans
+    means: ContrastMoments
     covariance: Floats  # of the sources
 
 
@@ -50,36 +49,14 @@ class SourceDensities(NamedTuple):
     quadratic: float  # factor of y² / 2: 1 where signs may change, else 0
 
 
-class UnmixingGeometry(ABC):
-    """Where W may go."""
-
-    curved: bool  # does the Hessian need E[g'(y_i) y_j²]?
-
-    @abstractmethod
-    def loss(self, point: UnmixingPass, model: SourceDensities) -> float:
-        """What is lowered."""
-
-    @abstractmethod
-    def gradient(self, point: UnmixingPass, model: SourceDensities) -> Floats:
-        """Relative gradient of the loss."""
-
-    @abstractmethod
-    def solved(self, point: UnmixingPass, model: SourceDensities, gradient: Floats) -> Floats:
-        """The inverse of the approximate Hessian, applied to `gradient`."""
-
-    @abstractmethod
-    def moved(self, unmixing: Floats, step: Floats) -> Floats:
-        """W after a relative step."""
-
-
 @dataclass(frozen=True)
-class OrthogonalUnmixing(UnmixingGeometry):
+class OrthogonalUnmixing:
     """Rotations of white rows."""
 
-    curved: bool = False
+    curved: bool = False  # does the Hessian need E[g'(y_i) y_j²]?
 
     def loss(self, point: UnmixingPass, model: SourceDensities) -> float:
-        """The signed contrast."""
+        """What is lowered: the signed contrast."""
         return float(model.signs @ point.means.values)
 
     def gradient(self, point: UnmixingPass, model: SourceDensities) -> Floats:
@@ -88,7 +65,7 @@ class OrthogonalUnmixing(UnmixingGeometry):
         return np.asarray((signed - signed.T) / 2.0)
 
     def solved(self, point: UnmixingPass, model: SourceDensities, gradient: Floats) -> Floats:
-        """Each plane by itself."""
+        """The inverse of the approximate Hessian, applied to `gradient`: each plane by itself."""
         bends = model.signs * (point.means.slopes - np.diagonal(point.means.products))
         return gradient / np.maximum((bends[:, None] + bends) / 2.0, HESSIAN_FLOOR)
 
@@ -98,7 +75,7 @@ class OrthogonalUnmixing(UnmixingGeometry):
 
 
 @dataclass(frozen=True)
-class FreeUnmixing(UnmixingGeometry):
+class FreeUnmixing:
     """All invertible matrices."""
 
     curved: bool = True
@@ -128,6 +105,9 @@ class FreeUnmixing(UnmixingGeometry):
     def moved(self, unmixing: Floats, step: Floats) -> Floats:
         """W plus the step, in its own coordinates."""
         return unmixing + step @ unmixing
+
+
+UnmixingGeometry = OrthogonalUnmixing | FreeUnmixing
 
 
 class Learned(NamedTuple):

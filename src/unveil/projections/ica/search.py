@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from numbers import Real
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -23,7 +23,7 @@ from unveil.core.result import Status
 from unveil.engines.threads import Threads
 from unveil.estimation.input import SAMPLE_CELLS, SAMPLE_ROWS, sample_of
 from unveil.projections.ica.fixed_point import UnmixingOutcome, deflation, orthogonalised, parallel
-from unveil.projections.ica.model import Contrast, Cube, Custom, ExponentialContrast, LogCosh, Passes
+from unveil.projections.ica.model import Compiled, Contrast, Custom, Passes
 from unveil.projections.ica.quasi_newton import (
     FreeUnmixing,
     OrthogonalUnmixing,
@@ -33,27 +33,14 @@ from unveil.projections.ica.quasi_newton import (
 )
 from unveil.sources.array import ArraySource
 
+if TYPE_CHECKING:
+    from unveil.projections.ica.ica import ICA
+
 ROWS_PER_SAMPLED = 10  # a first search runs on one row in so many
 ENOUGH_ROWS = 1 << 13  # rows that it runs on at least
 SETTLED_GRADIENT = 0.1  # it ends where its gradient is this share of the error that a sample of its size has
 
-CONTRASTS: dict[str, Callable[[], Contrast]] = {"logcosh": LogCosh, "exp": ExponentialContrast, "cube": Cube}
 FIXED_POINTS: dict[str, Callable[..., UnmixingOutcome]] = {"parallel": parallel, "deflation": deflation}
-
-
-class ICASettings(Protocol):
-    """Parameters of `ICA` that a search goes by."""
-
-    algorithm: str
-    whiten: Any
-    fun: Any
-    fun_args: dict[str, Any] | None
-    max_iter: int
-    tol: float
-    w_init: Any
-    orthogonal: Any
-    extended: bool
-    random_state: Any
 
 
 class SolverFrame(NamedTuple):
@@ -67,7 +54,7 @@ class SolverFrame(NamedTuple):
     weight: float  # sum of their weights
 
 
-def geometry_of(settings: ICASettings) -> UnmixingGeometry | None:
+def geometry_of(settings: ICA) -> UnmixingGeometry | None:
     """Which matrices "picard" searches; None for FastICA."""
     if settings.algorithm == "picard":
         wanted = bool(settings.whiten) if settings.orthogonal == "auto" else settings.orthogonal
@@ -78,7 +65,7 @@ def geometry_of(settings: ICASettings) -> UnmixingGeometry | None:
     return None
 
 
-def contrast_of(settings: ICASettings) -> Contrast:
+def contrast_of(settings: ICA) -> Contrast:
     """The contrast that `fun` and `fun_args` name, if the algorithm can take it."""
     fun, arguments = settings.fun, {} if settings.fun_args is None else settings.fun_args
     if callable(fun):
@@ -91,18 +78,13 @@ def contrast_of(settings: ICASettings) -> Contrast:
     if isinstance(geometry_of(settings), FreeUnmixing) and fun == ("cube" if settings.extended else "exp"):
         made = f"fun={fun!r} with extended={bool(settings.extended)}"
         raise ValueError(f"{made} makes no density that adds up to 1: with 'picard' it needs orthogonal=True")
-    return LogCosh(_checked_alpha(arguments.get("alpha", 1.0))) if fun == "logcosh" else CONTRASTS[fun]()
-
-
-def _checked_alpha(alpha: Any) -> float:
+    alpha = arguments.get("alpha", 1.0)
     if not isinstance(alpha, Real) or not 1.0 <= float(alpha) <= 2.0:
         raise ValueError(f"alpha must be in [1,2], got {alpha!r}")
-    return float(alpha)
+    return Compiled(fun, float(alpha))
 
 
-def solved(
-    settings: ICASettings, evaluate: Passes, frame: SolverFrame, geometry: UnmixingGeometry | None
-) -> UnmixingOutcome:
+def solved(settings: ICA, evaluate: Passes, frame: SolverFrame, geometry: UnmixingGeometry | None) -> UnmixingOutcome:
     """Run the solver, from a sample first where that saves time."""
     evaluate = replace(evaluate, lone=lone_block(evaluate.engine, evaluate.source))
     random = check_random_state(settings.random_state)
@@ -145,7 +127,7 @@ def lone_block(engine: Engine, source: Source) -> Block | None:
     return next(iter(source.read())) if partition_count(source.n_rows, width_of(source)) == 1 else None
 
 
-def start_of(settings: ICASettings, random: Any, frame: SolverFrame) -> Floats:
+def start_of(settings: ICA, random: Any, frame: SolverFrame) -> Floats:
     """The matrix to start from, in the coordinates of the frame."""
     count = len(frame.matrix)
     if settings.w_init is None:

@@ -11,7 +11,7 @@ all the same. Where variances differ much, whatever rounding left of correlation
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,10 +21,11 @@ from unveil.certificate import Finding
 from unveil.core.arrays import Floats
 from unveil.core.protocols import Block, Engine, Memo, Source
 from unveil.core.statistics import Statistics
-from unveil.estimation.input import finite_rows, frame_of, refuse_nonfinite
-from unveil.projections.pca.moments import MomentsStep, TableMoments, moments
+from unveil.estimation.input import refuse_nonfinite
+from unveil.projections.pca.moments import TableMoments, block_moments, moments
+from unveil.projections.pca.routes import FLOAT_EPSILON, moments_of
+from unveil.projections.pca.rows import all_rows
 
-FLOAT_EPSILON = float(np.finfo(np.float64).eps)
 UNEVEN_VARIANCES = 1e-6  # ratio of variances below which the first whitening is not taken for exact
 SMALL_CELLS = 1 << 22  # cells of a table that may be held in memory
 
@@ -56,21 +57,11 @@ def whitening_of(engine: Engine, source: Source, count: int | None, solver: str)
     noise = 4.0 * float(np.finfo(source.dtype).eps)
     if solver == "svd":
         return _by_svd(source, count, noise)
-    found = second_moments(engine, source)
+    found = moments_of(engine, source)
     directions = _suited(found, noise)
     first = _white(found.mean, directions, found.weight, count)
     kept = directions.variances[: len(first.matrix)]
     return _polished(engine, source, first) if kept[-1] < UNEVEN_VARIANCES * kept[0] else first
-
-
-def second_moments(engine: Engine, source: Source) -> TableMoments:
-    """Mean and scatter of the rows; an error names the first cell that is not finite."""
-    shift = frame_of(source)
-    statistics, _ = engine.map_reduce(MomentsStep(shift), source, None)
-    if not np.all(np.isfinite(statistics["products"])):
-        refuse_nonfinite(source)
-        raise ValueError("X has cells so large that their squares are beyond all floats; scale the columns down")
-    return moments(statistics, shift)
 
 
 def rank_finding(white: Whitening, wanted: int | None) -> Finding:
@@ -112,9 +103,10 @@ def _by_svd(source: Source, count: int | None, noise: float) -> Whitening:
     if source.n_rows * source.n_columns > SMALL_CELLS and not getattr(source, "random_access", False):
         got = type(source).__name__
         raise ValueError(f"whiten_solver='svd' needs rows in memory, got {got}; 'eigh' takes any source")
-    blocks = [(finite_rows(block, source.names).astype(np.float64), block.weights) for block in source.read()]
-    rows = np.concatenate([rows for rows, _ in blocks])
-    weights = np.concatenate([np.ones(len(own)) if given is None else given for own, given in blocks])
+    given, of_rows = all_rows(source)
+    if not np.all(np.isfinite(given)):
+        refuse_nonfinite(source)
+    rows, weights = given.astype(np.float64), np.ones(len(given)) if of_rows is None else of_rows
     shift, weight = rows[int(np.argmax(weights > 0))], float(weights.sum())
     mean = shift + (weights @ (rows - shift)) / weight
     centred = (rows - mean) * np.sqrt(weights)[:, None]
@@ -142,22 +134,15 @@ def _white(mean: Floats, directions: ScaledDirections, weight: float, count: int
     return Whitening(mean, matrix, (vectors * directions.scales).T * deviations, weight, directions.rank)
 
 
-@dataclass(frozen=True)
-class _WhiteMoments:
-    """Sums and products of white rows, as engines take it."""
-
-    mean: Floats
-    matrix: Floats
-
-    def __call__(self, block: Block, memo: Memo) -> tuple[Statistics, Memo]:
-        """Statistics of one block."""
-        white = (block.rows - self.mean) @ self.matrix.T
-        return MomentsStep(np.zeros(len(self.matrix)))(block._replace(rows=white), memo)
+def _white_moments(mean: Floats, matrix: Floats, block: Block, memo: Memo) -> tuple[Statistics, Memo]:
+    """Sums and products of white rows of a block."""
+    white = (block.rows - mean) @ matrix.T
+    return block_moments(np.zeros(len(matrix)), block._replace(rows=white))
 
 
 def _polished(engine: Engine, source: Source, first: Whitening) -> Whitening:
     """Once more, on rows that are nearly white, where rounding has nothing to hide behind."""
-    statistics, _ = engine.map_reduce(_WhiteMoments(first.mean, first.matrix), source, None)
+    statistics, _ = engine.map_reduce(partial(_white_moments, first.mean, first.matrix), source, None)
     _, offset, scatter = moments(statistics, np.zeros(len(first.matrix)))
     values, vectors = linalg.eigh(scatter / first.weight)
     if values[0] <= 0.5:  # what is so far from white is beyond the precision of the rows

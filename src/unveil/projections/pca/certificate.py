@@ -8,8 +8,7 @@ import numpy as np
 
 from unveil.certificate import Certificate, Finding, examine
 from unveil.core.result import History
-from unveil.projections.pca.routes import Spectrum
-from unveil.projections.pca.scaling import FLOAT_EPSILON
+from unveil.projections.pca.routes import FLOAT_EPSILON, Spectrum
 
 EXACT_RESIDUAL = 1e-9  # of the largest variance: a residual below this share moves no variance in its first nine digits
 MOST_COMPARED = 256  # directions that are compared with each other
@@ -32,9 +31,13 @@ def certify(spectrum: Spectrum, kept: int, approximate: bool) -> Certificate:
 
 def certify_passes(history: History, spectrum: Spectrum, kept: int, *without: str) -> Certificate:
     """Findings of the passes to a plane, and of the plane; `without` are those of it that do not apply."""
-    passes = [found for found in examine(history).findings if found.name != "restarts"]  # there are none
     plane = [found for found in certify(spectrum, kept, approximate=False).findings if found.name not in without]
-    return Certificate((*passes, *plane))
+    return Certificate((*findings_of(history), *plane))
+
+
+def findings_of(history: History) -> list[Finding]:
+    """Findings of passes that were made once: there are no restarts."""
+    return [found for found in examine(history).findings if found.name != "restarts"]
 
 
 def _convergence(spectrum: Spectrum) -> Iterator[Finding]:

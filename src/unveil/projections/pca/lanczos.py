@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
+from sklearn.utils.extmath import svd_flip
 
 from unveil.core.arrays import Floats
 
@@ -49,17 +50,8 @@ class LanczosSearch:
     block: int  # vectors multiplied at a time
     products: int  # at most
     tolerance: float  # of the residual of each pair, as a share of its value
+    settle: bool = True  # whether it is a fault if the products do not suffice
     floor: float = 0.0  # below which residuals are rounding, whatever the tolerance
-
-    @property
-    def room(self) -> int:
-        """Vectors of the basis where it is full."""
-        return self.count + max(160, 2 * self.block)
-
-    @property
-    def kept(self) -> int:
-        """Vectors that stay where it is cut back."""
-        return self.count + max(self.block // 2, 60)
 
 
 def leading(
@@ -74,7 +66,9 @@ def leading(
     `share` applies a function to items, in whatever place; it changes nothing but the time.
     """
     size = int(np.count_nonzero(support))
-    basis = _Basis(support, min(search.room, size), random, share)
+    room = search.count + max(160, 2 * search.block)  # vectors of the basis where it is full
+    kept = search.count + max(search.block // 2, 60)  # and those that stay where it is cut back
+    basis = _Basis(support, min(room, size), random, share)
     block = basis.directions(min(search.block, size))
     doubted = search.block < search.count
     for number in range(1, search.products + 1):
@@ -89,10 +83,10 @@ def leading(
             return Leading(*basis.best(search.count), residuals, number, complete)
         if complete:  # a value may have more copies than a block has vectors: look once more, from elsewhere
             doubted = False
-            basis.restart(search.kept)
+            basis.restart(kept)
             block = basis.directions(len(block))
         elif full:
-            basis.restart(search.kept)
+            basis.restart(kept)
     raise ValueError(f"at least one product is needed, got {search.products}")
 
 
@@ -198,3 +192,8 @@ class _Basis:
         self.matrix[:] = 0.0
         self.matrix[range(len(values)), range(len(values))] = values
         self.count = len(values)
+
+
+def signed(vectors: Floats) -> Floats:
+    """Vectors with the largest entry of each positive, so that signs do not depend on the route."""
+    return np.asarray(svd_flip(None, vectors, u_based_decision=False)[1])

@@ -7,7 +7,6 @@ their own means (Chan, Golub & LeVeque, "Updating formulae and a pairwise algori
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from threading import local
 from typing import Any, NamedTuple
 
@@ -27,22 +26,15 @@ NO_WEIGHTS: Floats = np.empty(0)
 _threads = local()
 
 
-@dataclass(frozen=True)
-class MomentsStep:
-    """Weight, sums and products of a block, about `shift`; one call per block, as engines take it.
+def block_moments(shift: Floats, block: Block, memo: Memo = None) -> tuple[Statistics, Memo]:
+    """Weight, sums and products of a block, about `shift`.
 
     Blocks of compressed rows are taken too. Columns of those whose shift is not zero are filled up.
     """
-
-    shift: Floats
-
-    def __call__(self, block: Block, memo: Memo) -> tuple[Statistics, Memo]:
-        """Statistics of one block."""
-        with np.errstate(over="ignore", invalid="ignore"):  # the sums tell whether a cell was not finite
-            weight = len(block.rows) if block.weights is None else block.weights.sum()
-            compressed = isinstance(block.rows, Compressed)
-            sums, products = (_sparse_sums if compressed else _dense_sums)(block, self.shift)
-        return Statistics(weight=weight, sums=sums, products=products), None
+    with np.errstate(over="ignore", invalid="ignore"):  # the sums tell whether a cell was not finite
+        weight = len(block.rows) if block.weights is None else block.weights.sum()
+        sums, products = (_sparse_sums if isinstance(block.rows, Compressed) else _dense_sums)(block, shift)
+    return Statistics(weight=weight, sums=sums, products=products), None
 
 
 def _dense_sums(block: Block, shift: Floats) -> tuple[Floats, Floats]:

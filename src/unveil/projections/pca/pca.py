@@ -1,7 +1,7 @@
 """Principal component analysis: the directions of greatest variance, the way there and the way back.
 
 The components are the eigenvectors u of the covariance, S u = lambda u, by falling lambda, the variance along u;
-`spectrum.py` has the routes to them, `plane.py` what can be done with them.
+`routes.py` has the ways to them, `projector.py` what can be done with them.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 
@@ -19,17 +18,26 @@ from unveil.core.loop import watchers
 from unveil.core.protocols import Source
 from unveil.core.result import Status
 from unveil.core.statistics import Statistics
-from unveil.estimation.base import Estimator, engine_for, seed_of, warn_of
+from unveil.estimation.base import engine_for, seed_of, warn_of
 from unveil.estimation.input import as_source
 from unveil.numerics.blas import single_threaded_blas
 from unveil.projections.pca.certificate import certify, certify_passes
-from unveil.projections.pca.dimension import minka_dimension
+from unveil.projections.pca.lanczos import LanczosSearch
 from unveil.projections.pca.moments import TableMoments
-from unveil.projections.pca.projector import PlaneMixin
+from unveil.projections.pca.projector import Plane
 from unveil.projections.pca.robust import RobustFit, robust_pca
-from unveil.projections.pca.routes import Effort, Spectrum, by_covariance, by_products, by_svd, in_units
+from unveil.projections.pca.routes import (
+    ColumnMetric,
+    Spectrum,
+    by_covariance,
+    by_products,
+    by_svd,
+    checked_feature_weight,
+    degrees,
+    in_units,
+    minka_dimension,
+)
 from unveil.projections.pca.rows import as_rows, is_sparse
-from unveil.projections.pca.scaling import ColumnMetric, checked_feature_weight
 from unveil.projections.pca.weighted import WeightedFit, weighted_pca, with_cell_weights
 
 NARROW_COLUMNS = 1000  # columns up to which all of the covariance is cheap
@@ -50,7 +58,7 @@ def _adds_up(estimator: PCA) -> bool:
     return True
 
 
-class PCA(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, PlaneMixin, BaseEstimator):
+class PCA(Plane):
     """Principal component analysis.
 
     Parameters
@@ -229,8 +237,11 @@ noise_variance_, n_features_in_, feature_names_in_
                 )
         if not isinstance(self.n_components, Integral):
             raise ValueError(f"n_components must be an integer with {what}, got {self.n_components!r}")
-        source, count = self._source_of(X, sample_weight, cell_weight), int(self.n_components)
-        engine, callbacks = engine_for(self.engine, source), watchers()
+        if cell_weight is None:
+            source = as_rows(self, X, sample_weight, reset=True)
+        else:  # cells of weight 0 may be NaN
+            source = as_source(self, X, sample_weight, reset=True, missing=True)
+        engine, callbacks, count = engine_for(self.engine, source), watchers(), int(self.n_components)
         found: RobustFit | WeightedFit
         if self.robust:
             found = robust_pca(engine, source, count, seed=seed_of(self.random_state), callbacks=callbacks)
@@ -243,12 +254,6 @@ noise_variance_, n_features_in_, feature_names_in_
         self.converged_ = found.history.status is Status.CONVERGED
         self._keep(found.spectrum, ColumnMetric(), count, certificate)
         return self
-
-    def _source_of(self, X: Any, sample_weight: Any, cell_weight: Any) -> Source:
-        """Rows in which cells may be NaN if they have weights, and may not if they have none."""
-        if cell_weight is None:
-            return as_rows(self, X, sample_weight, reset=True)
-        return as_source(self, X, sample_weight, reset=True, missing=True)
 
     @available_if(_adds_up)
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None, feature_weight: Any = None) -> PCA:
@@ -275,7 +280,10 @@ noise_variance_, n_features_in_, feature_names_in_
             if weights is None and not first:
                 weights = self.feature_weight_
             metric = ColumnMetric(self.scale, weights)
-            before = None if first else (_moments_of(self._moments), self.n_samples_)
+            before = None
+            if not first:
+                kept = self._moments
+                before = TableMoments(float(kept["weight"]), kept["mean"], kept["scatter"]), self.n_samples_
             spectrum = by_covariance(engine_for(self.engine, source), source, metric, before)
         self.n_samples_ = source.n_rows + (0 if before is None else before[1])
         self._keep(spectrum, metric, self._count(spectrum, streaming=True))
@@ -304,9 +312,9 @@ noise_variance_, n_features_in_, feature_names_in_
                 raise ValueError("svd_solver='full' takes dense rows, got sparse ones; the other solvers take them")
             return by_svd(source, metric)
         count = self._few(source, metric, solver)
-        effort = self._tight(count) if solver == "arpack" else self._quick(count, source)
+        search = self._tight(count) if solver == "arpack" else self._quick(count, source)
         random = np.random.default_rng(seed_of(self.random_state))
-        return by_products(engine_for(self.engine, source), source, metric, count, effort, random)
+        return by_products(engine_for(self.engine, source), source, metric, search, random)
 
     def _suited(self, source: Source) -> str:
         """What "auto" takes: see the class."""
@@ -337,15 +345,15 @@ noise_variance_, n_features_in_, feature_names_in_
             raise ValueError(f"n_components={count!r} must be an integer from 1 to {limit} with {got}")
         return int(count)
 
-    def _tight(self, count: int) -> Effort:
-        return Effort(min(count, TIGHT_VECTORS), 10_000, max(float(self.tol), TIGHT_RESIDUAL), settle=True)
+    def _tight(self, count: int) -> LanczosSearch:
+        return LanczosSearch(count, min(count, TIGHT_VECTORS), 10_000, max(float(self.tol), TIGHT_RESIDUAL))
 
-    def _quick(self, count: int, source: Source) -> Effort:
+    def _quick(self, count: int, source: Source) -> LanczosSearch:
         block = count + self.n_oversamples
         if self.iterated_power != "auto":
-            return Effort(block, 1 + int(self.iterated_power), 0.0, settle=False)
+            return LanczosSearch(count, block, 1 + int(self.iterated_power), 0.0, settle=False)
         more = 6 if count < 0.1 * min(source.n_rows, source.n_columns) else 4
-        return Effort(block, 1 + more, SETTLED_RESIDUAL, settle=False)
+        return LanczosSearch(count, block, 1 + more, SETTLED_RESIDUAL, settle=False)
 
     def _keep(
         self, spectrum: Spectrum, metric: ColumnMetric, kept: int, certificate: Certificate | None = None
@@ -357,7 +365,7 @@ noise_variance_, n_features_in_, feature_names_in_
         self.components_ = in_units(spectrum, metric, kept)
         self.explained_variance_ = values
         self.explained_variance_ratio_ = values / total if total > 0 else np.zeros(kept)
-        self.singular_values_ = np.sqrt(values * spectrum.degrees)
+        self.singular_values_ = np.sqrt(values * degrees(spectrum.weight))
         left = spectrum.limit - kept
         self.noise_variance_ = max(total - float(values.sum()), 0.0) / left if left > 0 else 0.0
         self.__dict__.pop("_moments", None)
@@ -386,10 +394,5 @@ noise_variance_, n_features_in_, feature_names_in_
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         tags.input_tags.sparse = True
         return tags
-
-
-def _moments_of(statistics: Statistics) -> TableMoments:
-    return TableMoments(float(statistics["weight"]), statistics["mean"], statistics["scatter"])

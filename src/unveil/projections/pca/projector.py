@@ -8,6 +8,7 @@ U, which are orthonormal in the metric diag(w), U diag(w) U' = 1:
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,18 +19,18 @@ from sklearn.utils.validation import check_is_fitted
 from unveil.core.arrays import Floats
 from unveil.estimation.base import engine_for
 from unveil.estimation.input import as_source
-from unveil.numerics.blas import single_threaded_blas
-from unveil.projections.pca.rows import Decompose, Project, as_rows
+from unveil.projections.pca.routes import ColumnMetric
+from unveil.projections.pca.rows import as_rows, decomposed, projected
 from unveil.projections.pca.weighted import scores_of
+from unveil.projections.projection import Projection
 
 
-class PlaneMixin:
-    """Mixin of estimators with `mean_`, `components_`, `explained_variance_` and `noise_variance_`.
+class Plane(Projection):
+    """A plane with `mean_`, `components_`, `explained_variance_` and `noise_variance_`; abstract.
 
     `scale_` and `feature_weight_` are None where there are none.
     """
 
-    engine: Any
     whiten: bool
     mean_: Floats
     scale_: Floats | None
@@ -40,25 +41,20 @@ class PlaneMixin:
     n_features_in_: int
 
     def transform(self, X: Any) -> NDArray[Any]:
-        """Scores: coordinates of the rows along the components.
+        """Scores: coordinates of the rows along the components, (n_samples, n_components).
 
-        Parameters
-        ----------
-        X : array, frame, sparse matrix, scan or Dask array of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_components)
+        Rows may be an array, frame, sparse matrix, scan or Dask array, here and below.
         """
         check_is_fitted(self)
         source = as_rows(self, X, reset=False)
         basis = (self._vectors() * self._gains()).T
-        project = Project(self.mean_, basis / self._deviations() if self.whiten else basis)
-        with single_threaded_blas():
-            return np.concatenate(list(engine_for(self.engine, source).map(project, source)))
+        project = partial(projected, self.mean_, basis / self._deviations() if self.whiten else basis)
+        return np.concatenate(self._map(project, source))
 
     def scores(self, X: Any, cell_weight: Any = None) -> NDArray[Any]:
         """Scores of rows whose cells count by weights, or are missing: weighted least squares on the components.
+
+        They are (n_samples, n_components).
 
         Parameters
         ----------
@@ -66,10 +62,6 @@ class PlaneMixin:
             NaN means missing.
         cell_weight : array-like, scan or Dask array of shape (n_samples, n_features), optional
             None counts every cell that is there.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_components)
         """
         check_is_fitted(self)
         source = as_source(self, X, reset=False, missing=True)
@@ -79,17 +71,9 @@ class PlaneMixin:
         return found / self._deviations() if self.whiten else found
 
     def inverse_transform(self, X: Any) -> NDArray[Any]:
-        """Rows at the given scores: the way back, up to the reconstruction error.
+        """Rows (n_samples, n_features) at the given scores: the way back, up to the reconstruction error.
 
         A column of no weight comes out as its regression on the scores.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_components)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_features)
         """
         check_is_fitted(self)
         scores = np.asarray(X)
@@ -97,23 +81,12 @@ class PlaneMixin:
         return scores @ (basis if self.scale_ is None else basis * self.scale_) + self.mean_
 
     def reconstruction_error(self, X: Any) -> Floats:
-        """Squared distance of each row from the plane, in the metric of the fit (scaled, weighted).
-
-        Parameters
-        ----------
-        X : array, frame, sparse matrix, scan or Dask array of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
+        """Squared distance of each row from the plane, in the metric of the fit (scaled, weighted), (n_samples,)."""
         return self._decomposed(X, np.zeros(len(self._checked().components_)))[0]
 
     def _decomposed(self, X: Any, precisions: Floats) -> tuple[Floats, Floats]:
         source = as_rows(self, X, reset=False)
-        decompose = Decompose(self.mean_, self._gains(), self._vectors(), precisions)
-        with single_threaded_blas():
-            parts = list(engine_for(self.engine, source).map(decompose, source))
+        parts = self._map(partial(decomposed, self.mean_, self._gains(), self._vectors(), precisions), source)
         return np.concatenate([off for off, _ in parts]), np.concatenate([along for _, along in parts])
 
     @property
@@ -148,14 +121,13 @@ class PlaneMixin:
         """Mean log-density of the rows."""
         return float(np.mean(self.score_samples(X)))
 
-    def _checked(self) -> PlaneMixin:
+    def _checked(self) -> Plane:
         check_is_fitted(self)
         return self
 
     def _gains(self) -> Floats:
         """What columns are multiplied by before anything is measured."""
-        gains = np.ones(len(self.mean_)) if self.feature_weight_ is None else np.sqrt(self.feature_weight_)
-        return gains if self.scale_ is None else gains / self.scale_
+        return ColumnMetric(weights=self.feature_weight_).gains(self.scale_, len(self.mean_))
 
     def _modelled_gains(self) -> Floats:
         """The same, if the model says something of every column."""

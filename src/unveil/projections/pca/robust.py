@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, replace
-from numbers import Integral
+from functools import partial
 from time import perf_counter
 from typing import NamedTuple
 
@@ -32,11 +32,10 @@ from unveil.core.result import History, Record, State, Status
 from unveil.core.statistics import Statistics
 from unveil.numerics.blas import single_threaded_blas
 from unveil.numerics.tiles import tile_rows
-from unveil.projections.pca.moments import MomentsStep, moments
-from unveil.projections.pca.robust_start import Biweight, Precision, RobustPlane, RobustStart, start_of
-from unveil.projections.pca.routes import Spectrum, of_moments, refuse_what_is_not_finite
-from unveil.projections.pca.rows import is_sparse
-from unveil.projections.pca.scaling import ColumnMetric
+from unveil.projections.pca.moments import block_moments, moments
+from unveil.projections.pca.robust_start import Biweight, RobustPlane, RobustStart, rounding_among, start_of
+from unveil.projections.pca.routes import ColumnMetric, Spectrum, of_moments, refuse_what_is_not_finite
+from unveil.projections.pca.rows import check_plane
 from unveil.projections.pca.wide import is_wide, narrowed
 
 logger = logging.getLogger("unveil")
@@ -47,27 +46,8 @@ class RobustFit(NamedTuple):
 
     spectrum: Spectrum  # that of PCA with sample_weight times outlier_weights
     outlier_weights: Floats  # (n,), from 0 for rows that do not count to 1 for those that do in full
-    scale: float  # M-scale of the distances off the plane at the start
     cutoffs: tuple[float, float]  # distances up to which a row counts in full, and from which not at all
     history: History  # objective: minus the sum of losses, which never rises
-
-    @property
-    def objective(self) -> Floats:
-        """Sum of losses at each pass."""
-        return -self.history.column("objective")
-
-    @property
-    def converged(self) -> bool:
-        """Whether the plane stood still in the end."""
-        return self.history.status is Status.CONVERGED
-
-
-class _Effort(NamedTuple):
-    """When the passes end, and who is shown them."""
-
-    tol: float
-    max_iter: int
-    callbacks: tuple[Callback, ...]
 
 
 def robust_pca(
@@ -82,54 +62,21 @@ def robust_pca(
 ) -> RobustFit:
     """PCA in which a row counts by its distance off the plane of the first `count` components.
 
-    Parameters
-    ----------
-    engine, source
-        Where the work runs, and the rows, with their weights if any.
-    count : int
-        Number of components of the plane that distances are from.
-    tol : float, default=1e-8
-        Stop when a pass turns the plane by at most this angle, and moves it by at most this share of `near`.
-    max_iter : int, default=200
-        Largest number of passes.
-    seed : int, default=0
-        Of the sample and of the starts.
-    callbacks : tuple of callables
-        Called with the state after each pass.
-
-    Ctrl-C ends the passes early and keeps the last one.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from unveil.engines import Threads
-    >>> from unveil.projections.pca.robust import robust_pca
-    >>> from unveil.sources import ArraySource
-    >>> X = np.array([[0.0, 0.1], [1.0, 0.9], [2.0, 2.1], [3.0, 2.9], [4.0, 4.1], [5.0, 4.9], [0.0, 30.0]])
-    >>> found = robust_pca(Threads(1), ArraySource(X), 1)
-    >>> found.outlier_weights.tolist(), found.spectrum.components[0].round(1).tolist()
-    ([1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0], [0.7, 0.7])
+    Stops when a pass turns the plane by at most the angle `tol`, and moves it by at most this share of `near`. The seed
+    is that of the sample and of the starts. Ctrl-C ends the passes early and keeps the last one.
     """
-    limit = min(source.n_rows, source.n_columns)
-    if not isinstance(count, Integral) or not 1 <= count <= limit:
-        raise ValueError(f"n_components={count!r} must be an integer from 1 to {limit} with robust=True")
-    if is_sparse(source):
-        raise TypeError("X is sparse, and robust=True takes dense rows: use .toarray()")
-    effort = _Effort(tol, max_iter, callbacks)
+    check_plane(source, count, "robust=True")
     with single_threaded_blas():
-        if not is_wide(source):
-            return _fitted(engine, source, start_of(source, count, seed, Precision.of(source)), effort)
-        narrow = narrowed(source)
-        precision = Precision.of(source, float(np.max(np.abs(narrow.origin))))
-        found = _fitted(engine, narrow.source, start_of(narrow.source, count, seed, precision), effort)
-    return found._replace(spectrum=narrow.widened(found.spectrum))
-
-
-def _fitted(engine: Engine, source: Source, start: RobustStart, effort: _Effort) -> RobustFit:
-    step, statistics, history = _climb(engine, source, start, effort)
-    weights = np.concatenate(list(engine.map(_Weights(step), source)))
+        narrow = narrowed(source) if is_wide(source) else None
+        table = source if narrow is None else narrow.source
+        offset = 0.0 if narrow is None else float(np.max(np.abs(narrow.origin)))
+        start = start_of(table, count, seed, partial(rounding_among, source, offset))
+        step, statistics, history = _climb(engine, table, start, tol, max_iter, callbacks)
+        weights = np.concatenate(list(engine.map(step.weights, table)))
+        found = moments(statistics, step.shift)
+        spectrum = of_moments(found, table.n_rows, ColumnMetric())._replace(moments=None)  # all under the last weights
     cutoffs = float(np.sqrt(start.loss.near)), float(np.sqrt(start.loss.far))
-    return RobustFit(_spectrum(statistics, step.shift, source), weights, start.scale, cutoffs, history)
+    return RobustFit(spectrum if narrow is None else narrow.widened(spectrum), weights, cutoffs, history)
 
 
 # -- reweighted passes over all rows -----------------------------------------------------------------------------------
@@ -147,8 +94,12 @@ class _Reweighted:
         squares = self.squares(block)
         rows = np.ones(len(squares)) if block.weights is None else block.weights
         weighed = block._replace(weights=rows * self.loss.weight(squares))
-        statistics, _ = MomentsStep(self.shift)(weighed, None)
+        statistics, _ = block_moments(self.shift, weighed)
         return Statistics(**statistics, loss=rows @ self.loss.loss(squares)), None
+
+    def weights(self, block: Block) -> Floats:
+        """Weights of the rows by their distances."""
+        return self.loss.weight(self.squares(block))
 
     def squares(self, block: Block) -> Floats:
         """Squared distances of the rows, tile by tile; beyond all measure where they overflow."""
@@ -163,37 +114,28 @@ class _Reweighted:
         return squares
 
 
-@dataclass(frozen=True)
-class _Weights:
-    """Weights of the rows of a block by their distances."""
-
-    step: _Reweighted
-
-    def __call__(self, block: Block) -> Floats:
-        return self.step.loss.weight(self.step.squares(block))
-
-
 def _climb(
-    engine: Engine, source: Source, start: RobustStart, effort: _Effort
+    engine: Engine, source: Source, start: RobustStart, tol: float, max_iter: int, callbacks: tuple[Callback, ...]
 ) -> tuple[_Reweighted, Statistics, History]:
     """Passes until the plane stands still: the last of them, what it found, and the path."""
     began, records, status = perf_counter(), list[Record](), Status.MAX_ITER
     step = _Reweighted(start.shift, start.plane, start.loss)
     last: tuple[_Reweighted, Statistics] | None = None
     try:
-        for iteration in range(1, effort.max_iter + 1):
+        for iteration in range(1, max_iter + 1):
             statistics, _ = engine.map_reduce(step, source, None)
             refuse_what_is_not_finite(source, statistics["products"])
-            record = _record(statistics, began)
+            climbed = -float(statistics["loss"])
+            record = Record(climbed, climbed, climbed, float(statistics["weight"]), perf_counter() - began)
             if records and record.objective < records[-1].objective:  # it cannot but by rounding: rows lie on the plane
                 status = Status.CONVERGED
                 break
             last = step, statistics
             records.append(record)
-            for callback in effort.callbacks:
+            for callback in callbacks:
                 callback(State(iteration, step.plane, statistics, records[-1]))
             plane = _plane_of(statistics, len(step.plane.basis))
-            if _movement(step.plane, plane, float(np.sqrt(start.loss.near))) <= effort.tol:
+            if _movement(step.plane, plane, float(np.sqrt(start.loss.near))) <= tol:
                 status = Status.CONVERGED
                 break
             step = replace(step, plane=plane)
@@ -204,12 +146,6 @@ def _climb(
         status = Status.INTERRUPTED
     assert last is not None
     return *last, History(tuple(records), {}, status, True, (), len(records))
-
-
-def _record(statistics: Statistics, began: float) -> Record:
-    """Losses as something to climb."""
-    climbed = -float(statistics["loss"])
-    return Record(climbed, climbed, climbed, float(statistics["weight"]), perf_counter() - began)
 
 
 def _plane_of(statistics: Statistics, count: int) -> RobustPlane:
@@ -225,9 +161,3 @@ def _movement(before: RobustPlane, after: RobustPlane, near: float) -> float:
     turned = np.linalg.norm(after.basis - (after.basis @ before.basis.T) @ before.basis)
     shifted = np.sqrt(before.squared_distances(after.centre[None])[0])
     return float(max(turned, shifted / near if near > 0 else np.inf * shifted if shifted > 0 else 0.0))
-
-
-def _spectrum(statistics: Statistics, shift: Floats, source: Source) -> Spectrum:
-    """All components under the last weights."""
-    found = moments(Statistics(**{n: statistics[n] for n in ("weight", "sums", "products")}), shift)
-    return of_moments(found, source.n_rows, ColumnMetric())._replace(moments=None)

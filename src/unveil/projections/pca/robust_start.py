@@ -9,12 +9,12 @@ Hilferty 1931), with the centre and spread of the shortest half, made efficient 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg
 from scipy.special import ndtri
 
@@ -70,11 +70,10 @@ class Biweight:
 
 
 class RobustStart(NamedTuple):
-    """Where the passes begin: the frame's origin, the plane in the frame, its scale, and the loss."""
+    """Where the passes begin: the frame's origin, the plane in the frame, and the loss."""
 
     shift: Floats
     plane: RobustPlane
-    scale: float
     loss: Biweight
 
 
@@ -84,10 +83,6 @@ class _Sample(NamedTuple):
     rows: Floats
     weights: Floats
     rounding: float
-
-    def take(self, chosen: NDArray[Any]) -> _Sample:
-        """Some of the rows."""
-        return _Sample(self.rows[chosen], self.weights[chosen], self.rounding)
 
     def squares(self, plane: RobustPlane) -> Floats:
         """Squared distances off a plane, 0 for rows that lie on it but for rounding."""
@@ -100,25 +95,16 @@ class _Sample(NamedTuple):
         return min(0.5 * (1.0 + (count + 1) / n_rows), 1.0 - 0.5 / n_rows)
 
 
-class Precision(NamedTuple):
-    """What tells a distance from rounding: the precision of the cells, how large they were, and how many a row has."""
-
-    epsilon: float
-    offset: float
-    n_columns: int
-
-    @classmethod
-    def of(cls, source: Source, offset: float = 0.0) -> Precision:
-        """That of a table, whose cells were larger by an `offset` if one was taken off."""
-        return cls(float(np.finfo(source.dtype).eps), offset, source.n_columns)
-
-    def squared(self, size: float) -> float:
-        """Squared distance that is mere rounding among rows of this size."""
-        return (8.0 * self.epsilon * (self.offset + size)) ** 2 * self.n_columns
+def rounding_among(source: Source, offset: float, size: float) -> float:
+    """Squared distance that is mere rounding among rows of this size, from which an `offset` was taken before."""
+    return (8.0 * float(np.finfo(source.dtype).eps) * (offset + size)) ** 2 * source.n_columns
 
 
-def start_of(source: Source, count: int, seed: int, precision: Precision) -> RobustStart:
-    """The plane of lowest M-scale that the starts lead to, and the loss that its distances call for."""
+def start_of(source: Source, count: int, seed: int, rounding: Callable[[float], float]) -> RobustStart:
+    """The plane of lowest M-scale that the starts lead to, and the loss that its distances call for.
+
+    `rounding` is the squared distance that is none among rows of a size.
+    """
     rows, weights = sample_of(source, seed, 1)
     weights = np.ones(len(rows)) if weights is None else weights
     rows, weights = rows[weights > 0].astype(np.float64), weights[weights > 0]
@@ -130,10 +116,10 @@ def start_of(source: Source, count: int, seed: int, precision: Precision) -> Rob
         middle = spatial_median(rows, weights)
         radii = np.linalg.norm(rows - middle, axis=1)
         size = float(np.max(np.abs(shift + middle)) + np.median(radii))
-        sample = _Sample(rows, weights, precision.squared(size))
-        plane, scale = _best_plane(sample, middle, radii, count, seed)
+        sample = _Sample(rows, weights, rounding(size))
+        plane, _ = _best_plane(sample, middle, radii, count, seed)
         loss = _loss(sample, sample.squares(plane), sample.majority(count))
-    return RobustStart(shift, plane, float(np.sqrt(scale)), loss)
+    return RobustStart(shift, plane, loss)
 
 
 def spatial_median(rows: Floats, weights: Floats, passes: int = 100) -> Floats:
@@ -153,7 +139,8 @@ def spatial_median(rows: Floats, weights: Floats, passes: int = 100) -> Floats:
 
 def _best_plane(sample: _Sample, middle: Floats, radii: Floats, count: int, seed: int) -> tuple[RobustPlane, float]:
     """Every start a few steps on a few rows, the best of them to the end, and the winner to the end on all rows."""
-    few = sample.take(sample_rows(len(sample.rows), min(COMPARED_ROWS, len(sample.rows)), seed))
+    chosen = sample_rows(len(sample.rows), min(COMPARED_ROWS, len(sample.rows)), seed)
+    few = sample._replace(rows=sample.rows[chosen], weights=sample.weights[chosen])
     directions = (sample.rows - middle) / np.where(radii > 0, radii, 1.0)[:, None]
     spherical = RobustPlane(middle, leading_directions(directions * np.sqrt(sample.weights)[:, None], count))
     drawn = _drawn_planes(few, count, np.random.default_rng(np.random.SeedSequence((seed, 1))))

@@ -5,29 +5,75 @@ covariance takes one streamed pass over any source. The decomposition brings all
 directions whose variance is below the rounding of the largest. Products with the covariance find the first few
 components of a wide table, dense or sparse, in a few passes over any source (`unveil.projections.pca.lanczos`).
 
-Columns may be multiplied by gains first: the square root of a weight, over the standard deviation if they are scaled.
+Columns are made comparable by gains first: the square root of a weight, over the standard deviation if they are scaled.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
-from sklearn.utils.extmath import svd_flip
+from scipy.special import gammaln
 
 from unveil.core.arrays import Floats
 from unveil.core.protocols import Engine, Source
 from unveil.estimation.input import refuse_nonfinite
-from unveil.projections.pca.lanczos import LanczosSearch, leading
-from unveil.projections.pca.moments import MomentsStep, TableMoments, merged, moments
-from unveil.projections.pca.rows import frame
-from unveil.projections.pca.scaling import FLOAT_EPSILON, ColumnMetric
+from unveil.projections.pca.lanczos import LanczosSearch, leading, signed
+from unveil.projections.pca.moments import TableMoments, block_moments, merged, moments
+from unveil.projections.pca.rows import all_rows, frame
 from unveil.projections.pca.scatter_products import ScatterProduct, summarise
 
+FLOAT_EPSILON = float(np.finfo(np.float64).eps)
 RANK_ROUNDING = 8 * FLOAT_EPSILON
 CHECKED_PRODUCTS = 1 << 30  # multiplications that the check of an exact route may take
+
+
+class ColumnMetric(NamedTuple):
+    """How columns are made comparable: divided by their standard deviation or not, and weighted or not."""
+
+    scaled: bool = False
+    weights: Floats | None = None
+
+    def scale(self, variance: Floats, mean: Floats) -> Floats | None:
+        """Standard deviations, 1 for constant columns; None where columns are not scaled."""
+        if not self.scaled:
+            return None
+        deviation = np.sqrt(variance)
+        return np.where(deviation > 16 * FLOAT_EPSILON * np.abs(mean), deviation, 1.0)
+
+    def gains(self, scale: Floats | None, n_columns: int) -> Floats:
+        """What columns are multiplied by."""
+        gains = np.ones(n_columns) if self.weights is None else np.sqrt(self.weights)
+        return gains if scale is None else gains / scale
+
+    def support(self, n_columns: int) -> NDArray[np.bool_]:
+        """Columns that count."""
+        return np.ones(n_columns, bool) if self.weights is None else self.weights > 0
+
+    @property
+    def hides(self) -> bool:
+        """Whether a column has no weight."""
+        return self.weights is not None and not np.all(self.weights)
+
+
+def checked_feature_weight(weights: Any, n_columns: int) -> Floats | None:
+    """`weights` as an array, one for each column, finite and not negative; None if there are none."""
+    if weights is None:
+        return None
+    checked = np.asarray(weights, dtype=np.float64)
+    if checked.shape != (n_columns,):
+        raise ValueError(f"feature_weight must have shape ({n_columns},), one weight a column, got {checked.shape}")
+    wrong = ~(np.isfinite(checked) & (checked >= 0))
+    if wrong.any():
+        column = int(np.argmax(wrong))
+        raise ValueError(f"feature_weight must be finite and not negative, got {checked[column]} for column {column}")
+    if not checked.any():
+        raise ValueError("feature_weight must have a positive entry, got zeros only: no column would count")
+    return checked.copy()
 
 
 class Spectrum(NamedTuple):
@@ -46,23 +92,23 @@ class Spectrum(NamedTuple):
     passes: int = 1
     converged: bool | None = None  # None where nothing is iterated until it is
 
-    @property
-    def degrees(self) -> float:
-        """Divisor of the scatter."""
-        return degrees(self.weight)
-
 
 def by_covariance(
     engine: Engine, source: Source, metric: ColumnMetric, before: tuple[TableMoments, int] | None = None
 ) -> Spectrum:
     """All components, from one pass of moments; `before` are those of earlier rows, and how many those were."""
-    shift = frame(source)
-    statistics, _ = engine.map_reduce(MomentsStep(shift), source, None)
-    refuse_what_is_not_finite(source, statistics["products"])
-    found, n_rows = moments(statistics, shift), source.n_rows
+    found, n_rows = moments_of(engine, source), source.n_rows
     if before is not None:
         found, n_rows = merged(before[0], found), before[1] + n_rows
     return of_moments(found, n_rows, metric)
+
+
+def moments_of(engine: Engine, source: Source) -> TableMoments:
+    """Weight, mean and scatter by one pass over the rows, which must be finite."""
+    shift = frame(source)
+    statistics, _ = engine.map_reduce(partial(block_moments, shift), source, None)
+    refuse_what_is_not_finite(source, statistics["products"])
+    return moments(statistics, shift)
 
 
 def of_moments(found: TableMoments, n_rows: int, metric: ColumnMetric) -> Spectrum:
@@ -74,7 +120,7 @@ def of_moments(found: TableMoments, n_rows: int, metric: ColumnMetric) -> Spectr
     metered = covariance * np.outer(gains, gains)
     values, vectors = linalg.eigh(metered)
     limit = min(max(n_rows, int(weight)), int(np.count_nonzero(support)))
-    values, components = np.maximum(values[::-1], 0.0)[:limit], _signed(vectors.T[::-1])
+    values, components = np.maximum(values[::-1], 0.0)[:limit], signed(vectors.T[::-1])
     components = completed(components[:limit], values, RANK_ROUNDING * len(mean), support)
     some = components[: max(CHECKED_PRODUCTS // metered.size, 1)]
     residual = _residual(some @ metered, some, values)
@@ -85,15 +131,20 @@ def of_moments(found: TableMoments, n_rows: int, metric: ColumnMetric) -> Spectr
 
 def by_svd(source: Source, metric: ColumnMetric) -> Spectrum:
     """All components, from a full decomposition of the rows, which are brought into memory."""
-    rows, weights = _collected(source)
+    rows, weights = getattr(source, "rows", None), None
+    if rows is None or getattr(source, "weights", None) is not None:
+        rows, weights = all_rows(source)
+    rows = np.ascontiguousarray(rows)  # the order in memory decides in which order a mean is summed up
     with np.errstate(over="ignore", invalid="ignore"):
         refuse_what_is_not_finite(source, np.sum(rows, axis=0, dtype=np.float64))
     n_rows, n_columns = rows.shape
     weight = float(n_rows if weights is None else weights.sum())
-    mean = np.asarray(np.average(rows, axis=0, weights=weights)) if weights is not None else _mean(rows)
-    centred = rows - mean
-    if weights is not None:
-        centred *= np.sqrt(weights)[:, None]
+    if weights is None:
+        mean = np.asarray(np.mean(rows, axis=0, dtype=np.float64))
+        centred = rows - mean
+    else:
+        mean = np.asarray(np.average(rows, axis=0, weights=weights))
+        centred = (rows - mean) * np.sqrt(weights)[:, None]
     with np.errstate(over="ignore"):
         squares = np.einsum("ij,ij->j", centred, centred)
     refuse_what_is_not_finite(source, squares)
@@ -102,7 +153,7 @@ def by_svd(source: Source, metric: ColumnMetric) -> Spectrum:
     _, singular, components = linalg.svd(centred * gains, full_matrices=False, check_finite=False)
     limit = min(max(n_rows, int(weight)), int(np.count_nonzero(support)))
     singular = np.concatenate([singular, np.zeros(limit)])[:limit]
-    padded = np.vstack([_signed(components), np.zeros((limit, n_columns))])[:limit]
+    padded = np.vstack([signed(components), np.zeros((limit, n_columns))])[:limit]
     components = completed(padded, singular, RANK_ROUNDING * max(rows.shape), support)
     values = singular**2 / degrees(weight)
     some = (components * gains)[: max(CHECKED_PRODUCTS // rows.size, 1)]
@@ -112,19 +163,10 @@ def by_svd(source: Source, metric: ColumnMetric) -> Spectrum:
     return Spectrum(values, components, float(values.sum()), mean, weight, limit, scale, residual, None, cross)
 
 
-class Effort(NamedTuple):
-    """How hard to look for the first components."""
-
-    block: int  # vectors multiplied in one pass
-    passes: int
-    tolerance: float
-    settle: bool  # whether it is a fault if the passes do not suffice
-
-
 def by_products(
-    engine: Engine, source: Source, metric: ColumnMetric, count: int, effort: Effort, random: np.random.Generator
+    engine: Engine, source: Source, metric: ColumnMetric, search: LanczosSearch, random: np.random.Generator
 ) -> Spectrum:
-    """The first `count` components, from a few passes of products with the covariance."""
+    """The first components, from a few passes of products with the covariance."""
     summary = summarise(engine, source, frame(source))
     refuse_what_is_not_finite(source, summary.variance)
     weight, n_columns, divisor = summary.weight, source.n_columns, degrees(summary.weight)
@@ -132,10 +174,10 @@ def by_products(
     gains, support = metric.gains(scale, n_columns), metric.support(n_columns)
     scatter = ScatterProduct(engine, source, summary, gains)
     offset = float(np.sum((gains * (summary.mean - scatter.shift)) ** 2)) * weight / divisor
-    search = LanczosSearch(count, effort.block, effort.passes, effort.tolerance, floor=8 * FLOAT_EPSILON * offset)
+    search = replace(search, floor=8 * FLOAT_EPSILON * offset)
     share = getattr(engine, "share", map)  # threads help with the vectors too, where there are threads
     found = leading(lambda vectors: scatter(vectors) / divisor, support, search, random, share)
-    values, components = np.maximum(found.values, 0.0), _signed(found.vectors)
+    values, components = np.maximum(found.values, 0.0), signed(found.vectors)
     components = completed(components, values, RANK_ROUNDING * n_columns, support)
     residual = float(found.residuals.max(initial=0.0)) / max(float(values.max(initial=0.0)), np.finfo(float).tiny)
     cross = None
@@ -143,7 +185,7 @@ def by_products(
         cross = ScatterProduct(engine, source, summary, np.ones(n_columns))(components * gains) / divisor
     total = float(np.sum(gains**2 * summary.variance)) * weight / divisor
     limit = min(max(source.n_rows, int(weight)), int(np.count_nonzero(support)))
-    converged = found.converged if effort.settle else None
+    converged = found.converged if search.settle else None
     mean, passes = summary.mean, found.products + 1
     return Spectrum(values, components, total, mean, weight, limit, scale, residual, None, cross, passes, converged)
 
@@ -160,30 +202,11 @@ def degrees(weight: float) -> float:
     return max(weight - 1.0, 1.0) if weight > 1.0 else weight
 
 
-def _collected(source: Source) -> tuple[NDArray[Any], Floats | None]:
-    """All rows, and their weights."""
-    rows = getattr(source, "rows", None)
-    if rows is not None and getattr(source, "weights", None) is None:
-        return np.ascontiguousarray(rows), None  # the order in memory decides in which order a mean is summed up
-    blocks = list(source.read())
-    weights = None if blocks[0].weights is None else np.concatenate([block.weights for block in blocks])
-    return np.concatenate([block.rows for block in blocks]), weights
-
-
-def _mean(rows: NDArray[Any]) -> Floats:
-    return np.asarray(np.mean(rows, axis=0, dtype=np.float64))
-
-
 def _residual(products: Floats, components: Floats, values: Floats) -> float:
     """Largest norm of S u - value u, as a share of the largest value; 0 where there is none."""
     left = products - values[: len(components), None] * components
     largest = float(values.max(initial=0.0))
     return float(np.linalg.norm(left, axis=1).max(initial=0.0)) / largest if largest > 0 else 0.0
-
-
-def _signed(components: Floats) -> Floats:
-    """Components with the largest entry of each positive, so that signs do not depend on the route."""
-    return np.asarray(svd_flip(None, components, u_based_decision=False)[1])
 
 
 def completed(components: Floats, sizes: Floats, tolerance: float, support: NDArray[np.bool_]) -> Floats:
@@ -218,3 +241,34 @@ def in_units(spectrum: Spectrum, metric: ColumnMetric, kept: int) -> Floats:
         slopes = np.where(known, spectrum.cross[:kept] / scale / np.where(known, values, 1.0), 0.0)
         components = np.where(counts, components, slopes)
     return np.ascontiguousarray(components)
+
+
+def minka_dimension(values: Floats, n_rows: float) -> int:
+    """The number of components of greatest evidence, given all eigenvalues of the covariance, falling.
+
+    Minka, Automatic choice of dimensionality for PCA, 2000.
+    """
+    evidences = [_evidence(values, rank, n_rows) for rank in range(1, len(values))]
+    return int(np.argmax([-np.inf, *evidences])) if evidences else len(values)
+
+
+def _evidence(values: Floats, rank: int, n_rows: float) -> float:
+    """Log-evidence of `rank` signal directions, up to a constant (Minka's equations 76 and 78)."""
+    n_columns = len(values)
+    if values[rank - 1] < 1e-15:
+        return -np.inf
+    sizes = (n_columns - np.arange(rank)) / 2.0
+    manifold = -rank * np.log(2.0) + np.sum(gammaln(sizes) - np.log(np.pi) * sizes)
+    signal = -0.5 * n_rows * np.sum(np.log(values[:rank]))
+    noise = max(float(np.mean(values[rank:])), 1e-15)
+    residual = -0.5 * n_rows * np.log(noise) * (n_columns - rank)
+    free = n_columns * rank - rank * (rank + 1.0) / 2.0
+    volume = 0.5 * np.log(2.0 * np.pi) * (free + rank)
+    spectrum = np.concatenate([values[:rank], np.full(n_columns - rank, noise)])
+    curvature = 0.0
+    for i in range(rank):
+        later = slice(i + 1, n_columns)
+        gaps = (values[i] - values[later]) * (1.0 / spectrum[later] - 1.0 / spectrum[i])
+        with np.errstate(divide="ignore"):
+            curvature += float(np.sum(np.log(gaps) + np.log(n_rows)))
+    return float(manifold + signal + residual + volume - 0.5 * curvature - 0.5 * rank * np.log(n_rows))

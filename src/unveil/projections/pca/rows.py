@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from unveil.numerics.sparse_rows import Compressed
 from unveil.numerics.tiles import tile_rows
 from unveil.projections.pca.product_kernels import expanded, filled, times
 from unveil.sources.array import ArraySource
+from unveil.sources.dask import is_dask
 from unveil.sources.mapped import Mapped
 from unveil.sources.sparse import SparseSource
 
@@ -36,21 +37,14 @@ def as_rows(estimator: Any, X: Any, sample_weight: Any = None, *, reset: bool) -
 
 def is_source(X: Any) -> bool:
     """Whether `as_source` takes `X` as it is: a source, or a collection of Dask."""
-    from unveil.sources.dask import is_dask
-
     return is_dask(X) or (callable(getattr(X, "read", None)) and hasattr(X, "n_columns"))
 
 
-def bare(source: Any) -> Any:
-    """What is under the weights of `source`."""
+def is_sparse(source: Any) -> bool:
+    """Whether the blocks of `source` hold compressed rows, under whatever is laid over them."""
     while isinstance(source, Mapped):
         source = source.source
-    return source
-
-
-def is_sparse(source: Any) -> bool:
-    """Whether the blocks of `source` hold compressed rows."""
-    return isinstance(bare(source), SparseSource)
+    return isinstance(source, SparseSource)
 
 
 def frame(source: Source) -> Floats:
@@ -62,52 +56,49 @@ def frame(source: Source) -> Floats:
     return np.where(filled(rows), sums / max(len(rows), 1), 0.0)
 
 
-@dataclass(frozen=True)
-class Project:
-    """(rows - mean) @ basis of a block, as engines take it."""
-
-    mean: Floats
-    basis: Floats
-
-    def __call__(self, block: Block) -> NDArray[Any]:
-        """Scores of one block, in the precision of its rows."""
-        if isinstance(block.rows, Compressed):
-            scores = self._sparse(block.rows)
-        else:
-            scores = (finite_rows(block) - self.mean) @ self.basis
-        return scores.astype(block.rows.dtype, copy=False)
-
-    def _sparse(self, rows: Compressed) -> Floats:
-        shift = np.where(filled(rows), self.mean, 0.0)
-        cells, basis = expanded(rows, shift), np.ascontiguousarray(self.basis)
-        scores = np.tile((shift - self.mean) @ basis, (len(rows), 1))
-        times(cells.data, cells.indices, cells.indptr, basis, scores)
-        return scores
+def all_rows(source: Source) -> tuple[NDArray[Any], Floats | None]:
+    """All rows, brought into memory, and their weights."""
+    blocks = list(source.read())
+    weights = None if blocks[0].weights is None else np.concatenate([block.weights for block in blocks])
+    return np.concatenate([block.rows for block in blocks]), weights
 
 
-@dataclass(frozen=True)
-class Decompose:
+def check_plane(source: Source, count: int, what: str) -> None:
+    """Refuse numbers of components and rows that a fit with `what` cannot take."""
+    limit = min(source.n_rows, source.n_columns)
+    if not isinstance(count, Integral) or not 1 <= count <= limit:
+        raise ValueError(f"n_components={count!r} must be an integer from 1 to {limit} with {what}")
+    if is_sparse(source):
+        raise TypeError(f"X is sparse, and {what} takes dense rows: use .toarray()")
+
+
+def projected(mean: Floats, basis: Floats, block: Block) -> NDArray[Any]:
+    """(rows - mean) @ basis of a block, in the precision of its rows."""
+    rows: Any = block.rows
+    if not isinstance(rows, Compressed):
+        return ((finite_rows(block) - mean) @ basis).astype(rows.dtype, copy=False)
+    shift = np.where(filled(rows), mean, 0.0)
+    cells, basis = expanded(rows, shift), np.ascontiguousarray(basis)
+    scores = np.tile((shift - mean) @ basis, (len(rows), 1))
+    times(cells.data, cells.indices, cells.indptr, basis, scores)
+    return scores.astype(rows.dtype, copy=False)
+
+
+def decomposed(mean: Floats, gains: Floats, vectors: Floats, precisions: Floats, block: Block) -> tuple[Floats, Floats]:
     """Squared distance of each row from a plane, and squares of its scores times `precisions`, summed up.
 
     The plane goes through `mean`, along orthonormal `vectors` of the space whose columns are multiplied by `gains`.
     What is left of a row is formed before it is squared: the difference of two squares would lose what is small.
+    Sparse rows are filled up a tile at a time.
     """
-
-    mean: Floats
-    gains: Floats
-    vectors: Floats
-    precisions: Floats
-
-    def __call__(self, block: Block) -> tuple[Floats, Floats]:
-        """Both for each row of a block; sparse rows are filled up a tile at a time."""
-        rows: Any = block.rows if isinstance(block.rows, Compressed) else finite_rows(block)
-        off, along = np.empty(len(rows)), np.empty(len(rows))
-        size = tile_rows(rows.shape[1])
-        for first in range(0, len(rows), size):
-            tile: Any = rows[first : first + size]
-            tile = ((tile.dense() if isinstance(tile, Compressed) else tile) - self.mean) * self.gains
-            scores = tile @ self.vectors.T
-            tile -= scores @ self.vectors
-            off[first : first + size] = np.einsum("ij,ij->i", tile, tile)
-            along[first : first + size] = scores**2 @ self.precisions
-        return off, along
+    rows: Any = block.rows if isinstance(block.rows, Compressed) else finite_rows(block)
+    off, along = np.empty(len(rows)), np.empty(len(rows))
+    size = tile_rows(rows.shape[1])
+    for first in range(0, len(rows), size):
+        tile: Any = rows[first : first + size]
+        tile = ((tile.dense() if isinstance(tile, Compressed) else tile) - mean) * gains
+        scores = tile @ vectors.T
+        tile -= scores @ vectors
+        off[first : first + size] = np.einsum("ij,ij->i", tile, tile)
+        along[first : first + size] = scores**2 @ precisions
+    return off, along

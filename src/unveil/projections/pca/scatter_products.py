@@ -11,7 +11,7 @@ so the mean is taken off by one more product, and sparse rows stay sparse.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,32 +43,25 @@ class Summary(NamedTuple):
     sparse: bool
 
 
-@dataclass(frozen=True)
-class SummaryStep:
-    """Weight, sums and sums of squares about `shift`, column by column."""
-
-    shift: Floats
-
-    def __call__(self, block: Block, memo: Memo) -> tuple[Statistics, Memo]:
-        """Statistics of one block."""
-        sums, squares = np.zeros(len(self.shift)), np.zeros(len(self.shift))
-        full: Floats = np.zeros(len(self.shift))
-        weights = fixed(NO_WEIGHTS if block.weights is None else block.weights)
-        rows: Any = block.rows
-        if isinstance(rows, Compressed):
-            full += filled(rows) * float(len(rows))
-            rows = expanded(rows, self.shift)
-            add_cells(rows.data, rows.indices, rows.indptr, weights, sums, squares)
-        else:
-            add_squares(fixed(rows), weights, fixed(self.shift), sums, squares)
-        weight = len(block.rows) if block.weights is None else block.weights.sum()
-        compressed = isinstance(block.rows, Compressed)
-        return Statistics(weight=weight, sums=sums, squares=squares, filled=full, compressed=compressed), None
+def _summary(shift: Floats, block: Block, memo: Memo) -> tuple[Statistics, Memo]:
+    """Weight, sums and sums of squares about `shift`, column by column, of one block."""
+    sums, squares, full = np.zeros(len(shift)), np.zeros(len(shift)), np.zeros(len(shift))
+    weights = fixed(NO_WEIGHTS if block.weights is None else block.weights)
+    rows: Any = block.rows
+    compressed = isinstance(rows, Compressed)
+    if compressed:
+        full += filled(rows) * float(len(rows))
+        rows = expanded(rows, shift)
+        add_cells(rows.data, rows.indices, rows.indptr, weights, sums, squares)
+    else:
+        add_squares(fixed(rows), weights, fixed(shift), sums, squares)
+    weight = len(block.rows) if block.weights is None else block.weights.sum()
+    return Statistics(weight=weight, sums=sums, squares=squares, filled=full, compressed=compressed), None
 
 
 def summarise(engine: Engine, source: Source, shift: Floats) -> Summary:
     """Mean and variance of each column, from one pass about `shift`."""
-    statistics, _ = engine.map_reduce(SummaryStep(shift), source, None)
+    statistics, _ = engine.map_reduce(partial(_summary, shift), source, None)
     weight = float(statistics["weight"])
     offset = statistics["sums"] / weight
     with np.errstate(over="ignore", invalid="ignore"):  # the caller looks whether all is finite
@@ -79,53 +72,31 @@ def summarise(engine: Engine, source: Source, shift: Floats) -> Summary:
     return Summary(weight, mean, variance, about, sparse)
 
 
-@dataclass(frozen=True)
-class DenseGram:
+def _dense_gram(shift: Floats | None, basis: Floats, block: Block, memo: Memo) -> tuple[Statistics, Memo]:
     """Q X' W X of a block about `shift`, for vectors Q, one a row; a `shift` of None leaves the rows as they are."""
-
-    shift: Floats | None
-    basis: Floats
-
-    def __call__(self, block: Block, memo: Memo) -> tuple[Statistics, Memo]:
-        """Products of one block."""
-        rows: Any = block.rows
-        if self.shift is not None or rows.dtype != np.float64:
-            shift = np.zeros(rows.shape[1]) if self.shift is None else self.shift
-            rows = room("rows", *rows.shape)
-            subtract(fixed(block.rows), fixed(shift), rows)
-        scores = self.basis @ rows.T
-        if block.weights is not None:
-            scores *= block.weights
-        return Statistics(products=scores @ rows), None
+    rows: Any = block.rows
+    if shift is not None or rows.dtype != np.float64:
+        rows = room("rows", *rows.shape)
+        subtract(fixed(block.rows), fixed(np.zeros(rows.shape[1]) if shift is None else shift), rows)
+    scores = basis @ rows.T
+    if block.weights is not None:
+        scores *= block.weights
+    return Statistics(products=scores @ rows), None
 
 
-@dataclass(frozen=True)
-class SparseGram:
+def _sparse_gram(shift: Floats, basis: Floats, block: Block, memo: Memo) -> tuple[Statistics, Memo]:
     """The same for compressed rows and vectors in panels; filled rows are remembered from pass to pass."""
-
-    shift: Floats
-    panels: Floats
-
-    def __call__(self, block: Block, memo: Memo) -> tuple[Statistics, Memo]:
-        """Products of one block."""
-        rows = expanded(block.rows, self.shift) if memo is None else memo  # type: ignore[arg-type]
-        products = np.zeros_like(self.panels)
-        weights = fixed(NO_WEIGHTS if block.weights is None else block.weights)
-        add_gram(rows.data, rows.indices, rows.indptr, weights, fixed(self.panels), products)
-        return Statistics(products=products), None if rows is block.rows else rows
+    rows = expanded(block.rows, shift) if memo is None else memo  # type: ignore[arg-type]
+    products = np.zeros_like(basis)
+    weights = fixed(NO_WEIGHTS if block.weights is None else block.weights)
+    add_gram(rows.data, rows.indices, rows.indptr, weights, fixed(basis), products)
+    return Statistics(products=products), None if rows is block.rows else rows
 
 
 class ScatterProduct:
     """The scatter of a source as something that vectors can be multiplied by: ``scatter(vectors)``, one a row.
 
-    Parameters
-    ----------
-    engine, source
-        Where the pass of each product runs, over which rows.
-    summary : Summary
-        Means and variances of the columns.
-    gains : ndarray of shape (n_columns,)
-        Factors of the columns: the scatter is that of ``(x - mean) * gains``.
+    It is that of ``(x - mean) * gains``; each product is a pass over the rows.
     """
 
     def __init__(self, engine: Engine, source: Source, summary: Summary, gains: Floats) -> None:
@@ -145,10 +116,10 @@ class ScatterProduct:
         return products * self.gains
 
     def _products(self, basis: Floats) -> Floats:
-        if not self.summary.sparse:
-            step: Any = DenseGram(self.shift if np.any(self.shift) else None, np.ascontiguousarray(basis))
-            statistics, self._memos = self.engine.map_reduce(step, self.source, self._memos)
-            return statistics["products"]
-        step = SparseGram(self.shift, panels(basis))
+        if self.summary.sparse:
+            step: Any = partial(_sparse_gram, self.shift, panels(basis))
+        else:
+            step = partial(_dense_gram, self.shift if np.any(self.shift) else None, np.ascontiguousarray(basis))
         statistics, self._memos = self.engine.map_reduce(step, self.source, self._memos)
-        return unpanelled(statistics["products"], len(basis))
+        products = statistics["products"]
+        return unpanelled(products, len(basis)) if self.summary.sparse else products

@@ -15,32 +15,33 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from numbers import Integral
 from typing import Any, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 from scipy.sparse import issparse
-from sklearn.utils.extmath import svd_flip
 
 from unveil.core.arrays import Floats
 from unveil.core.loop import Callback, ExpectationStep, Parts, fit
 from unveil.core.protocols import Block, Engine, Memo, Schedule, Source
-from unveil.core.result import History, Status
+from unveil.core.result import History
 from unveil.core.statistics import Statistics
 from unveil.engines.threads import Threads
 from unveil.expectations.hard import Hard
 from unveil.numerics.blas import single_threaded_blas
-from unveil.projections.pca.moments import MomentsStep, moments
+from unveil.projections.pca.lanczos import signed
+from unveil.projections.pca.moments import block_moments, moments
 from unveil.projections.pca.routes import Spectrum, degrees, refuse_what_is_not_finite
-from unveil.projections.pca.rows import is_sparse
+from unveil.projections.pca.rows import check_plane, is_source
 from unveil.projections.pca.weighted_kernels import scores_of_cells
 from unveil.projections.pca.weighted_model import CellFactors, CellPlane, Secants, Still, cell_weights, squares
 from unveil.projections.pca.wide import is_wide, leading_directions
 from unveil.sources.array import ArraySource
 from unveil.sources.dask import DaskSource, is_dask
 from unveil.sources.mapped import Mapped
+
+Fill = Callable[[Block], Block]
 
 
 class WeightedFit(NamedTuple):
@@ -51,11 +52,6 @@ class WeightedFit(NamedTuple):
     singular_rows: int  # with some weight, but too little to determine their scores
     singular_columns: int  # with too few cells to determine their coefficients
     history: History  # objective: minus the cost
-
-    @property
-    def converged(self) -> bool:
-        """Whether the fitted cells stood still in the end."""
-        return self.history.status is Status.CONVERGED
 
 
 def weighted_pca(
@@ -70,33 +66,11 @@ def weighted_pca(
 ) -> WeightedFit:
     """The first `count` components of a source with weights of cells on it, as `with_cell_weights` lays them.
 
-    Parameters
-    ----------
-    engine, source
-        Where the work runs, and the rows. Without weights of cells, those of rows hold and NaN cells are left out.
-    count : int
-        Number of components, from 1 on. The answers for different numbers are not nested.
-    tol : float, default=1e-9
-        Stop when a pass moves the fitted cells by at most this share of their size.
-    max_iter : int, default=500
-        Largest number of steps; one costs a pass, or two where it is taken back.
-    schedule : schedule, default=Secants()
-        ``Batch()`` for plain alternating least squares.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from unveil.engines import Threads
-    >>> from unveil.projections.pca.weighted import weighted_pca, with_cell_weights
-    >>> from unveil.sources import ArraySource
-    >>> X = np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0], [3.0, 99.0]])
-    >>> source = with_cell_weights(ArraySource(X), [[1, 1], [1, 1], [1, 1], [1, 0]])
-    >>> weighted_pca(Threads(1), source, 1).spectrum.components.round(3).tolist()
-    [[0.707, 0.707]]
+    Without weights of cells, those of rows hold and NaN cells are left out. Answers for different numbers are not
+    nested. Stops when a pass moves the fitted cells by at most `tol` of their size; a step costs a pass, or two where
+    it is taken back. The schedule is `Secants` by default; ``Batch()`` is plain alternating least squares.
     """
-    _check_count(count, source)
-    if is_sparse(source):
-        raise TypeError("X is sparse, and cell_weight takes dense rows: use .toarray()")
+    check_plane(source, count, "cell_weight")
     with single_threaded_blas():
         model, start = _start(engine, source, count)
         chosen = Secants() if schedule is None else schedule
@@ -118,8 +92,9 @@ def scores_of(
     `rows` is an array or a source. `cell_weight` is as for `with_cell_weights`; None counts every cell that is not
     NaN. A row without any weight gets the scores 0, and one with less than it takes the shortest that fit.
     """
-    source = rows if _is_source(rows) else ArraySource(_floats(rows, "X"))
-    step = _Scores(np.asarray(components, dtype=np.float64), np.asarray(mean, dtype=np.float64), source.names)
+    source = rows if is_source(rows) else ArraySource(_floats(rows, "X"))
+    plane = np.asarray(mean, dtype=np.float64), np.asarray(components, dtype=np.float64)
+    step = partial(_scores, *plane, source.names)
     with single_threaded_blas():
         blocks = (engine or Threads()).map(step, with_cell_weights(source, cell_weight))
         return np.concatenate(list(blocks))
@@ -137,7 +112,7 @@ def with_cell_weights(source: Source, cell_weight: Any) -> Source:
         return source
     if is_dask(cell_weight):
         cell_weight = DaskSource(cell_weight)
-    if _is_source(cell_weight):
+    if is_source(cell_weight):
         return Beside(source, cell_weight)
     return CellWeighted(source, _floats(cell_weight, "cell_weight"))
 
@@ -199,10 +174,6 @@ def _check_shape(source: Source, shape: tuple[int, ...]) -> None:
         raise ValueError(f"cell_weight must have the shape of X, {wanted}, one weight a cell, got {tuple(shape)}")
 
 
-def _is_source(data: Any) -> bool:
-    return callable(getattr(data, "read", None)) and hasattr(data, "n_columns")
-
-
 def _floats(data: Any, name: str) -> NDArray[Any]:
     """An array as it is if it holds floats of a kind that kernels take, else as float64."""
     array = np.asarray(data)
@@ -233,31 +204,17 @@ def _named(column: int, names: tuple[str, ...] | None) -> str:
     return f"column {column}" if names is None else f"column {names[column]!r}"
 
 
-@dataclass(frozen=True)
-class _Scores:
+def _scores(mean: Floats, components: Floats, names: tuple[str, ...] | None, block: Block) -> NDArray[Any]:
     """Scores of a block, in the precision of its rows."""
-
-    components: Floats
-    mean: Floats
-    names: tuple[str, ...] | None
-
-    def __call__(self, block: Block) -> NDArray[Any]:
-        weights = _checked(block, self.names)
-        return scores_of_cells(block.rows, weights, self.mean, self.components).astype(block.rows.dtype, copy=False)
+    return scores_of_cells(block.rows, _checked(block, names), mean, components).astype(block.rows.dtype, copy=False)
 
 
 # -- the start ---------------------------------------------------------------------------------------------------------
 
 
-def _check_count(count: int, source: Source) -> None:
-    limit = min(source.n_rows, source.n_columns)
-    if not isinstance(count, Integral) or not 1 <= count <= limit:
-        raise ValueError(f"n_components={count!r} must be an integer from 1 to {limit} with cell_weight")
-
-
 def _start(engine: Engine, source: Source, count: int) -> tuple[CellFactors, CellPlane]:
     """The model in its frame, and the plane of the filled table."""
-    totals, _ = engine.map_reduce(_Totals(source.names), source, None)
+    totals, _ = engine.map_reduce(partial(_totals, source.names), source, None)
     empty = np.flatnonzero(totals["weights"] <= 0)
     if len(empty) == source.n_columns:
         raise ValueError("cell_weight must have a positive entry, got zeros only: no cell would count")
@@ -266,14 +223,14 @@ def _start(engine: Engine, source: Source, count: int) -> tuple[CellFactors, Cel
     shift = totals["sums"] / totals["weights"]  # rough where the offset is large; a frame need not be better
     shares = totals["weights"] / totals["weights"].mean()
     find = _plane_of_few_rows if is_wide(source) else _plane_of_moments
-    mean, directions, variance = find(engine, source, _Filled(shift, shares), count)
+    mean, directions, variance = find(engine, source, partial(_filled, shift, shares), count)
     unit = np.sqrt(variance) if variance > 0 else 1.0  # scores of size 1: no step depends on the units of the table
     return CellFactors(shift), CellPlane(np.vstack([mean, unit * directions]) / np.sqrt(shares))
 
 
-def _plane_of_moments(engine: Engine, source: Source, filled: _Filled, count: int) -> tuple[Floats, Floats, float]:
+def _plane_of_moments(engine: Engine, source: Source, fill: Fill, count: int) -> tuple[Floats, Floats, float]:
     """Mean, leading directions and variance along the first of them, of the filled table."""
-    statistics, _ = engine.map_reduce(filled, source, None)
+    statistics, _ = engine.map_reduce(partial(_filled_moments, fill), source, None)
     refuse_what_is_not_finite(source, statistics["products"])
     weight, mean, scatter = moments(statistics, np.zeros(source.n_columns))
     last = source.n_columns - 1
@@ -281,9 +238,9 @@ def _plane_of_moments(engine: Engine, source: Source, filled: _Filled, count: in
     return mean, vectors[:, ::-1].T, float(values[-1]) / weight
 
 
-def _plane_of_few_rows(engine: Engine, source: Source, filled: _Filled, count: int) -> tuple[Floats, Floats, float]:
+def _plane_of_few_rows(engine: Engine, source: Source, fill: Fill, count: int) -> tuple[Floats, Floats, float]:
     """The same from all rows at once, where that takes less room and time than the products of the columns."""
-    blocks = list(engine.map(filled.block, source))
+    blocks = list(engine.map(fill, source))
     rows, weights = (np.concatenate([getattr(block, name) for block in blocks]) for name in ("rows", "weights"))
     weights /= weights.sum()
     mean = weights @ rows
@@ -292,39 +249,28 @@ def _plane_of_few_rows(engine: Engine, source: Source, filled: _Filled, count: i
     return mean, directions, float(weights @ (centred @ directions[0]) ** 2)
 
 
-@dataclass(frozen=True)
-class _Totals:
+def _totals(names: tuple[str, ...] | None, block: Block, memo: Memo) -> tuple[Statistics, Memo]:
     """Weights and weighted sums of the columns of a block, which is checked on the way."""
-
-    names: tuple[str, ...] | None
-
-    def __call__(self, block: Block, memo: Memo) -> tuple[Statistics, Memo]:
-        weights = _checked(block, self.names)
-        cells = np.where(weights > 0, block.rows, np.float64(0.0))
-        return Statistics(weights=weights.sum(axis=0, dtype=np.float64), sums=np.sum(weights * cells, axis=0)), None
+    weights = _checked(block, names)
+    cells = np.where(weights > 0, block.rows, np.float64(0.0))
+    return Statistics(weights=weights.sum(axis=0, dtype=np.float64), sums=np.sum(weights * cells, axis=0)), None
 
 
-@dataclass(frozen=True)
-class _Filled:
-    """Moments of a block under w_ij = r_i c_j, with cells that count for less drawn to the mean of their column.
+def _filled(shift: Floats, shares: Floats, block: Block) -> Block:
+    """The block under w_ij = r_i c_j, c the `shares`, with cells that count for less drawn to the mean of their column.
 
     That is the first step of Srebro & Jaakkola's EM from a plane of no components.
     """
+    weights = cell_weights(block)
+    rows = weights.mean(axis=1, dtype=np.float64)
+    expected = rows[:, None] * shares
+    pull = np.minimum(np.divide(weights, expected, out=np.zeros(expected.shape), where=expected > 0), 1.0)
+    cells = np.where(weights > 0, block.rows - shift, 0.0) * pull * np.sqrt(shares)
+    return Block(block.index, block.start, cells, rows)
 
-    shift: Floats
-    shares: Floats  # c
 
-    def __call__(self, block: Block, memo: Memo) -> tuple[Statistics, Memo]:
-        return MomentsStep(np.zeros(len(self.shift)))(self.block(block), None)
-
-    def block(self, block: Block) -> Block:
-        """The cells, filled, and a weight for each row."""
-        weights = cell_weights(block)
-        rows = weights.mean(axis=1, dtype=np.float64)
-        expected = rows[:, None] * self.shares
-        pull = np.minimum(np.divide(weights, expected, out=np.zeros(expected.shape), where=expected > 0), 1.0)
-        cells = np.where(weights > 0, block.rows - self.shift, 0.0) * pull * np.sqrt(self.shares)
-        return Block(block.index, block.start, cells, rows)
+def _filled_moments(fill: Fill, block: Block, memo: Memo) -> tuple[Statistics, Memo]:
+    return block_moments(np.zeros(block.rows.shape[1]), fill(block))
 
 
 # -- the answer in its canonical form ----------------------------------------------------------------------------------
@@ -342,6 +288,4 @@ def _spectrum(statistics: Statistics, params: CellPlane, shift: Floats, source: 
     mean = shift + (params.coefficients[0] + slopes @ centre)
     total = float(values.sum()) + float(statistics["cost"]) / degrees(weight)
     limit = min(max(source.n_rows, int(weight)), source.n_columns)
-    return Spectrum(
-        values, np.asarray(svd_flip(None, components, u_based_decision=False)[1]), total, mean, weight, limit
-    )
+    return Spectrum(values, signed(components), total, mean, weight, limit)

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from unveil.core.arrays import Floats
 from unveil.numerics.jit import kernel
-from unveil.numerics.tiles import tile_rows
+from unveil.numerics.tiles import readable, tile_rows
 
 DEPENDENT_SHARE = 1e-11  # share of a diagonal entry that the ones before it leave over: below, the system is singular
 RIDGE_SHARE = 1e-5  # of the mean of the diagonal
@@ -52,21 +52,19 @@ def sums_of_cells(rows: NDArray[Any], weights: NDArray[Any], origin: Floats, coe
     width, slopes = len(coefficients), np.ascontiguousarray(coefficients[1:])
     systems, sides = np.zeros((width * (width + 1) // 2, rows.shape[1])), np.zeros(coefficients.shape)
     cost, singular = 0.0, 0
-    for tile in _fitted(rows, weights, origin, coefficients[0], slopes):
-        residuals = tile.design[1:].T @ slopes
-        cost += _residuals(tile.weights, tile.centred, residuals)
-        outer = np.empty((len(systems), tile.design.shape[1]))
-        _outer(tile.design, outer)
-        systems += outer @ tile.weights
-        sides += tile.design @ residuals
-        singular += tile.singular
+    for w, centred, design, undetermined in _fitted(rows, weights, origin, coefficients[0], slopes):
+        residuals = design[1:].T @ slopes
+        cost += _residuals(w, centred, residuals)
+        systems += triangles(design) @ w
+        sides += design @ residuals
+        singular += undetermined
     return CellSums(systems, sides, cost, singular)
 
 
 def scores_of_cells(rows: NDArray[Any], weights: NDArray[Any], origin: Floats, slopes: Floats) -> Floats:
     """Weighted least-squares scores (m, q) of rows on a plane through `origin` along `slopes` (q, d)."""
     tiles = _fitted(rows, weights, origin, np.zeros(rows.shape[1]), np.ascontiguousarray(slopes))
-    return np.concatenate([tile.design[1:].T for tile in tiles])
+    return np.concatenate([design[1:].T for _, _, design, _ in tiles])
 
 
 def solved(systems: Floats, sides: Floats) -> tuple[Floats, int]:
@@ -75,28 +73,21 @@ def solved(systems: Floats, sides: Floats) -> tuple[Floats, int]:
     return out, _solve(np.ascontiguousarray(systems), np.ascontiguousarray(sides), out)
 
 
-class _Tile(NamedTuple):
-    """Some rows after the fit: weights and centred cells (m, d), designs (1 + q, m), and how many are singular."""
-
-    weights: NDArray[Any]
-    centred: Floats
-    design: Floats
-    singular: int
-
-
 def _fitted(
     rows: NDArray[Any], weights: NDArray[Any], origin: Floats, offset: Floats, slopes: Floats
-) -> Iterator[_Tile]:
-    """Tile by tile, the designs of the rows by weighted least squares."""
+) -> Iterator[tuple[Floats, Floats, Floats, int]]:
+    """Tile by tile, weights and centred cells (m, d), designs (1 + q, m) by weighted least squares, and how many rows
+    do not determine theirs.
+    """
     triangle, width = triangles(slopes), len(slopes) + 1
     size = tile_rows(2 * rows.shape[1] + width * width)
     for first in range(0, len(rows), size):
-        here, w = _frozen(rows[first : first + size]), _frozen(weights[first : first + size])
+        here, w = (readable(np.asarray(table[first : first + size], np.float64)) for table in (rows, weights))
         centred, weighted = np.empty(here.shape), np.empty(here.shape)
         _centre(here, w, origin, offset, centred, weighted)
         design = np.empty((width, len(here)))
         design[0] = 1.0
-        yield _Tile(w, centred, design, _solve(triangle @ w.T, slopes @ weighted.T, design[1:]))
+        yield w, centred, design, _solve(triangle @ w.T, slopes @ weighted.T, design[1:])
 
 
 def _solve(systems: Floats, sides: Floats, out: Floats) -> int:
@@ -104,13 +95,6 @@ def _solve(systems: Floats, sides: Floats, out: Floats) -> int:
     width, count = sides.shape
     room = np.empty(systems.shape), np.empty(count), np.empty(count, np.bool_), np.empty((4, width, width))
     return int(_solve_all(systems, sides, room, out))
-
-
-def _frozen(array: NDArray[Any]) -> NDArray[Any]:
-    """A contiguous view in double precision that cannot be written to: one type for the compiler, which takes long."""
-    view = np.ascontiguousarray(array, dtype=np.float64).view()
-    view.flags.writeable = False
-    return view
 
 
 @kernel
@@ -135,18 +119,6 @@ def _residuals(w: Any, y: Any, product: Any) -> float:
             line += product[r, j] * residual
         cost += line
     return cost
-
-
-@kernel
-def _outer(design: Any, outer: Any) -> None:
-    """Triangles of the outer products of the designs."""
-    place = 0
-    for k in range(len(design)):
-        for h in range(k + 1):
-            into, one, other = outer[place], design[k], design[h]
-            place += 1
-            for r in range(len(into)):
-                into[r] = one[r] * other[r]
 
 
 @kernel

@@ -44,26 +44,9 @@ class CellPlane:
 
 @dataclass(frozen=True)
 class CellFactors(Model):
-    """The model; see the top of the file. A block's weights may be of cells, (m, d), or of rows, (m,).
+    """The model; see the top of the file. A block's weights may be of cells, (m, d), or of rows, (m,)."""
 
-    Parameters
-    ----------
-    shift : array of shape (d,)
-        Origin of the frame, near the middle of the data.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from unveil.core.protocols import Block
-    >>> from unveil.projections.pca.weighted_model import CellFactors, CellPlane
-    >>> rows = np.array([[0.0, 0.0], [1.0, 2.0], [2.0, np.nan]])
-    >>> model, start = CellFactors(np.zeros(2)), CellPlane(np.array([[0.0, 0.0], [1.0, 1.5]]))
-    >>> statistics, _ = model.expect(model.prepare(start), Block(0, 0, rows, np.array([[1, 1], [1, 1], [1.0, 0]])))
-    >>> round(float(statistics["cost"]), 4)
-    0.0769
-    """
-
-    shift: Floats
+    shift: Floats  # (d,): origin of the frame, near the middle of the data
 
     def expect(
         self,
@@ -154,20 +137,12 @@ class PlanePass(NamedTuple):
 
     params: CellPlane
     statistics: Statistics
+    cost: float  # weighted sum of squares off the plane
     pull: Floats
     natural: Floats  # the step to the M step
 
-    @property
-    def cost(self) -> float:
-        """Weighted sum of squares off the plane."""
-        return float(self.statistics["cost"])
 
-
-class Secant(NamedTuple):
-    """A step, and how much the pull fell along it."""
-
-    step: Floats
-    fall: Floats
+Secant = tuple[Floats, Floats]  # a step, and how much the pull fell along it
 
 
 class SecantPath(NamedTuple):
@@ -181,25 +156,16 @@ class SecantPath(NamedTuple):
 
 @dataclass(frozen=True)
 class Secants(Schedule):
-    """Quasi-Newton steps in the metric of the normal equations; one that raises the cost gives way to an M step.
+    """Quasi-Newton steps in the metric of the normal equations; one that raises the cost gives way to an M step."""
 
-    Parameters
-    ----------
-    memory : int, default=12
-        Steps from which the curvature is learnt.
-    """
-
-    memory: int = 12
+    memory: int = 12  # steps from which the curvature is learnt
 
     monotone = True
 
     def refuse(self, model: Model, expectation: Expectation) -> str | None:
         """Made for one model."""
-        return (
-            None
-            if isinstance(model, CellFactors)
-            else f"its metric is that of Cells, and this is {type(model).__name__}"
-        )
+        said = f"its metric is that of CellFactors, and this is {type(model).__name__}"
+        return None if isinstance(model, CellFactors) else said
 
     def measured_at(self, entering: CellPlane, state: SecantPath) -> CellPlane:
         """The last point."""
@@ -213,14 +179,12 @@ class Secants(Schedule):
         self, work: Work, params: CellPlane, state: SecantPath | None
     ) -> tuple[CellPlane, Statistics, SecantPath]:
         """A pass at `params`, and the step from there."""
-        here = _look(work, params)
-        if state is not None and not _is_better(here, state):
+        here, pairs = _look(work, params), tuple[Secant, ...]()
+        taken_back = state is not None and not _is_better(here, state)
+        if state is not None and taken_back:
             here = _look(work, CellPlane(state.here.params.coefficients + state.here.natural))
-            pairs: tuple[Secant, ...] = ()
-            taken_back = True
-        else:
-            pairs = () if state is None else _learnt(state, here)[-self.memory :]
-            taken_back = False
+        elif state is not None:
+            pairs = _learnt(state, here)[-self.memory :]
         step = _direction(here, pairs)
         after = CellPlane(here.params.coefficients + step)
         return after, here.statistics, SecantPath(here, pairs, step, taken_back)
@@ -230,7 +194,7 @@ def _look(work: Work, params: CellPlane) -> PlanePass:
     statistics = work.expect(params, None)
     with np.errstate(over="ignore", invalid="ignore"):
         drawn = pull(statistics, params)
-    return PlanePass(params, statistics, drawn, solved(statistics["systems"], drawn)[0])
+    return PlanePass(params, statistics, float(statistics["cost"]), drawn, solved(statistics["systems"], drawn)[0])
 
 
 def _is_better(there: PlanePass, path: SecantPath) -> bool:
@@ -246,11 +210,11 @@ def _is_better(there: PlanePass, path: SecantPath) -> bool:
 
 def _learnt(path: SecantPath, there: PlanePass) -> tuple[Secant, ...]:
     """The pairs with the latest added, if the pull fell along its step."""
-    pair = Secant(there.params.coefficients - path.here.params.coefficients, path.here.pull - there.pull)
+    step, fall = there.params.coefficients - path.here.params.coefficients, path.here.pull - there.pull
     systems = there.statistics["systems"]
-    across = np.sqrt(max(float(np.vdot(pair.fall, solved(systems, pair.fall)[0])), 0.0))
-    bend, could_be = float(np.vdot(pair.step, pair.fall)), size_of(systems, pair.step) * across
-    return (*path.pairs, pair) if bend > CURVED * could_be else path.pairs
+    across = np.sqrt(max(float(np.vdot(fall, solved(systems, fall)[0])), 0.0))
+    bend, could_be = float(np.vdot(step, fall)), size_of(systems, step) * across
+    return (*path.pairs, (step, fall)) if bend > CURVED * could_be else path.pairs
 
 
 def _direction(here: PlanePass, pairs: tuple[Secant, ...]) -> Floats:

@@ -11,12 +11,13 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import linalg
-from sklearn.utils.extmath import svd_flip
 
 from unveil.core.arrays import Floats
 from unveil.core.protocols import Source
 from unveil.estimation.input import refuse_nonfinite
+from unveil.projections.pca.lanczos import signed
 from unveil.projections.pca.routes import Spectrum
+from unveil.projections.pca.rows import all_rows
 from unveil.sources.array import ArraySource
 from unveil.sources.weighted import with_weights
 
@@ -35,15 +36,14 @@ class Narrow(NamedTuple):
 
     def widened(self, spectrum: Spectrum) -> Spectrum:
         """What was found in these coordinates, in those of the table."""
-        components = svd_flip(None, spectrum.components @ self.basis, u_based_decision=False)[1]
-        return spectrum._replace(components=np.asarray(components), mean=self.origin + spectrum.mean @ self.basis)
+        components = signed(spectrum.components @ self.basis)
+        return spectrum._replace(components=components, mean=self.origin + spectrum.mean @ self.basis)
 
 
 def narrowed(source: Source) -> Narrow:
     """Bring the rows of a wide table into memory, in coordinates of their space about the median of each column."""
-    blocks = list(source.read())
-    rows = np.concatenate([block.rows for block in blocks]).astype(np.float64, copy=False)
-    weights = None if blocks[0].weights is None else np.concatenate([block.weights for block in blocks])
+    rows, weights = all_rows(source)
+    rows = rows.astype(np.float64, copy=False)
     if not np.all(np.isfinite(rows)):
         refuse_nonfinite(source)
     there = slice(None) if weights is None or not weights.any() else weights > 0

@@ -129,9 +129,7 @@ class SheetFamily(ExponentialFamily):
         moments = super().gather(plan, tile)
         if not plan.direct:
             return moments
-        n_columns, means = len(tile.x), plan.params.means
-        counts = moments[:, n_columns + 2 :] if self.holes else moments[:, :1]
-        sums, norms = moments[:, 1 : n_columns + 1], moments[:, n_columns + 1]
+        means, (counts, sums, norms) = plan.params.means, self.split(moments)
         sums -= counts * means
         norms[...] = np.einsum("kn,kn->k", tile.logits, tile.scratch["distances"])
         return _moved(moments, means - plan.params.origins)
@@ -140,10 +138,8 @@ class SheetFamily(ExponentialFamily):
 
     def maximise(self, moments: Floats, params: SheetParams) -> SheetParams:
         """The change of the weights, by least squares; then the variance."""
-        about = _moved(moments, params.origins - params.means)
-        n_columns = params.means.shape[1]
-        sums, norms = about[:, 1 : n_columns + 1], about[:, n_columns + 1]
-        counts = np.broadcast_to(self.counts(about), sums.shape)
+        counts, sums, norms = self.split(_moved(moments, params.origins - params.means))
+        counts = np.broadcast_to(counts, sums.shape)
         change = self._change(counts, sums, params)
         step = self.basis @ change
         squares = float(norms.sum() - 2.0 * np.sum(step * sums) + np.sum(counts * step**2))
@@ -179,29 +175,28 @@ class SheetFamily(ExponentialFamily):
 
     def effective_functions(self, moments: Floats, params: SheetParams) -> float:
         """How many functions of the basis the rows determine, rather than the prior: trace of H / (H + variance A)."""
-        counts = np.maximum(self.counts(moments), 0.0).mean(axis=1)
+        counts = np.maximum(self.split(moments)[0], 0.0).mean(axis=1)
         told = self.basis.T @ (counts[:, None] * self.basis)
         both = told + np.diag(params.variance * self.precision)
         return float(np.trace(linalg.pinvh(both) @ told))
 
     def first(self, moments: Floats) -> SheetParams:
         """From a flat sheet at the origin of the frame, with noise of the size of the data."""
-        n_points, n_functions = self.basis.shape
-        n_columns = (moments.shape[1] - 2) // (2 if self.holes else 1)
-        cells = float(np.broadcast_to(self.counts(moments), (n_points, n_columns)).sum())
-        variance = max(float(moments[:, n_columns + 1].sum()) / cells, self.floor)
-        return self.maximise(moments, self.flat(np.zeros((n_functions, n_columns)), variance))
+        counts, sums, norms = self.split(moments)
+        cells = float(np.broadcast_to(counts, sums.shape).sum())
+        variance = max(float(norms.sum()) / cells, self.floor)
+        return self.maximise(moments, self.flat(np.zeros((self.basis.shape[1], sums.shape[1])), variance))
 
     def flat(self, coefficients: Floats, variance: float) -> SheetParams:
         """Parameters with these weights, moments about the origin of the frame."""
         means = self.basis @ coefficients
         return SheetParams(coefficients, means, max(variance, self.floor), np.zeros_like(means))
 
-    def counts(self, moments: Floats) -> Floats:
-        """Responsibility of each point, (k, 1), or in each column, (k, d)."""
-        if not self.holes:
-            return moments[:, :1]
-        return moments[:, (moments.shape[1] - 2) // 2 + 2 :]
+    def split(self, moments: Floats) -> tuple[Floats, Floats, Floats]:
+        """Responsibility of each point (k, 1), or in each column (k, d); sums of the rows (k, d) and squares (k,)."""
+        n_columns = (moments.shape[1] - 2) // (2 if self.holes else 1)
+        counts = moments[:, n_columns + 2 :] if self.holes else moments[:, :1]
+        return counts, moments[:, 1 : n_columns + 1], moments[:, n_columns + 1]
 
     def log_prior(self, params: SheetParams) -> float:
         """Log-density of the weights of the bumps; the plane has a flat one."""
@@ -212,11 +207,9 @@ class SheetFamily(ExponentialFamily):
 
     def admissible(self, moments: Floats) -> bool:
         """Counts that are none are for the points where no row is: only negative ones speak against real rows."""
-        if not np.all(np.isfinite(moments)) or np.any(self.counts(moments) < 0) or np.any(moments[:, 0] < 0):
+        counts, sums, norms = self.split(moments)
+        if not np.all(np.isfinite(moments)) or np.any(counts < 0) or np.any(moments[:, 0] < 0):
             return False
-        n_columns = (moments.shape[1] - 2) // (2 if self.holes else 1)
-        counts = self.counts(moments)
-        sums, norms = moments[:, 1 : n_columns + 1], moments[:, n_columns + 1]
         between = np.divide(sums**2, counts, out=np.zeros_like(sums), where=counts > 0)
         return bool(norms.sum() > between.sum())
 
@@ -232,14 +225,6 @@ class SheetFamily(ExponentialFamily):
     def same_frames(self, one: SheetParams, other: SheetParams) -> bool:
         """Whether the origins are the same."""
         return bool(np.array_equal(one.origins, other.origins))
-
-    def located(self, params: SheetParams, shift: Floats) -> SheetParams:
-        """The constant moves, and the means with it."""
-        coefficients = params.coefficients.copy()
-        coefficients[-1] += shift
-        return replace(
-            params, coefficients=coefficients, means=params.means + shift, origins=np.zeros_like(params.means)
-        )
 
     def floored(self, params: SheetParams) -> int:
         """Whether the variance was raised to the floor in the last M step."""
@@ -259,10 +244,6 @@ class SheetFamily(ExponentialFamily):
     def taken(self, params: SheetParams, components: NDArray[np.intp]) -> Any:
         """Not possible."""
         raise TypeError("the points of a sheet hang together: some of them are no sheet")
-
-    def means(self, params: SheetParams) -> Floats:
-        """The images of the lattice."""
-        return params.means
 
 
 @dataclass(frozen=True)
@@ -357,10 +338,8 @@ class SheetCoordinates:
     def gradient(self, statistics: Statistics, vector: Floats) -> Floats:
         """Of energy and log-prior."""
         sheet, there, (units, unit) = self.sheet, self.params(vector).components, self._units
-        n_columns = there.means.shape[1]
-        about = _moved(statistics["moments"], there.origins - there.means)
-        sums, norms = about[:, 1 : n_columns + 1], about[:, n_columns + 1]
-        cells = float(np.broadcast_to(sheet.counts(about), sums.shape).sum())
+        counts, sums, norms = sheet.split(_moved(statistics["moments"], there.origins - there.means))
+        cells = float(np.broadcast_to(counts, sums.shape).sum())
         weights = sheet.basis.T @ sums / there.variance - sheet.precision[:, None] * there.coefficients
         variance = 0.5 * (float(norms.sum()) / there.variance - cells)
         return np.append((units.T @ weights).ravel(), unit * variance)

@@ -37,19 +37,16 @@ class Located:
 
     def __call__(self, block: Block) -> NDArray[Any]:
         """Of every row of the block."""
-        with np.errstate(over="ignore"):  # of the sum that tells whether all is finite, and of squares
-            return self._found(block)
-
-    def _found(self, block: Block) -> NDArray[Any]:
-        rows = nearer(finite_rows(block, missing=True), self.mixture.shift, self.reach)
-        sheet: Any = self.mixture.family
-        sheet = replace(sheet, holes=has_missing(rows))
-        mixture = replace(self.mixture, family=sheet)
-        plan = self.plan._replace(family=sheet.plan(self.plan.params.components))
+        family: Any = self.mixture.family
         found = []
-        for tile in mixture.tiles(block._replace(rows=rows), None):
-            mixture.score(plan, tile)
-            found.append(self.finish(tile.logits))
+        with np.errstate(over="ignore"):  # of the sum that tells whether all is finite, and of squares
+            rows = nearer(finite_rows(block, missing=True), self.mixture.shift, self.reach)
+            sheet = replace(family, holes=has_missing(rows))
+            mixture = replace(self.mixture, family=sheet)
+            plan = self.plan._replace(family=sheet.plan(self.plan.params.components))
+            for tile in mixture.tiles(block._replace(rows=rows), None):
+                mixture.score(plan, tile)
+                found.append(self.finish(tile.logits))
         return np.concatenate(found)
 
 
@@ -62,32 +59,19 @@ def located(model: TopographicMap, params: MixtureParams, finish: Callable[[Floa
     )
 
 
-@dataclass(frozen=True)
-class Total:
+def total(densities: Located, block: Block) -> tuple[float, float]:
     """Log-densities of a block and weights, summed up; rows without weight take no part."""
-
-    densities: Located
-
-    def __call__(self, block: Block) -> tuple[float, float]:
-        """The two sums."""
-        scores = self.densities(block)
-        weights = np.ones(len(scores)) if block.weights is None else block.weights
-        return float(weights @ np.where(weights > 0, scores, 0.0)), float(weights.sum())
+    scores = densities(block)
+    weights = np.ones(len(scores)) if block.weights is None else block.weights
+    return float(weights @ np.where(weights > 0, scores, 0.0)), float(weights.sum())
 
 
-@dataclass(frozen=True)
-class CompleteRows:
+def completed(expected: Located, mean: Floats, block: Block) -> Floats:
     """A block with its missing cells filled in; those that are there stay as they are, to the last bit."""
-
-    expected: Located
-    mean: Floats
-
-    def __call__(self, block: Block) -> Floats:
-        """(rows, columns)."""
-        if not has_missing(block.rows):
-            with np.errstate(over="ignore"):
-                return np.asarray(finite_rows(block, missing=True), dtype=np.float64)
-        return np.where(np.isnan(block.rows), self.mean + self.expected(block), block.rows)
+    if not has_missing(block.rows):
+        with np.errstate(over="ignore"):
+            return np.asarray(finite_rows(block, missing=True), dtype=np.float64)
+    return np.where(np.isnan(block.rows), mean + expected(block), block.rows)
 
 
 def nearer(rows: NDArray[Any], centre: Floats, reach: float) -> NDArray[Any]:

@@ -8,7 +8,7 @@ towards the principal ones, a pass at a time (subspace iteration; Halko, Martins
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +19,7 @@ from unveil.core.arrays import Floats
 from unveil.core.protocols import Block, Memo
 from unveil.core.statistics import Statistics
 from unveil.numerics.tiles import tile_rows
+from unveil.projections.pca.lanczos import signed
 from unveil.projections.topographic.lattice import Basis, grid, spacing
 
 Run = Callable[[Callable[[Block, Memo], tuple[Statistics, Memo]]], Statistics]  # a pass over all rows
@@ -29,58 +30,38 @@ SUBSPACE_PASSES = 12  # passes of subspace iteration
 EQUAL_VARIANCE = 1e-16  # stands in for the variance of a column of equal numbers, as a share of their square
 
 
-@dataclass(frozen=True)
-class ColumnsStep:
-    """Weight, sum and sum of squares of the cells of each column that are there, about `shift`."""
-
-    shift: Floats
-
-    def __call__(self, block: Block, memo: Memo) -> tuple[Statistics, Memo]:
-        """Statistics of one block."""
-        weights = np.ones(len(block.rows)) if block.weights is None else block.weights
-        x, there = _filled(block.rows, self.shift)
-        with np.errstate(over="ignore", invalid="ignore"):  # the sums tell whether a cell was not finite
-            sums, squares = weights @ x, weights @ (x * x)
-        holes = float(there.size - np.count_nonzero(there))
-        return Statistics(weight=weights.sum(), counts=weights @ there, sums=sums, squares=squares, holes=holes), None
+def columns(shift: Floats, block: Block, memo: Memo) -> tuple[Statistics, Memo]:
+    """Weight, sum and sum of squares of the cells of each column that are there, about `shift`, in one block."""
+    weights = np.ones(len(block.rows)) if block.weights is None else block.weights
+    x, there = _filled(block.rows, shift)
+    with np.errstate(over="ignore", invalid="ignore"):  # the sums tell whether a cell was not finite
+        sums, squares = weights @ x, weights @ (x * x)
+    holes = float(there.size - np.count_nonzero(there))
+    return Statistics(weight=weights.sum(), counts=weights @ there, sums=sums, squares=squares, holes=holes), None
 
 
-@dataclass(frozen=True)
-class PairsStep:
+def pairs(mean: Floats, holes: bool, block: Block, memo: Memo) -> tuple[Statistics, Memo]:
     """Products of all pairs of columns about their means, and the weight of the rows in which both are there."""
-
-    mean: Floats
-    holes: bool
-
-    def __call__(self, block: Block, memo: Memo) -> tuple[Statistics, Memo]:
-        """Statistics of one block."""
-        n_columns = len(self.mean)
-        products, both = np.zeros((n_columns, n_columns)), np.zeros((n_columns, n_columns) if self.holes else (0, 0))
-        for rows, weights in _tiles(block):
-            x, there = _filled(rows, self.mean)
-            roots = np.sqrt(weights)[:, None]
-            x *= roots
-            products += x.T @ x
-            if self.holes:
-                seen = there * roots
-                both += seen.T @ seen
-        return Statistics(products=products, both=both), None
+    n_columns = len(mean)
+    products, both = np.zeros((n_columns, n_columns)), np.zeros((n_columns, n_columns) if holes else (0, 0))
+    for rows, weights in _tiles(block):
+        x, there = _filled(rows, mean)
+        roots = np.sqrt(weights)[:, None]
+        x *= roots
+        products += x.T @ x
+        if holes:
+            seen = there * roots
+            both += seen.T @ seen
+    return Statistics(products=products, both=both), None
 
 
-@dataclass(frozen=True)
-class TurnStep:
+def turned(mean: Floats, directions: Floats, block: Block, memo: Memo) -> tuple[Statistics, Memo]:
     """Scatter of the rows times some directions (d, q), missing cells at the mean."""
-
-    mean: Floats
-    directions: Floats
-
-    def __call__(self, block: Block, memo: Memo) -> tuple[Statistics, Memo]:
-        """Statistics of one block."""
-        turned = np.zeros_like(self.directions)
-        for rows, weights in _tiles(block):
-            x, _ = _filled(rows, self.mean)
-            turned += x.T @ (weights[:, None] * (x @ self.directions))
-        return Statistics(turned=turned), None
+    total = np.zeros_like(directions)
+    for rows, weights in _tiles(block):
+        x, _ = _filled(rows, mean)
+        total += x.T @ (weights[:, None] * (x @ directions))
+    return Statistics(turned=total), None
 
 
 class TableSpread(NamedTuple):
@@ -108,7 +89,7 @@ class Axes(NamedTuple):
 
 def spread_of(run: Run, shift: Floats) -> TableSpread:
     """One pass."""
-    found = run(ColumnsStep(shift))
+    found = run(partial(columns, shift))
     counts = np.where(found["counts"] > 0, found["counts"], np.nan)
     offset = found["sums"] / counts
     with np.errstate(over="ignore", invalid="ignore"):  # the variances tell
@@ -131,10 +112,10 @@ def axes_of(
     count = min(count, len(spread.mean))
     if len(spread.mean) > wide:
         return _by_turning(run, spread, count, seed, spare)
-    found = run(PairsStep(spread.mean, spread.holes))
+    found = run(partial(pairs, spread.mean, spread.holes))
     weights = np.maximum(found["both"], np.finfo(np.float64).tiny) if spread.holes else spread.weight
     values, vectors = linalg.eigh(found["products"] / weights)
-    return _signed(values[::-1][:count], vectors.T[::-1][:count])
+    return Axes(np.maximum(values[::-1][:count], 0.0), signed(vectors.T[::-1][:count]))
 
 
 def _by_turning(run: Run, spread: TableSpread, count: int, seed: int, spare: int) -> Axes:
@@ -142,18 +123,16 @@ def _by_turning(run: Run, spread: TableSpread, count: int, seed: int, spare: int
     draw = np.random.default_rng(seed).standard_normal((n_columns, min(count + spare, n_columns)))
     directions = linalg.qr(draw, mode="economic")[0]
     for _ in range(SUBSPACE_PASSES):
-        turned = run(TurnStep(spread.mean, directions))["turned"] / spread.weight
-        directions = linalg.qr(turned, mode="economic")[0]
-    small = directions.T @ (run(TurnStep(spread.mean, directions))["turned"] / spread.weight)
+        moved = run(partial(turned, spread.mean, directions))["turned"] / spread.weight
+        directions = linalg.qr(moved, mode="economic")[0]
+    small = directions.T @ (run(partial(turned, spread.mean, directions))["turned"] / spread.weight)
     values, vectors = linalg.eigh(0.5 * (small + small.T))
-    return _signed(values[::-1][:count], (directions @ vectors).T[::-1][:count])
+    return Axes(np.maximum(values[::-1][:count], 0.0), signed((directions @ vectors).T[::-1][:count]))
 
 
-class SheetStart(NamedTuple):
-    """Weights of a basis (functions, d), about the mean of the data, and a variance of the noise."""
-
-    coefficients: Floats
-    variance: float
+SheetStart = tuple[
+    Floats, float
+]  # weights of a basis (functions, d), about the mean of the data; variance of the noise
 
 
 def plane(axes: Axes, lattice: tuple[int, ...], basis: Basis) -> SheetStart:
@@ -169,7 +148,7 @@ def plane(axes: Axes, lattice: tuple[int, ...], basis: Basis) -> SheetStart:
     coefficients = np.zeros((basis.n_functions, axes.directions.shape[1]))
     coefficients[basis.n_bumps : basis.n_bumps + known] = units[:known, None] * axes.directions[:known]
     left = float(axes.values[len(lattice)]) if len(axes.values) > len(lattice) else 0.0
-    return SheetStart(coefficients, max(left, float(np.max(0.5 * units * spacing(lattice))) ** 2))
+    return coefficients, max(left, float(np.max(0.5 * units * spacing(lattice))) ** 2)
 
 
 def bent(spread: TableSpread, basis: Basis, random: np.random.Generator) -> SheetStart:
@@ -177,14 +156,7 @@ def bent(spread: TableSpread, basis: Basis, random: np.random.Generator) -> Shee
     n_columns = len(spread.mean)
     coefficients = np.zeros((basis.n_functions, n_columns))
     coefficients[: basis.n_bumps] = random.standard_normal((basis.n_bumps, n_columns)) * np.sqrt(spread.variances)
-    return SheetStart(coefficients, spread.size)
-
-
-def _signed(values: Floats, directions: Floats) -> Axes:
-    """The largest entry of every direction positive, so that the map is always the same way up."""
-    largest = np.argmax(np.abs(directions), axis=1)
-    signs = np.where(directions[np.arange(len(directions)), largest] < 0, -1.0, 1.0)
-    return Axes(np.maximum(values, 0.0), directions * signs[:, None])
+    return coefficients, spread.size
 
 
 def _filled(rows: NDArray[np.floating], shift: Floats) -> tuple[Floats, NDArray[np.bool_]]:

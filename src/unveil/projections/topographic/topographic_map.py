@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn import config_context
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -28,24 +27,25 @@ from unveil.core.loop import BoundChange, ExpectationStep, Parts
 from unveil.core.protocols import Engine, Source
 from unveil.core.result import Fit
 from unveil.core.statistics import Statistics
-from unveil.estimation.base import Estimator, engine_for, seed_of
+from unveil.estimation.base import engine_for, seed_of
 from unveil.estimation.input import as_source, frame_of, refuse_nonfinite
 from unveil.estimation.registry import EXPECTATIONS, SCHEDULES
 from unveil.estimation.scaffold import Task, climb, parts_of, stationarity
 from unveil.expectations import Exact
 from unveil.mixtures.model.model import Mixture, MixtureParams
 from unveil.numerics.blas import single_threaded_blas
+from unveil.projections.projection import Projection
 from unveil.projections.topographic.lattice import Basis, grid, magnification
 from unveil.projections.topographic.model import NOISE_FLOOR, SheetFamily, TopographicMap
 from unveil.projections.topographic.rows import (
-    CompleteRows,
     Located,
-    Total,
+    completed,
     densities,
     likeliest,
     located,
     mean,
     shares,
+    total,
 )
 from unveil.projections.topographic.start import SheetStart, TableSpread, axes_of, bent, plane, spread_of
 
@@ -53,7 +53,7 @@ LATTICE_SHAPES, BASIS_SHAPES = {1: (64,), 2: (20, 20)}, {1: (12,), 2: (6, 6)}  #
 SMALLEST_VARIANCE, LARGEST_VARIANCE = 1e-200, 1e200  # mean of columns: past them products of squares are 0 or infinite
 
 
-class GenerativeTopographicMap(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class GenerativeTopographicMap(Projection):
     """A principal curve or sheet with a density, by EM (GTM; Bishop, Svensen & Williams 1998).
 
     Parameters
@@ -265,18 +265,13 @@ class GenerativeTopographicMap(Estimator, ClassNamePrefixFeaturesOutMixin, Trans
         with config_context(assume_finite=True):
             return as_source(self, X, sample_weight, reset=reset, min_rows=2 if reset else 1, missing=True)
 
-    def _map(self, source: Source, function: Any) -> list[Any]:
-        """What becomes of every block."""
-        with single_threaded_blas():
-            return list(engine_for(self.engine, source).map(function, source))
-
     def transform(self, X: Any) -> NDArray[Any]:
         """Where each row lies on the map: the mean of its responsibilities over the lattice, (n_samples, n_components).
 
         Of a row between two folds of the sheet this may be a place that is near neither; `modes` tells.
         """
         source = self._source(X)
-        found = np.concatenate(self._map(source, self._located(partial(mean, self.lattice_))))
+        found = np.concatenate(self._map(self._located(partial(mean, self.lattice_)), source))
         return found.astype(source.dtype, copy=False)
 
     def modes(self, X: Any) -> Floats:
@@ -287,29 +282,29 @@ class GenerativeTopographicMap(Estimator, ClassNamePrefixFeaturesOutMixin, Trans
     def predict(self, X: Any) -> NDArray[np.intp]:
         """The number of the likeliest point of the lattice for each row."""
         source = self._source(X)
-        return np.concatenate(self._map(source, self._located(likeliest)))
+        return np.concatenate(self._map(self._located(likeliest), source))
 
     def predict_proba(self, X: Any) -> Floats:
         """Responsibilities: the probability of every point of the lattice given the row, (n_samples, n_points)."""
         source = self._source(X)
-        return np.concatenate(self._map(source, self._located(shares)))
+        return np.concatenate(self._map(self._located(shares), source))
 
     def score_samples(self, X: Any) -> Floats:
         """Log-density of each row; of the cells that are there, where some are missing."""
         source = self._source(X)
-        return np.concatenate(self._map(source, self._located(densities)))
+        return np.concatenate(self._map(self._located(densities), source))
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Mean log-density of the rows."""
         source = self._source(X, sample_weight)
-        log_likelihood, weight = np.sum(self._map(source, Total(self._located(densities))), axis=0)
+        log_likelihood, weight = np.sum(self._map(partial(total, self._located(densities)), source), axis=0)
         return float(log_likelihood / weight)
 
     def impute(self, X: Any) -> Floats:
         """`X` with missing cells (NaN) replaced by their expectation given the cells that are there."""
         source = self._source(X)
         expected = self._located(partial(mean, self.means_ - self.mean_))
-        return np.concatenate(self._map(source, CompleteRows(expected, self.mean_)))
+        return np.concatenate(self._map(partial(completed, expected, self.mean_), source))
 
     # -- the map -------------------------------------------------------------------------------------------------------
 
@@ -353,12 +348,6 @@ class GenerativeTopographicMap(Estimator, ClassNamePrefixFeaturesOutMixin, Trans
     @property
     def _n_features_out(self) -> int:
         return int(self.lattice_.shape[1])
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
 
 
 def _pass(engine: Engine, source: Source, step: Any) -> Statistics:
