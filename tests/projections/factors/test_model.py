@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import hypothesis.strategies as st
@@ -16,6 +17,7 @@ from sklearn.datasets import load_iris
 
 from tests import laws
 from unveil.core.protocols import Block
+from unveil.core.result import Fit
 from unveil.core.statistics import Statistics
 from unveil.expectations import Exact, Hard
 from unveil.projections.factors.missing import (
@@ -47,10 +49,10 @@ from unveil.schedules import Batch, Incremental, Squarem, Stepwise
 Floats = NDArray[np.float64]
 random = np.random.default_rng(0)
 TRUE = np.array([[2.0, 0.5], [1.5, 0.0], [1.8, -0.5], [0.3, 1.5], [-0.5, 1.2], [0.0, 1.7]])
-COMPLETE = random.normal(size=(300, 2)) @ TRUE.T + random.normal(size=(300, 6)) * 0.6 + 1.0
+COMPLETE = random.normal(size=(150, 2)) @ TRUE.T + random.normal(size=(150, 6)) * 0.6 + 1.0
 HOLES = np.where(random.random(COMPLETE.shape) < 0.25, np.nan, COMPLETE)
 HOLES[5] = np.nan
-FEW_PATTERNS = np.where((random.random((300, 1)) < 0.4) & (np.arange(6) < 2), np.nan, COMPLETE)
+FEW_PATTERNS = np.where((random.random((150, 1)) < 0.4) & (np.arange(6) < 2), np.nan, COMPLETE)
 SHIFT = np.full(6, 0.5)
 START = standing(random.normal(size=(6, 2)), np.zeros(6), np.full(6, 1.0))
 KINDS = {"shared": Shared(), "per column": PerColumn()}
@@ -66,7 +68,6 @@ COMPLETED = {
     if name.startswith("per column")
 }
 CASES = {**REGRESSED, **COMPLETED}
-by_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
 by_regression = pytest.mark.parametrize("case", REGRESSED.values(), ids=REGRESSED.keys())
 by_completion = pytest.mark.parametrize("case", COMPLETED.values(), ids=COMPLETED.keys())
 by_noise = pytest.mark.parametrize("noise", KINDS.values(), ids=KINDS.keys())
@@ -101,15 +102,15 @@ def test_laws_of_completed_rows(case: laws.Case) -> None:
         np.testing.assert_allclose(runs[0].history.free_energy, runs[1].history.free_energy, rtol=1e-9)
 
 
-@by_regression
-@pytest.mark.parametrize("schedule", [Squarem(), Incremental(batch_rows=64)], ids=["squarem", "incremental"])
-def test_other_schedules_never_lower_the_bound(case: laws.Case, schedule: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", ["shared, complete", "shared, holes", "per column, few patterns"])
+def test_other_schedules_never_lower_the_bound(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("unveil.core.partition.LARGEST", 64)
-    outcome, batch = laws.run(case, passes=150, schedule=schedule), laws.run(case, passes=400)
-    height = abs(batch.objective)
-    assert outcome.history.largest_fall() <= 1e-11 * height
-    assert outcome.history[-1].log_likelihood == pytest.approx(batch.objective, rel=3e-5)
-    laws.threads_change_no_bit(case, schedule)
+    case, batch = CASES[name], laws.run(CASES[name], passes=400)
+    for schedule in (Squarem(), Incremental(batch_rows=64)):
+        outcome = laws.run(case, passes=150, schedule=schedule)
+        assert outcome.history.largest_fall() <= 1e-11 * abs(batch.objective)
+        assert outcome.history[-1].log_likelihood == pytest.approx(batch.objective, rel=3e-5)
+        laws.threads_change_no_bit(case, schedule)
 
 
 def test_stepwise_comes_near(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,9 +164,15 @@ def test_a_step_is_that_of_the_oracle(case: laws.Case) -> None:
         laws.alike(params, wanted, rtol=1e-9)
 
 
-@by_case
-def test_the_end_is_that_of_the_oracle(case: laws.Case) -> None:
-    outcome = laws.run(case, passes=300, schedule=Squarem())
+@cache
+def ended(name: str) -> Fit:
+    """Where squarem ends; an M step that is a whole fit needs few passes."""
+    return laws.run(CASES[name], passes=40 if name in COMPLETED else 300, schedule=Squarem())
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_end_is_that_of_the_oracle(name: str) -> None:
+    case, outcome = CASES[name], ended(name)
     at_end = outcome.history[-1].log_likelihood
     params = canonical(outcome.entered)
     assert at_end == pytest.approx(log_likelihood(params, case.rows), rel=1e-12)
@@ -173,10 +180,10 @@ def test_the_end_is_that_of_the_oracle(case: laws.Case) -> None:
     assert log_likelihood(after, case.rows) - at_end < 1e-9
 
 
-@by_completion
-def test_completed_rows_take_fewer_passes_to_the_same_end(case: laws.Case) -> None:
-    other = replace(case, model=Factors(PerColumn(), SHIFT, np.full(6, 1e-9), True))
-    few, many = laws.run(case, passes=12, schedule=Squarem()), laws.run(other, passes=300, schedule=Squarem())
+@pytest.mark.parametrize("name", COMPLETED)
+def test_completed_rows_take_fewer_passes_to_the_same_end(name: str) -> None:
+    case, many = CASES[name], ended(name.removeprefix("completed, "))
+    few = laws.run(case, passes=12, schedule=Squarem())
     assert few.objective == pytest.approx(many.objective, abs=1e-6)
     assert few.history.largest_fall() <= 1e-11 * abs(few.objective)
     laws.threads_change_no_bit(case, Squarem())
@@ -246,7 +253,7 @@ def moments(rows: Floats, weights: Floats | None = None) -> Statistics:
 
 
 def test_moments_of_the_cells_that_are_there() -> None:
-    weights = random.integers(0, 3, 300).astype(np.float64)
+    weights = random.integers(0, 3, 150).astype(np.float64)
     found = moments(HOLES, weights)
     there, cells = ~np.isnan(HOLES), np.nan_to_num(HOLES - SHIFT)
     np.testing.assert_allclose(found["sums"], weights @ cells)
@@ -316,7 +323,7 @@ def test_canonical_form_is_the_same_distribution(seed: int) -> None:
 
 
 def test_rows_are_brought_together_only_where_patterns_repeat() -> None:
-    assert arrange(COMPLETE).bounds.tolist() == [0, 300]
+    assert arrange(COMPLETE).bounds.tolist() == [0, 150]
     assert arrange(FEW_PATTERNS).bounds.shape[0] <= 5
     wide = np.where(random.random((200, 40)) < 0.3, np.nan, 0.0)
     assert arrange(wide).bounds.tolist() == list(range(201))

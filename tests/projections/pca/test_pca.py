@@ -82,6 +82,12 @@ def test_float32_scores_stay_float32() -> None:
     )
 
 
+def test_frames_come_out_where_they_are_asked_for() -> None:
+    model = PCA(2).set_output(transform="pandas").fit(table())
+    for found in (model.transform(table()), model.fit_transform(table())):
+        assert found.columns.tolist() == ["pca0", "pca1"]
+
+
 def test_constant_rows_have_no_variance() -> None:
     model = PCA().fit(np.full((10, 3), 5.0))
     np.testing.assert_array_equal(model.explained_variance_, 0.0)

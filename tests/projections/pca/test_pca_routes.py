@@ -127,7 +127,7 @@ def test_squares_that_overflow_are_named() -> None:
 
 
 def test_a_search_that_is_cut_short_says_so() -> None:
-    X = np.random.default_rng(0).normal(size=(600, 200))
+    X = np.random.default_rng(0).normal(size=(300, 100))
     model = PCA(4, svd_solver="randomized", iterated_power=1, random_state=0).fit(X)
     assert model.certificate_["residual"].severity == "note"
     assert model.certificate_.ok

@@ -331,7 +331,7 @@ def bits(found: RobustFit) -> tuple[bytes, ...]:
 
 
 def test_same_bits_of_a_wide_table(tmp_path: Path) -> None:
-    X, _, _ = spoilt(0.2, "scattered", n=300, d=400)
+    X, _, _ = spoilt(0.2, "scattered", n=150, d=200)
     weights = np.arange(len(X)) % 3.0
     np.save(tmp_path / "rows.npy", X)
     scan = unveil.scan(tmp_path / "rows.npy")
