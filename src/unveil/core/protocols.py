@@ -161,7 +161,7 @@ class Model(ABC):
         """Numbers of the hidden values to which no row belongs any more."""
         return np.empty(0, dtype=np.intp)
 
-    def coordinates(self, params: Params) -> Coordinates:
+    def coordinates(self, params: Params) -> Chart:
         """Unconstrained coordinates around `params`, for schedules that follow a gradient."""
         raise TypeError(f"{type(self).__name__} has no unconstrained coordinates, which gradient schedules need")
 
@@ -170,7 +170,7 @@ class Model(ABC):
         return {}
 
 
-class Coordinates(Protocol):
+class Chart(Protocol):
     """A chart of the parameters: vectors of any real numbers, and the parameters they stand for."""
 
     @property

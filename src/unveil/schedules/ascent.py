@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from unveil.core.arrays import Floats
-from unveil.core.protocols import Coordinates, Expectation, Model, Params, Schedule, Work
+from unveil.core.protocols import Chart, Expectation, Model, Params, Schedule, Work
 from unveil.core.statistics import Statistics
 from unveil.schedules.gradient import Found, height_of, lacks_gradient, search
 
@@ -64,16 +64,14 @@ def enter(work: Work, params: Params, statistics: Statistics | None) -> tuple[Pa
     return centred, work.expect(centred, None)
 
 
-def locate(work: Work, chart: Coordinates, vector: Floats, params: Params, statistics: Statistics) -> ChartPoint:
+def locate(work: Work, chart: Chart, vector: Floats, params: Params, statistics: Statistics) -> ChartPoint:
     """A point of the chart, from what a pass found there."""
     height = float(statistics["log_likelihood"]) + work.model.log_prior(params)
     with np.errstate(all="ignore"):
         return ChartPoint(params, statistics, vector, chart.gradient(statistics, vector), height)
 
 
-def ascend(
-    work: Work, chart: Coordinates, here: ChartPoint, direction: Floats, rate: float
-) -> Found[ChartPoint] | None:
+def ascend(work: Work, chart: Chart, here: ChartPoint, direction: Floats, rate: float) -> Found[ChartPoint] | None:
     """A higher point along `direction`; None if there is none. Trials that are hopeless cost no pass."""
     model, slope = work.model, float(here.gradient @ direction)
     if not (np.isfinite(slope) and slope > 0):
@@ -127,7 +125,7 @@ class Ascent(Uphill):
 class QuasiNewton(NamedTuple):
     """Where L-BFGS stands: a point of a chart, and what the last steps told of its curvature."""
 
-    chart: Coordinates
+    chart: Chart
     here: ChartPoint
     pairs: tuple[Pair, ...] = ()
     rate: float = 1.0  # length of a step along the gradient to try next, in steps of EM

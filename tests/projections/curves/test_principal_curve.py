@@ -205,12 +205,12 @@ def test_closed_curves_are_those_of_the_oracle(freedom: float, seed: int) -> Non
     )
     along, squares, length = projected(X, np.concatenate([start[:-1], start[:1]]))
     wanted = [weights @ squares]
-    for _ in range(3):
+    for _ in range(2):  # by the third the dense oracle runs out of digits with 3 degrees of freedom
         curve = around(along, X, weights, freedom, length)
         along, squares, length = projected(X, np.concatenate([curve, curve[:1]]))
         wanted.append(weights @ squares)
     settings: dict[str, Any] = {"closed": True, "init": start[:-1], "degrees_of_freedom": freedom}
-    model = fitted(X, weights, max_iter=3, tol=0, **settings)
+    model = fitted(X, weights, max_iter=2, tol=0, **settings)
     np.testing.assert_allclose(model.distance_path_, wanted, rtol=1e-5)
 
 

@@ -24,7 +24,7 @@ from unveil.numerics.blas import single_threaded_blas
 from unveil.projections.pca.certificate import certify, certify_passes
 from unveil.projections.pca.lanczos import LanczosSearch
 from unveil.projections.pca.moments import TableMoments
-from unveil.projections.pca.projector import Plane
+from unveil.projections.pca.projector import PrincipalPlane
 from unveil.projections.pca.robust import RobustFit, robust_pca
 from unveil.projections.pca.routes import (
     ColumnMetric,
@@ -58,7 +58,7 @@ def _adds_up(estimator: PCA) -> bool:
     return True
 
 
-class PCA(Plane):
+class PCA(PrincipalPlane):
     """Principal component analysis.
 
     Parameters

@@ -25,7 +25,7 @@ from unveil.projections.pca.weighted import scores_of
 from unveil.projections.projection import Projection
 
 
-class Plane(Projection):
+class PrincipalPlane(Projection):
     """A plane with `mean_`, `components_`, `explained_variance_` and `noise_variance_`; abstract.
 
     `scale_` and `feature_weight_` are None where there are none.
@@ -121,7 +121,7 @@ class Plane(Projection):
         """Mean log-density of the rows."""
         return float(np.mean(self.score_samples(X)))
 
-    def _checked(self) -> Plane:
+    def _checked(self) -> PrincipalPlane:
         check_is_fitted(self)
         return self
 
