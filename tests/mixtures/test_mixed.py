@@ -12,7 +12,9 @@ import unveil
 from unveil import CategoricalMixture, GaussianMixture, MixedMixture, PoissonMixture
 from unveil.certificate import FitWarning
 from unveil.families.exponential import Exponential
+from unveil.families.gaussian import Gaussian
 from unveil.families.poisson import Poisson
+from unveil.families.product import Product
 from unveil.families.student import Student
 
 random = np.random.default_rng(4)
@@ -285,3 +287,13 @@ def test_schedules_agree_on_the_optimum(schedule):
     batch = MixedMixture(2, **settings).fit(HOLED)
     other = MixedMixture(2, schedule=schedule, **settings).fit(HOLED)
     assert other.score(HOLED) == pytest.approx(batch.score(HOLED), abs=1e-6)
+
+
+def test_a_product_for_all_columns_is_what_its_groups_are() -> None:
+    random = np.random.default_rng(0)
+    X = np.c_[random.poisson([2, 9], (80, 2)), random.normal(50.0, 1.0, 80)][:, [0, 2, 1]]
+    product = Product(((Poisson(), (0, 2)), (Gaussian(), (1,))))  # counts may not be shifted, numbers may
+    whole = MixedMixture(2, families=product, random_state=0).fit(X)
+    groups = MixedMixture(2, families=[("count", [0, 2]), ("number", [1])], random_state=0).fit(X)
+    np.testing.assert_allclose(whole.weights_ @ whole.means_, X.mean(axis=0), rtol=1e-9)
+    assert whole.score(X) == pytest.approx(groups.score(X), rel=1e-12)

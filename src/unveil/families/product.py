@@ -100,7 +100,7 @@ class Product(Family):
         """The columns that may be shifted: those of location families."""
         mask = np.zeros(n_columns, dtype=np.bool_)
         for family, columns in self.parts:
-            mask[list(columns)] = family.framed
+            mask[list(columns)] = family.framing(len(columns))
         return mask
 
     # -- E step --------------------------------------------------------------------------------------------------------
