@@ -13,6 +13,7 @@ when it has left the surroundings of the last: where much is hidden, EM needs hu
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ import numpy as np
 from unveil.core.arrays import Floats
 from unveil.core.protocols import Chart, Expectation, Model, Params, Schedule, Work
 from unveil.core.statistics import Statistics
+from unveil.numerics.lbfgs import Secant, two_loops
 from unveil.schedules.gradient import Found, height_of, lacks_gradient, search
 
 LEAST_CURVATURE = 1e-10  # least curvature along a step, as a share of what it could be, from which anything is learnt
@@ -35,13 +37,6 @@ class ChartPoint(NamedTuple):
     vector: Floats  # in the chart of the search
     gradient: Floats
     height: float  # log-likelihood and log-prior
-
-
-class Pair(NamedTuple):
-    """A step, and how much the gradient fell along it."""
-
-    step: Floats
-    fall: Floats
 
 
 class Uphill(Schedule):
@@ -127,7 +122,7 @@ class QuasiNewton(NamedTuple):
 
     chart: Chart
     here: ChartPoint
-    pairs: tuple[Pair, ...] = ()
+    secants: tuple[Secant, ...] = ()  # the change is how much the gradient fell
     rate: float = 1.0  # length of a step along the gradient to try next, in steps of EM
 
 
@@ -158,19 +153,19 @@ class LBFGS(Uphill):
         if _is_far(path):
             path = _fresh(work, params, path.here.statistics, path.rate)
         found = _ascend(work, path)
-        if found is None and path.pairs:
+        if found is None and path.secants:
             path = _fresh(work, params, path.here.statistics)
             found = _ascend(work, path)
         if found is None:
             return path.here.params, path.here.statistics, path
-        pairs = _learnt(path, found.place)[-self.memory :]
-        rate = path.rate if path.pairs else found.best
-        return found.place.params, path.here.statistics, QuasiNewton(path.chart, found.place, pairs, rate)
+        secants = _learnt(path, found.place)[-self.memory :]
+        rate = path.rate if path.secants else found.best
+        return found.place.params, path.here.statistics, QuasiNewton(path.chart, found.place, secants, rate)
 
 
 def _ascend(work: Work, path: QuasiNewton) -> Found[ChartPoint] | None:
     """A step of L-BFGS; where nothing is known of the curvature, one along the gradient, of a length that did well."""
-    return ascend(work, path.chart, path.here, _direction(path), 1.0 if path.pairs else path.rate)
+    return ascend(work, path.chart, path.here, _direction(path), 1.0 if path.secants else path.rate)
 
 
 def _is_far(path: QuasiNewton) -> bool:
@@ -186,27 +181,20 @@ def _fresh(work: Work, params: Params, statistics: Statistics | None, rate: floa
 
 
 def _direction(path: QuasiNewton) -> Floats:
-    """Inverse curvature times gradient, by the two loops of L-BFGS; a step of EM where nothing is known."""
-    direction, shares = path.here.gradient, []
-    for step, fall in reversed(path.pairs):
-        shares.append(float(step @ direction) / float(step @ fall))
-        direction = direction - shares[-1] * fall
-    direction = direction * _unit(path)
-    for (step, fall), share in zip(path.pairs, reversed(shares), strict=True):
-        direction = direction + (share - float(fall @ direction) / float(step @ fall)) * step
-    return direction
+    """Inverse curvature times gradient; a step of EM where nothing is known."""
+    return two_loops(path.here.gradient, path.secants, partial(np.multiply, _unit(path)))
 
 
 def _unit(path: QuasiNewton) -> float:
     """Inverse curvature on the whole: that of the last step, or of data without anything hidden."""
-    if not path.pairs:
+    if not path.secants:
         return 1.0 / float(path.here.statistics["weight"])
-    step, fall = path.pairs[-1]
+    step, fall = path.secants[-1]
     return float(step @ fall) / float(fall @ fall)
 
 
-def _learnt(path: QuasiNewton, there: ChartPoint) -> tuple[Pair, ...]:
-    """The pairs with the latest added, if the gradient fell along its step."""
-    pair = Pair(there.vector - path.here.vector, path.here.gradient - there.gradient)
-    bend, sizes = float(pair.step @ pair.fall), float(np.linalg.norm(pair.step) * np.linalg.norm(pair.fall))
-    return (*path.pairs, pair) if bend > LEAST_CURVATURE * sizes else path.pairs
+def _learnt(path: QuasiNewton, there: ChartPoint) -> tuple[Secant, ...]:
+    """The secants with the latest added, if the gradient fell along its step."""
+    step, fall = there.vector - path.here.vector, path.here.gradient - there.gradient
+    bend, sizes = float(step @ fall), float(np.linalg.norm(step) * np.linalg.norm(fall))
+    return (*path.secants, Secant(step, fall)) if bend > LEAST_CURVATURE * sizes else path.secants

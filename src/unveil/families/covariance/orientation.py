@@ -22,6 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from unveil.core.arrays import Floats
+from unveil.numerics.lbfgs import Secant, two_loops
 
 Fit = Callable[[Floats], Floats]
 AXES_SETTLED = 1e-15  # what the next step promises, per unit of weight and axis, at which the axes stand
@@ -48,7 +49,7 @@ def common_axes(counts: Floats, scatters: Floats, starts: Floats, fit: Fit) -> F
     """
     weights = counts / counts.sum()
     here = min((_look(weights, scatters, axes, fit) for axes in starts), key=lambda place: place.height)
-    past: list[tuple[Floats, Floats]] = []
+    past: list[Secant] = []
     for _ in range(MOST_AXES_STEPS):
         turn = _direction(here, past)
         promise = -float(here.slope @ turn)
@@ -62,7 +63,7 @@ def common_axes(counts: Floats, scatters: Floats, starts: Floats, fit: Fit) -> F
             continue
         here, step, change = found
         if step @ change > 1e-10 * (change @ change) / here.curvature.max():
-            past.append((step, change))
+            past.append(Secant(step, change))
             del past[:-LBFGS_MEMORY]
     return here.axes
 
@@ -89,15 +90,9 @@ def _look(weights: Floats, scatters: Floats, axes: Floats, fit: Fit) -> _Axes:
     return _Axes(axes, height, 2.0 * (edge - edge.T)[planes], curvature)
 
 
-def _direction(here: _Axes, past: list[tuple[Floats, Floats]]) -> Floats:
-    """A turn in each plane, by the two loops of L-BFGS on top of the curvature of the planes."""
-    turn, shares = -here.slope, []
-    for step, change in reversed(past):
-        shares.append(step @ turn / (step @ change))
-        turn = turn - shares[-1] * change
-    turn = turn / here.curvature
-    for (step, change), share in zip(past, reversed(shares), strict=True):
-        turn = turn + (share - change @ turn / (step @ change)) * step
+def _direction(here: _Axes, past: list[Secant]) -> Floats:
+    """A turn in each plane, by L-BFGS on top of the curvature of the planes."""
+    turn = two_loops(-here.slope, past, lambda rest: rest / here.curvature)
     return turn * min(1.0, LARGEST_TURN / max(np.max(np.abs(turn), initial=0.0), LARGEST_TURN))
 
 

@@ -18,12 +18,14 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from unveil.core.arrays import Floats
 from unveil.core.result import Status
+from unveil.numerics.lbfgs import Secant, two_loops
 from unveil.projections.ica.contrasts import ContrastMoments
 from unveil.projections.ica.fixed_point import Evaluate, UnmixingOutcome, interrupted, orthogonalised, signs_of
 
@@ -110,14 +112,6 @@ class FreeUnmixing:
 UnmixingGeometry = OrthogonalUnmixing | FreeUnmixing
 
 
-class Learned(NamedTuple):
-    """What L-BFGS remembers of a step."""
-
-    step: Floats
-    change: Floats  # of the gradient
-    bend: float  # their product, above 0
-
-
 class UnmixingPlace(NamedTuple):
     """A point, and the gradient there."""
 
@@ -130,7 +124,7 @@ class UnmixingSearch:
 
     def __init__(self, evaluate: Evaluate, geometry: UnmixingGeometry, covariance: Floats) -> None:
         self.evaluate, self.geometry, self.covariance = evaluate, geometry, covariance
-        self.learned: deque[Learned] = deque(maxlen=LBFGS_MEMORY)
+        self.learned: deque[Secant] = deque(maxlen=LBFGS_MEMORY)
 
     def point(self, unmixing: Floats) -> UnmixingPass:
         """What a pass finds at `unmixing`."""
@@ -138,15 +132,8 @@ class UnmixingSearch:
         return UnmixingPass(unmixing, means, unmixing @ self.covariance @ unmixing.T)
 
     def direction(self, place: UnmixingPlace, model: SourceDensities) -> Floats:
-        """Minus the gradient times the inverse Hessian of L-BFGS: two loops over what is remembered."""
-        residual, shares = place.gradient, []
-        for step, change, bend in reversed(self.learned):
-            shares.append(np.vdot(step, residual) / bend)
-            residual = residual - shares[-1] * change
-        towards = self.geometry.solved(place.point, model, residual)
-        for (step, change, bend), share in zip(self.learned, reversed(shares), strict=True):
-            towards += (share - np.vdot(change, towards) / bend) * step
-        return -towards
+        """Minus the gradient times the inverse Hessian of L-BFGS."""
+        return -two_loops(place.gradient, self.learned, partial(self.geometry.solved, place.point, model))
 
     def lowered(
         self, place: UnmixingPlace, model: SourceDensities, step: Floats
@@ -174,9 +161,8 @@ class UnmixingSearch:
             return None
         after, step = found
         change = after.gradient - place.gradient
-        bend = float(np.vdot(step, change))
-        if bend > 0.0:
-            self.learned.append(Learned(step, change, bend))
+        if np.vdot(step, change) > 0.0:
+            self.learned.append(Secant(step, change))
         return after
 
 

@@ -28,6 +28,7 @@ from unveil.core.arrays import Floats
 from unveil.core.protocols import Block, Expectation, Memo, Model, Schedule, Work
 from unveil.core.result import State
 from unveil.core.statistics import Statistics
+from unveil.numerics.lbfgs import Secant, two_loops
 from unveil.projections.pca.weighted_kernels import solved, sums_of_cells
 
 SUFFICIENT = 1e-4  # share of the promised fall that a step must bring (Armijo)
@@ -142,14 +143,11 @@ class PlanePass(NamedTuple):
     natural: Floats  # the step to the M step
 
 
-Secant = tuple[Floats, Floats]  # a step, and how much the pull fell along it
-
-
 class SecantPath(NamedTuple):
     """The last point, what the steps to it told of the curvature, and the step that was taken from it."""
 
     here: PlanePass
-    pairs: tuple[Secant, ...]
+    secants: tuple[Secant, ...]  # the change is how much the pull fell
     step: Floats
     taken_back: bool = False
 
@@ -179,15 +177,15 @@ class Secants(Schedule):
         self, work: Work, params: CellPlane, state: SecantPath | None
     ) -> tuple[CellPlane, Statistics, SecantPath]:
         """A pass at `params`, and the step from there."""
-        here, pairs = _look(work, params), tuple[Secant, ...]()
+        here, secants = _look(work, params), tuple[Secant, ...]()
         taken_back = state is not None and not _is_better(here, state)
         if state is not None and taken_back:
             here = _look(work, CellPlane(state.here.params.coefficients + state.here.natural))
         elif state is not None:
-            pairs = _learnt(state, here)[-self.memory :]
-        step = _direction(here, pairs)
+            secants = _learnt(state, here)[-self.memory :]
+        step = _direction(here, secants)
         after = CellPlane(here.params.coefficients + step)
-        return after, here.statistics, SecantPath(here, pairs, step, taken_back)
+        return after, here.statistics, SecantPath(here, secants, step, taken_back)
 
 
 def _look(work: Work, params: CellPlane) -> PlanePass:
@@ -209,25 +207,19 @@ def _is_better(there: PlanePass, path: SecantPath) -> bool:
 
 
 def _learnt(path: SecantPath, there: PlanePass) -> tuple[Secant, ...]:
-    """The pairs with the latest added, if the pull fell along its step."""
+    """The secants with the latest added, if the pull fell along its step."""
     step, fall = there.params.coefficients - path.here.params.coefficients, path.here.pull - there.pull
     systems = there.statistics["systems"]
     across = np.sqrt(max(float(np.vdot(fall, solved(systems, fall)[0])), 0.0))
     bend, could_be = float(np.vdot(step, fall)), size_of(systems, step) * across
-    return (*path.pairs, (step, fall)) if bend > CURVED * could_be else path.pairs
+    return (*path.secants, Secant(step, fall)) if bend > CURVED * could_be else path.secants
 
 
-def _direction(here: PlanePass, pairs: tuple[Secant, ...]) -> Floats:
-    """Inverse curvature times pull, by the two loops of L-BFGS; the M step where nothing is known."""
-    if not pairs:
+def _direction(here: PlanePass, secants: tuple[Secant, ...]) -> Floats:
+    """Inverse curvature times pull; the M step where nothing is known."""
+    if not secants:
         return here.natural
-    systems, rest, shares = here.statistics["systems"], here.pull, []
-    for step, fall in reversed(pairs):
-        shares.append(float(np.vdot(step, rest) / np.vdot(step, fall)))
-        rest = rest - shares[-1] * fall
-    step, fall = pairs[-1]
+    systems, (step, fall) = here.statistics["systems"], secants[-1]
     unit = float(np.vdot(step, fall) / max(np.vdot(fall, solved(systems, fall)[0]), np.finfo(float).tiny))
-    direction = unit * solved(systems, rest)[0]
-    for (step, fall), share in zip(pairs, reversed(shares), strict=True):
-        direction = direction + (share - float(np.vdot(fall, direction) / np.vdot(step, fall))) * step
+    direction = two_loops(here.pull, secants, lambda rest: unit * solved(systems, rest)[0])
     return direction if np.vdot(direction, here.pull) > 0 else here.natural
