@@ -28,7 +28,6 @@ from unveil import KMeans
 from unveil.clusters.assignment.kd_tree import KDTree
 from unveil.clusters.assignment.rules import Elkan, Hamerly, Plain, Pruned
 from unveil.clusters.kmeans.model import KMeansModel
-from unveil.core import partition
 from unveil.engines import Dask, Threads
 from unveil.estimation.registry import EXPECTATIONS as EXPECTATION_WORDS
 from unveil.estimation.registry import SCHEDULES as SCHEDULE_WORDS
@@ -100,16 +99,9 @@ ALLOWED = [(model, *parts) for model in MODELS for parts in PARTS if reason_agai
 REFUSED = [parts for parts in PARTS if reason_against(*parts) is not None]
 
 
-@pytest.fixture(autouse=True)
-def short_partitions(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Partitions of 128 rows, so that small tables have several."""
-    monkeypatch.setattr(partition, "LARGEST", 128)
-    monkeypatch.setattr(partition, "SMALLEST", 128)
-
-
 @pytest.fixture(scope="module")
 def client() -> Iterator[Client]:
-    """A cluster in this process, which therefore has the short partitions too."""
+    """A cluster in this process."""
     with (
         LocalCluster(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0") as cluster,
         Client(cluster) as one,
@@ -118,13 +110,13 @@ def client() -> Iterator[Client]:
 
 
 def fitted(model: str, passes: int = 400, **parts: Any) -> Any:
-    """The estimator, climbed to the end; what needs more passes than it is given says so, and that is not the point."""
+    """The estimator, climbed to the end on several partitions; that some need more passes is not the point."""
     name, settings_, X = MODELS[model]
     plain = {"random_state": 0, "max_iter": passes, "tol": 1e-10, "responsibilities_init": START}
     estimator = getattr(unveil, name)(3, **plain | settings_ | parts)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return estimator.fit(X)
+        return estimator.fit(laws.cut_often(X, size=128))
 
 
 @cache
@@ -193,7 +185,7 @@ def test_a_part_that_is_none_is_refused_by_name(model: str, part: str, value: An
 
 def k_means(algorithm: str, **parts: Any) -> Any:
     settings_ = {"n_clusters": 3, "random_state": 0, "max_iter": 100, "tol": 1e-3} | CENTRES[algorithm]
-    return KMeans(**settings_ | parts).fit(NUMBERS)
+    return KMeans(**settings_ | parts).fit(laws.cut_often(NUMBERS, size=128))
 
 
 @pytest.mark.parametrize("algorithm", CENTRES)

@@ -69,6 +69,12 @@ def test_weights_laid_over_rows_come_along() -> None:
     np.testing.assert_array_equal(np.concatenate([block.weights for block in source.read()]), weights)
 
 
+def test_what_lies_over_them_keeps_their_cuts() -> None:
+    source = with_weights(Sequences(ArraySource(table(10)), [4, 6], enough=1), np.arange(10.0))
+    assert [bounds_of(source, index) for index in range(count_of(source))] == [(0, 4), (4, 10)]
+    np.testing.assert_array_equal([block.weights[0] for block in source.read()], [0.0, 4.0])
+
+
 @pytest.mark.parametrize(
     ("lengths", "words"),
     [

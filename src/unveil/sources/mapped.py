@@ -60,6 +60,11 @@ class Mapped(Over):
     def mapping(self, first: int, last: int) -> Callable[[Block], Block]:
         """What to do to the blocks of rows `first` to `last` - 1: a function that can be pickled."""
 
+    @property
+    def cuts(self) -> Any:
+        """Where partitions end, if the source itself says so."""
+        return self.source.cuts  # type: ignore[attr-defined]
+
     def read(self, partitions: Sequence[int] | None = None) -> Iterator[Block]:
         """Blocks of the source, changed."""
         return map(self.mapping(0, self.n_rows), self.source.read(partitions))

@@ -20,6 +20,7 @@ from unveil.families.kernels import missing
 from unveil.families.kernels.missing import Ordered
 from unveil.mixtures.model.model import Mixture, MixtureParams
 from unveil.numerics.missing_patterns import find_patterns
+from unveil.numerics.tiles import SMALLEST_TILE
 
 Floats = NDArray[np.float64]
 STRUCTURES: list[Structure] = [Full(), Tied(), Diagonal(), Spherical()]
@@ -83,16 +84,14 @@ def test_many_tiles_and_patterns_that_run_over_their_ends(structure: Structure) 
     assert_same(*both(model, params, rows, random.random(3001)))
 
 
-def test_little_room_makes_smaller_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_missing_columns_make_smaller_tiles() -> None:
     random = np.random.default_rng(13)
-    model, params = model_of(Full(), *random_components(random, 2, 5))
-    rows = with_holes(random, 120, 5, 0.5)
-    plenty, _ = both(model, params, rows)
-    monkeypatch.setattr(missing, "MOST_CELLS", 40)
+    model, params = model_of(Full(), *random_components(random, 20, 64))
+    rows = with_holes(random, 100, 64, 0.95)
     patterns = find_patterns(rows)
     ordered = Ordered(rows, np.empty(0), patterns.order, patterns.bounds, patterns.columns, patterns.missing)
-    assert missing._tile(ordered, 2)[0] < 10
-    assert_same(both(model, params, rows)[0], plenty, 1e-12)
+    assert missing._tile(ordered, 20)[0] < SMALLEST_TILE
+    assert_same(*both(model, params, rows), 1e-12)
 
 
 def test_one_pattern_only() -> None:

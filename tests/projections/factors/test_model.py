@@ -103,8 +103,7 @@ def test_laws_of_completed_rows(case: laws.Case) -> None:
 
 
 @pytest.mark.parametrize("name", ["shared, complete", "shared, holes", "per column, few patterns"])
-def test_other_schedules_never_lower_the_bound(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("unveil.core.partition.LARGEST", 64)
+def test_other_schedules_never_lower_the_bound(name: str) -> None:
     case, batch = CASES[name], laws.run(CASES[name], passes=400)
     for schedule in (Squarem(), Incremental(batch_rows=64)):
         outcome = laws.run(case, passes=150, schedule=schedule)
@@ -113,8 +112,7 @@ def test_other_schedules_never_lower_the_bound(name: str, monkeypatch: pytest.Mo
         laws.threads_change_no_bit(case, schedule)
 
 
-def test_stepwise_comes_near(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("unveil.core.partition.LARGEST", 64)
+def test_stepwise_comes_near() -> None:
     case = CASES["shared, holes"]
     near = laws.run(case, passes=60, schedule=Stepwise(batch_rows=64)).params
     assert log_likelihood(standard(near), HOLES) == pytest.approx(laws.run(case, passes=200).objective, rel=5e-3)

@@ -191,17 +191,16 @@ def test_fewer_rows_than_columns() -> None:
     assert found.outlier_weights[:bad].max() == 0.0
 
 
-def test_the_space_of_the_rows_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_space_of_the_rows_is_enough() -> None:
     X, _, _ = spoilt(0.2, "scattered", n=60, d=100, noise=0.02)
     X = np.round(X * 1024) / 1024 + 1e8
     rows = np.random.default_rng(2).gamma(1.0, 1.0, len(X))
     narrow = fitted(X, weights=rows)
-    monkeypatch.setattr("unveil.projections.pca.robust.is_wide", lambda source: False)
-    whole = fitted(X, weights=rows)
-    np.testing.assert_allclose(narrow.outlier_weights, whole.outlier_weights, atol=1e-4)
+    whole = fitted(np.pad(X, ((0, 40), (0, 0))), weights=np.pad(rows, (0, 40)))  # as many rows as columns
+    np.testing.assert_allclose(narrow.outlier_weights, whole.outlier_weights[:60], atol=1e-4)
     np.testing.assert_allclose(narrow.cutoffs, whole.cutoffs, rtol=1e-4)
     np.testing.assert_allclose(narrow.spectrum.components[:2], whole.spectrum.components[:2], atol=1e-5)
-    np.testing.assert_allclose(narrow.spectrum.values, whole.spectrum.values, rtol=1e-4, atol=1e-9)
+    np.testing.assert_allclose(narrow.spectrum.values, whole.spectrum.values[:60], rtol=1e-4, atol=1e-9)
     np.testing.assert_allclose(narrow.spectrum.mean, whole.spectrum.mean, rtol=1e-13)
     np.testing.assert_allclose(narrow.spectrum.components @ narrow.spectrum.components.T, np.eye(60), atol=1e-12)
 
