@@ -71,6 +71,9 @@ schedule, expectation
         "handle_unknown": [StrOptions({"missing", "error"})],
     }
 
+    categories_: list[Any]
+    emissionprob_: Any
+
     def __init__(
         self,
         n_components: int = 1,

@@ -98,6 +98,9 @@ class HMMEstimator(ChainMethods, Estimator, DensityMixin, BaseEstimator, ABC):
 
     startprob_: Any
     transmat_: Any
+    lower_bound_: float
+    lower_bounds_: list[float]
+    random_seed_: int
 
     @abstractmethod
     def _emission(self) -> Emission:

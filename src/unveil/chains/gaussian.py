@@ -109,6 +109,10 @@ class GaussianHMM(HMMEstimator):
         "covariance_prior": ["array-like", None],
     }
 
+    means_: Floats
+    covariances_: Floats
+    weights_: Floats
+
     def __init__(
         self,
         n_components: int = 1,

@@ -57,6 +57,9 @@ schedule, expectation
 
     _parameter_constraints = HMMEstimator._parameter_constraints | MIXED
 
+    kinds_: list[str]
+    categories_: list[Any]
+
     def __init__(
         self,
         n_components: int = 1,

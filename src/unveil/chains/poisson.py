@@ -54,6 +54,8 @@ schedule, expectation
         "rate_prior": [tuple, list, None],
     }
 
+    lambdas_: Floats
+
     def __init__(
         self,
         n_components: int = 1,

@@ -78,6 +78,7 @@ class Estimator:
 
     verbose: int
     random_state: Any
+    n_features_in_: int  # columns at the fit; a grammar has none
     _takes_missing: bool = False  # may cells be NaN?
     _resumed_from: ClassVar[tuple[str, ...]] = ("_stream",)
     """Private attributes that are saved too, where they are there, since ``partial_fit`` goes on from them."""

@@ -64,6 +64,8 @@ class BernoulliMixture(MixtureEstimator):
         "probability_prior": [tuple, list, None],
     }
 
+    probabilities_: Floats
+
     def __init__(
         self,
         n_components: int = 1,

@@ -7,6 +7,7 @@ from typing import Any
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from unveil.core.arrays import Floats
 from unveil.estimation.coded import Coded, all_categories
 from unveil.estimation.emissions.categorical import CategoricalEmission
 from unveil.mixtures.estimator import MixtureEstimator
@@ -55,6 +56,9 @@ warm_start, verbose, verbose_interval, engine, schedule, expectation
         "concentration_prior": [Interval(Real, 1.0, None, closed="left"), None],
         "handle_unknown": [StrOptions({"missing", "error"})],
     }
+
+    categories_: list[Any]
+    probabilities_: list[Floats]
 
     def __init__(
         self,

@@ -59,6 +59,9 @@ class MixtureEstimator(MixtureMethods, Estimator, DensityMixin, BaseEstimator, A
     }
 
     weights_: Floats
+    lower_bound_: float
+    lower_bounds_: list[float]
+    random_seed_: int
 
     @abstractmethod
     def _emission(self) -> Emission:

@@ -88,6 +88,9 @@ verbose, verbose_interval
         "covariance_prior": ["array-like", None],
     }
 
+    means_: Floats
+    covariances_: Floats
+
     def __init__(
         self,
         n_components: int = 1,

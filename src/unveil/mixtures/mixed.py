@@ -63,6 +63,9 @@ warm_start, verbose, verbose_interval, engine, schedule, expectation
 
     _parameter_constraints = MixtureEstimator._parameter_constraints | MIXED
 
+    kinds_: list[str]
+    categories_: list[Any]
+
     def __init__(
         self,
         n_components: int = 1,

@@ -47,6 +47,8 @@ warm_start, verbose, verbose_interval, engine, schedule, expectation
 
     _parameter_constraints = MixtureEstimator._parameter_constraints | {"rate_prior": [tuple, list, None]}
 
+    rates_: Floats
+
     def __init__(
         self,
         n_components: int = 1,

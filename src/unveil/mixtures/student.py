@@ -66,6 +66,10 @@ warm_start, verbose, verbose_interval, engine, schedule, expectation
         "reg_covar": [Interval(Real, 0.0, None, closed="left")],
     }
 
+    means_: Floats
+    scales_: Floats
+    degrees_of_freedom_: Floats
+
     def __init__(
         self,
         n_components: int = 1,

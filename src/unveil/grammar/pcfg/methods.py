@@ -38,6 +38,8 @@ class GrammarMethods:
     grammar_: Grammar
     word_counts_: Floats
     pruned_rules_: tuple[Rule, ...]
+    lower_bound_: float
+    lower_bounds_: list[float]
     random_state: Any
 
     @abstractmethod

@@ -123,6 +123,10 @@ class LinearDiscriminantAnalysis(ClassifierMixin, Projection):
     }
     _resumed_from = ("_scatter",)
 
+    covariance_: Floats
+    scalings_: Floats
+    explained_variance_ratio_: Floats
+
     def __init__(
         self,
         solver: str = "svd",
