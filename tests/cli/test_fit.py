@@ -188,7 +188,7 @@ def test_ctrl_c_before_there_is_anything_writes_nothing(run, faithful, monkeypat
 
 @pytest.mark.filterwarnings("default")
 def test_fit_that_does_not_converge_says_so_and_is_saved(run, iris):
-    result = run("fit", "gaussian-mixture", iris, "-k", 3, "--max-iter", 2, "-o", "m")
+    result = run("fit", "gaussian-mixture", iris, "-k", 3, "--max-iter", 1, "-o", "m")
     assert result.exit_code == 0
     assert result.stderr.startswith("unveil: warning: GaussianMixture: not converged")
     assert len(result.stderr.splitlines()) == 1

@@ -201,7 +201,7 @@ def test_as_many_components_as_rows(covariance_type: str) -> None:
 @by_type
 def test_more_components_than_different_rows(covariance_type: str) -> None:
     X = np.repeat([[0.0, 0.0], [5.0, 1.0]], 10, axis=0)
-    settings = {"covariance_type": covariance_type, "random_state": 0}
+    settings = {"covariance_type": covariance_type, "random_state": 0, "init_params": "kmeans"}
     with pytest.warns(FitWarning, match="had no rows"):
         kept = GaussianMixture(3, empty_components="keep", **settings).fit(X)
     assert kept.weights_.min() == 0
@@ -351,7 +351,7 @@ def test_ctrl_c_in_a_later_start_keeps_the_best_so_far() -> None:
     with watch(press), pytest.warns(ConvergenceWarning, match="interrupted"):
         model.fit(table())
     assert len(model.history_.restarts) == 2
-    assert model.n_iter_ == len(passes) - 1
+    assert model.history_[-1].objective == max(model.history_.restarts)
     assert model.certificate_.warnings[0].startswith("interrupted")
 
 

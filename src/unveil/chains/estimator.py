@@ -274,7 +274,7 @@ class HMMEstimator(ChainMethods, Estimator, DensityMixin, BaseEstimator, ABC):
         tried = self._search().total(self.n_components, self.n_init) if short else 0
         kept = recalled is not None or self._keeps_order()
         given = noted(self, self._emission(), recalled is not None)
-        return Task(self._parts(model, source), begin, partial(supported, model), tried, kept, given)
+        return Task(self._parts(model, source), begin, partial(supported, model), lambda: tried, kept, given)
 
     def _first(self, model: HiddenMarkov, source: Sequences) -> Stream:
         recalled = self._recalled(model.shift)

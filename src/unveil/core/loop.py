@@ -32,6 +32,8 @@ logger = logging.getLogger("unveil")
 Stop = Callable[[State, State], bool]
 Callback = Callable[[State], None]
 
+LOST_IN_ROUNDING = 1e-13  # of a sum over all rows: a gain below this share is none
+
 _WATCHING: ContextVar[tuple[Callback, ...]] = ContextVar("unveil_watching", default=())
 
 
@@ -43,8 +45,34 @@ class BoundChange:
 
     def __call__(self, before: State, after: State) -> bool:
         """Whether to stop."""
-        change = after.record.objective - before.record.objective
-        return bool(abs(change) < self.tol * float(after.statistics["weight"]))
+        return self.settled((before.record, after.record))
+
+    def settled(self, records: Sequence[Record]) -> bool:
+        """Whether to stop after these passes."""
+        if len(records) < 2:
+            return False
+        change = records[-1].objective - records[-2].objective
+        return bool(abs(change) < self.tol * records[-1].weight)
+
+
+def remaining_gain(bounds: Sequence[float]) -> float:
+    """What a climb has still to gain, from how its last gains fall off (Aitken); infinite where that cannot be told.
+
+    Gains that shrink by a constant ratio r add up to the last one times r / (1 - r). The larger of the last two ratios
+    is taken; where gains do not shrink, the climb is on its way up or leaving a plateau, and no end is in sight.
+
+    >>> remaining_gain([0.0, 8.0, 12.0, 14.0])
+    2.0
+    """
+    if len(bounds) < 4:
+        return np.inf
+    first, second, last = (bounds[-3] - bounds[-4], bounds[-2] - bounds[-3], bounds[-1] - bounds[-2])
+    if last <= LOST_IN_ROUNDING * abs(bounds[-1]):
+        return 0.0
+    if second <= 0.0 or first <= 0.0:
+        return np.inf
+    ratio = max(last / second, second / first)
+    return last * ratio / (1.0 - ratio) if ratio < 1.0 else np.inf
 
 
 @dataclass(frozen=True)
@@ -172,10 +200,15 @@ def fit(parts: Parts, start: Params) -> Fit:
                 break
             before = state
     except KeyboardInterrupt:
-        logger.warning("interrupted after %d passes; keeping the best so far", len(records))
-        status = Status.INTERRUPTED
+        status = told_of_interrupt(len(records))
     monotone = parts.schedule.monotone and parts.expectation.monotone
     return Fit(params, statistics, History(tuple(records), dict(events), status, monotone, (), passes.passes), entered)
+
+
+def told_of_interrupt(passes: int) -> Status:
+    """Say that Ctrl-C came, and how the climb is to be remembered."""
+    logger.warning("interrupted after %d passes; keeping the best so far", passes)
+    return Status.INTERRUPTED
 
 
 def check_allowed(parts: Parts) -> None:

@@ -27,6 +27,7 @@ from unveil.sources.weighted import with_weights
 
 SAMPLE_CELLS = 1 << 22  # cells of the sample that starts are drawn from: 32 megabytes
 SAMPLE_ROWS = 1 << 16
+SAMPLE_ROWS_EACH = 64  # for each group at least
 
 
 def as_source(
@@ -123,10 +124,15 @@ def refuse_empty_column(source: Source, column: int) -> None:
 
 
 def sample_of(
-    source: Source, seed: int, groups: int, most: int = SAMPLE_ROWS, missing: bool = False
+    source: Source,
+    seed: int,
+    groups: int,
+    most: int = SAMPLE_ROWS,
+    missing: bool = False,
+    least_each: int = SAMPLE_ROWS_EACH,
 ) -> tuple[NDArray[Any], NDArray[np.float64] | None]:
     """Rows that the start of so many `groups` is drawn from, and their weights: all, or a sample of a large table."""
-    size = min(source.n_rows, max(64 * groups, min(most, SAMPLE_ROWS, SAMPLE_CELLS // source.n_columns)))
+    size = min(source.n_rows, max(least_each * groups, min(most, SAMPLE_ROWS, SAMPLE_CELLS // source.n_columns)))
     chosen = np.arange(size) if size == source.n_rows else sample_rows(source.n_rows, size, seed)
     rows, weights = [], []
     for block in source.read():

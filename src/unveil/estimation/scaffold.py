@@ -72,9 +72,10 @@ class Task:
     parts: Parts
     starts: Iterator[Params]  # first parameters, one set per climb; nothing is run before they are asked for
     sound: Callable[[Fit], bool]  # does every component stand on enough rows?
-    tried: int = 0  # short runs that the starts are the best of
+    tried: Callable[[], int] = int  # asked at the end: short runs that the starts were the best of
     kept: bool = False  # do components keep the order of the start?
     given: dict[str, Floats] = field(default_factory=dict)  # what is to be shown as the user gave it, by name
+    run: Callable[[Parts, Params], Fit] = fit  # one climb
 
 
 class Face(Protocol):
@@ -163,8 +164,9 @@ def set_or_forget(estimator: Any, attributes: Mapping[str, Any]) -> None:
 def climb(task: Task) -> Fit:
     """All starts, each to its end, and the best of them."""
     check_allowed(task.parts)  # before any start is run
-    outcome = best_of((partial(fit, task.parts, params) for params in task.starts), task.sound)
-    return outcome.noting("tried", task.tried) if task.tried else outcome
+    outcome = best_of((partial(task.run, task.parts, params) for params in task.starts), task.sound)
+    tried = task.tried()
+    return outcome.noting("tried", tried) if tried else outcome
 
 
 def adopt(face: Any, stream: Stream, figures: Mapping[str, float] | None = None) -> None:

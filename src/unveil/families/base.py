@@ -28,6 +28,7 @@ from unveil.numerics.tiles import tile_rows
 
 if TYPE_CHECKING:
     from unveil.families.missing_cells import MissingCells
+    from unveil.families.small.table import GaussianTable
 
 OWN = "own"  # what a column of a family of the user's own is taken for
 
@@ -147,6 +148,12 @@ class Family(ABC):
     def fused(self, plan: Any) -> CompiledSums | None:
         """Compiled sums for the whole E step of a block, where this plan allows them; it then has a `natural`."""
         return None
+
+    has_small_tables: bool = False  # are there passes over small tables that are compiled as a whole?
+
+    def small_table(self, rows: Floats, weights: Floats | None) -> GaussianTable:
+        """Rows (rows, columns) in the frame, none missing, for such passes."""
+        raise TypeError(f"{type(self).__name__} has no passes over small tables")
 
     missing_compiled: bool = False  # does `expect_missing` take seconds to compile, so that small tables go without?
 

@@ -22,6 +22,7 @@ from unveil.families.covariance.symmetric import unpack
 from unveil.families.kernels.em import CompiledSums
 from unveil.families.marginal import Observed, about, observe
 from unveil.families.priors import NormalInverseWishart
+from unveil.families.small.table import GaussianTable
 
 OWN_FRAME_ABOVE = 1e6  # squared distance of the origin, in standard deviations, past which a component has its own
 #                        frame: the natural form loses as many digits as this has, and sixteen less six are enough
@@ -77,6 +78,15 @@ class Gaussian(ExponentialFamily):
     def fused(self, plan: GaussianPlan) -> CompiledSums | None:
         """Compiled sums, unless a component has a frame of its own."""
         return None if plan.own_frames else self.sums
+
+    @property
+    def has_small_tables(self) -> bool:  # type: ignore[override]
+        """For structures that have a pass in one piece; not with a prior."""
+        return self.structure.small is not None and self.prior is None
+
+    def small_table(self, rows: Floats, weights: Floats | None) -> GaussianTable:
+        """Rows at hand."""
+        return GaussianTable.of(self, rows, weights)
 
     # -- E step --------------------------------------------------------------------------------------------------------
 

@@ -24,7 +24,7 @@ from unveil.core.protocols import Block, Engine, Source
 from unveil.core.result import Fit
 from unveil.estimation.base import Estimator, engine_for
 from unveil.estimation.emissions.base import Emission
-from unveil.estimation.input import frame_of, sample_of
+from unveil.estimation.input import SAMPLE_ROWS_EACH, frame_of, sample_of
 from unveil.estimation.scaffold import (
     EM_CONSTRAINTS,
     Stream,
@@ -41,9 +41,14 @@ from unveil.mixtures.empty import POLICIES
 from unveil.mixtures.methods import MixtureMethods
 from unveil.mixtures.model.model import Mixture, MixtureParams
 from unveil.mixtures.overlap import figures_of
+from unveil.mixtures.small import climb_over, small_table
+from unveil.mixtures.starts.search import StartSearch
 from unveil.mixtures.starts.starts import STARTS, Given, Sample, short_run_count, short_runs, starts, supported
 from unveil.numerics.blas import single_threaded_blas
 from unveil.schedules.reseeding import Reseeding
+
+SEARCH_ROWS = 2048  # of a sample on which starts are searched for, and more
+SEARCH_ROWS_PER_COLUMN = 5  # of each component, where that is more: it takes so many to know a covariance
 
 
 class MixtureEstimator(MixtureMethods, Estimator, DensityMixin, BaseEstimator, ABC):
@@ -150,19 +155,26 @@ class MixtureEstimator(MixtureMethods, Estimator, DensityMixin, BaseEstimator, A
         model = self._model(self._frame(source))
         sample = self._sample(model, source)
         parts = self._parts(model, source)
+        run = climb_over(model, parts)
         if self.empty_components != "keep":
             policy = POLICIES[self.empty_components](Block(0, 0, sample.rows, sample.weights))
             parts = replace(parts, schedule=Reseeding(parts.schedule, policy))
+        sound, kept = partial(supported, model), recalled or self._is_given()
         if recalled:
-            begin = iter([self._params_from_attributes(model.shift)])
-        else:
-            begin = self._start_params(model, source, sample)
-        short = not recalled and self._starts_short(model.shift)
-        tried = short_run_count(self.n_components, self.n_init) if short else 0
-        return Task(parts, begin, partial(supported, model), tried, kept=recalled or self._is_given())
+            return Task(parts, iter([self._params_from_attributes(model.shift)]), sound, kept=kept, run=run)
+        search = self._search(sample, source.n_rows)
+        begin = self._start_params(model, source, sample, search)
+        return Task(parts, begin, sound, partial(self._tried, model, search), kept, run=run)
+
+    def _tried(self, model: Mixture, search: StartSearch | None) -> int:
+        """How many climbs of a few passes the starts were the best of."""
+        if not self._starts_short(model.shift):
+            return 0
+        return short_run_count(self.n_components, self.n_init) if search is None else search.tried
 
     def _first(self, model: Mixture, source: Source) -> Stream:
-        start = next(self._start_params(model, source, self._sample(model, source)))
+        sample = self._sample(model, source)
+        start = next(self._start_params(model, source, sample, self._search(sample, source.n_rows)))
         return Stream(model.shift, start, np.arange(self.n_components))
 
     def _shares(self, outcome: Fit) -> Floats:
@@ -207,10 +219,23 @@ class MixtureEstimator(MixtureMethods, Estimator, DensityMixin, BaseEstimator, A
     # -- starts --------------------------------------------------------------------------------------------------------
 
     def _sample(self, model: Mixture, source: Source) -> Sample:
-        """Rows that starts are drawn from: enough for K-means, which the pass that follows makes good."""
-        enough = SMALL_WORK // (self.n_components * source.n_columns)
-        rows, weights = sample_of(source, self.random_seed_, self.n_components, enough, self._takes_missing)
-        return Sample(model, rows, weights)
+        """Rows that starts are drawn from: enough to tell components apart, which the passes that follow make good."""
+        k, n_columns = self.n_components, source.n_columns
+        most, each = SMALL_WORK // (k * n_columns), SAMPLE_ROWS_EACH
+        if self._is_searched(model):
+            most, each = SEARCH_ROWS, max(each, SEARCH_ROWS_PER_COLUMN * n_columns)
+        return Sample(model, *sample_of(source, self.random_seed_, k, most, self._takes_missing, each))
+
+    def _is_searched(self, model: Mixture) -> bool:
+        """Whether the start is searched for, by climbs over a sample that are compiled as a whole."""
+        return model.plain and self._starts_short(model.shift) and not self._is_given()
+
+    def _search(self, sample: Sample, n_rows: int) -> StartSearch | None:
+        """The search for a start, where there is one and all cells of the sample are there."""
+        if not self._is_searched(sample.model):
+            return None
+        table = small_table(sample.model, Block(0, 0, sample.rows, sample.weights))
+        return None if table is None else StartSearch(table, sample.points, self.n_components, n_rows)
 
     def _given_weights(self) -> Floats | None:
         """Mixing weights that the user gave as a start."""
@@ -235,17 +260,23 @@ class MixtureEstimator(MixtureMethods, Estimator, DensityMixin, BaseEstimator, A
         given = self.responsibilities_init is not None or self._complete(shift) is not None
         return self.init_params == "auto" and not given and self.n_components > 1
 
-    def _start_params(self, model: Mixture, source: Source, sample: Sample) -> Iterator[MixtureParams]:
+    def _start_params(
+        self, model: Mixture, source: Source, sample: Sample, search: StartSearch | None
+    ) -> Iterator[MixtureParams]:
         """First parameters, one set per start, with the given parts in place."""
         complete = self._complete(model.shift)
         if complete is not None:
             yield complete
             return
         engine, seed = engine_for(self.engine, source), self.random_seed_
+        finish = partial(self._placed, shift=model.shift)
         if self.responsibilities_init is not None:
             yield self._started(model, source, engine, sample, Given(self._given_responsibilities(source)))
+        elif search is not None:
+            for found in search.starts(seed, self.n_init):
+                yield found or short_runs(sample, seed, 1, finish)[0]
         elif self.init_params == "auto":
-            yield from short_runs(sample, seed, self.n_init, partial(self._placed, shift=model.shift))
+            yield from short_runs(sample, seed, self.n_init, finish)
         else:
             for start in starts(self.init_params, sample, seed, self.n_init):
                 yield self._started(model, source, engine, sample, start)

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,13 +24,23 @@ from numpy.typing import NDArray
 from unveil.core.arrays import Floats
 from unveil.families.covariance.symmetric import floored_matrices, invert_positive, positive, triangle, unpack, width_of
 from unveil.families.kernels.em import NORM, PRODUCTS, SQUARES, CompiledSums
+from unveil.families.kernels.small_em import matrices_pass, variances_pass
 from unveil.numerics.constants import LOG_TWO_PI
+
+
+class SmallPass(NamedTuple):
+    """A pass of EM over a small table, compiled as a whole: see `unveil.families.kernels.small_em`."""
+
+    run: Any
+    matrices: bool  # has every component a matrix, or a variance for each column?
+    shared: bool  # is one matrix, or one variance, taken for several?
 
 
 class Structure(ABC):
     """One way for covariances to be shared or restricted."""
 
     closed: ClassVar[bool] = True  # is the M step a formula, or an iteration?
+    small: ClassVar[SmallPass | None] = None  # for small tables, where there is one
 
     @abstractmethod
     def n_second(self, n_columns: int) -> int:
@@ -88,6 +98,14 @@ class Structure(ABC):
     @abstractmethod
     def shape(self, n_components: int, n_columns: int) -> tuple[int, ...]:
         """Shape of the covariances."""
+
+    def written_out(self, covariances: Floats, n_components: int, n_columns: int) -> Floats:
+        """Covariances as `small` takes them: a matrix, or a variance per column, for each component."""
+        return self.dense(covariances, n_components, n_columns)
+
+    def taken_in(self, written_out: Floats) -> Floats:
+        """The way back."""
+        return written_out
 
 
 def _pack_precisions(precisions: Floats, log_determinants: Floats, means: Floats) -> Floats:
@@ -213,6 +231,8 @@ class SphereVariances(Structure):
 class Full(ComponentMatrices):
     """VVV: a covariance matrix per component."""
 
+    small: ClassVar[SmallPass | None] = SmallPass(matrices_pass, True, False)
+
     def estimate(
         self, counts: Floats, centred: Floats, floor: Floats, reg_covar: float, previous: Floats | None
     ) -> tuple[Floats, int]:
@@ -225,6 +245,8 @@ class Full(ComponentMatrices):
 @dataclass(frozen=True)
 class Tied(Products):
     """EEE: one covariance matrix for all components."""
+
+    small: ClassVar[SmallPass | None] = SmallPass(matrices_pass, True, True)
 
     def natural(self, means: Floats, covariances: Floats) -> Floats:
         (precision,), (log_determinant,) = invert_positive(covariances[None])
@@ -253,10 +275,18 @@ class Tied(Products):
     def shape(self, n_components: int, n_columns: int) -> tuple[int, ...]:
         return n_columns, n_columns
 
+    def taken_in(self, written_out: Floats) -> Floats:
+        return written_out[0]
+
 
 @dataclass(frozen=True)
 class Diagonal(ColumnVariances):
     """VVI: a variance per component and column."""
+
+    small: ClassVar[SmallPass | None] = SmallPass(variances_pass, False, False)
+
+    def written_out(self, covariances: Floats, n_components: int, n_columns: int) -> Floats:
+        return covariances
 
     def estimate(
         self, counts: Floats, centred: Floats, floor: Floats, reg_covar: float, previous: Floats | None
@@ -271,6 +301,14 @@ class Diagonal(ColumnVariances):
 @dataclass(frozen=True)
 class Spherical(SphereVariances):
     """VII: one variance per component."""
+
+    small: ClassVar[SmallPass | None] = SmallPass(variances_pass, False, True)
+
+    def written_out(self, covariances: Floats, n_components: int, n_columns: int) -> Floats:
+        return np.repeat(covariances[:, None], n_columns, axis=1)
+
+    def taken_in(self, written_out: Floats) -> Floats:
+        return written_out[:, 0]
 
     def estimate(
         self, counts: Floats, centred: Floats, floor: Floats, reg_covar: float, previous: Floats | None

@@ -118,7 +118,7 @@ def starts(parts: Parts, grammar: Grammar, symbols: Symbols | None, n_init: int)
 def task_of(parts: Parts, grammar: Grammar, symbols: Symbols | None, n_init: int) -> Task:
     """All starts, each to be run to its end."""
     tried = 0 if symbols is None else SHORT_RUNS * n_init
-    return Task(parts, starts(parts, grammar, symbols, n_init), sound=lambda outcome: True, tried=tried)
+    return Task(parts, starts(parts, grammar, symbols, n_init), sound=lambda outcome: True, tried=lambda: tried)
 
 
 def figures(parts: Parts, outcome: Fit) -> Mapping[str, float]:

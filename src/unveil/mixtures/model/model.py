@@ -73,6 +73,11 @@ class Mixture(Model):
         """Free parameters."""
         return self.family.n_parameters(self.n_components, n_columns) + self.n_components - 1
 
+    @property
+    def plain(self) -> bool:
+        """Whether the weights are without a prior, and the family takes passes over small tables as a whole."""
+        return self.concentration == 1.0 and self.family.has_small_tables
+
     def suited_to(self, n_rows: int) -> Mixture:
         """This model for a table of `n_rows`: compiling the E step takes seconds that a small one never gives back."""
         work = n_rows * self.n_components * self.family.n_statistics(len(self.shift))
@@ -137,7 +142,8 @@ class Mixture(Model):
         moments = np.zeros((self.n_components, self.family.n_statistics(block.rows.shape[1])))
         log_likelihood = free_energy = 0.0
         for tile in self.tiles(block, memo.patterns):
-            self.score(plan, tile)
+            with np.errstate(invalid="ignore"):  # a cell that is not finite shows in the bound, which is looked at
+                self.score(plan, tile)
             bound = expectation.responsibilities(tile.logits, tile.weights, random)
             log_likelihood += bound.log_likelihood
             free_energy += bound.free_energy

@@ -32,6 +32,7 @@ from unveil.estimation.scaffold import ranked, run_briefly
 from unveil.expectations import Exact
 from unveil.mixtures.model.model import Mixture, MixtureParams
 from unveil.mixtures.starts.hierarchical import Hierarchical
+from unveil.mixtures.starts.whitening import whitening
 from unveil.schedules import Batch
 from unveil.sources.array import ArraySource
 
@@ -240,16 +241,6 @@ def supported(model: Mixture, outcome: Fit) -> bool:
     if not outcome.history:
         return True
     return bool(np.all(outcome.statistics["moments"][:, 0] > model.family.least_rows(len(model.shift))))
-
-
-def whitening(points: Floats, weights: Floats | None) -> Floats:
-    """A matrix after which the points have unit spread in every direction that has any."""
-    shares = np.ones(len(points)) if weights is None else weights
-    middle = shares @ points / shares.sum()
-    centred = (points - middle) * np.sqrt(shares / shares.sum())[:, None]
-    _, singular, directions = np.linalg.svd(centred, full_matrices=False)
-    used = singular > 1e-10 * max(float(singular.max(initial=0.0)), 1e-300)
-    return np.ascontiguousarray((directions[used] / singular[used, None]).T) if used.any() else np.eye(points.shape[1])
 
 
 def _draw(size: int, count: int, seed: int) -> NDArray[np.intp]:

@@ -1,0 +1,1 @@
+"""Small tables at hand: whole passes of EM in one call, parameters as one vector."""

@@ -1,0 +1,224 @@
+"""Where a mixture of Gaussians starts when nobody says: a few climbs over a sample, then splits and merges.
+
+Climbs over a sample take a compiled call a pass (`unveil.families.small.table`), so several are run until little is to
+be gained: from K-means, K-means of whitened rows and k-means++. As soon as two end at the same height the others are
+spared. The best is then searched from: where two components share one group and another spans two, EM has no way out,
+so one of the two is merged with its neighbour and the other split (Ueda et al., SMEM, 2000), as long as that helps.
+
+* What a merge costs at most is Runnalls' bound (2007), n/2 [(w_a + w_b) log|C_ab| - w_a log|C_a| - w_b log|C_b|].
+* What a split gains is seen by a climb of two components on the rows of one.
+
+A component that stands for no more rows than it takes to span it is never taken for a gain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from unveil.clusters.kmeans.lloyd import fitted_centres
+from unveil.clusters.seeding.plusplus import PlusPlus
+from unveil.core.arrays import Floats, Indices, Labels
+from unveil.core.loop import remaining_gain
+from unveil.families.small.table import Components, GaussianTable
+from unveil.mixtures.model.model import MixtureParams
+from unveil.mixtures.starts.whitening import whitening
+
+FIRST, OTHERS = ("kmeans", "whitened", "rows", "centres"), ("centres", "rows")
+ROUGH = 0.5  # nats for each thousand rows (and at least so much) still to be gained where a climb of the search ends
+MOST_PASSES = 40  # of such a climb
+SPLIT_PASSES, SPLIT_ROUGH = 30, 0.3  # the same where two components are tried on the rows of one
+OWN = 0.05  # responsibility from which a row counts among those of a component
+TRIALS = 4  # moves that may fail before the search ends
+MOST_MOVES = 60  # in all
+FULL_PASSES = 8  # passes over all rows that a search may cost,
+STARTS_SHARE = 0.5  # of what a search may cost: no further climb is begun then, what is left is for moves
+LEAST_WORK = 3e7  # or so many products of a row's statistic and a component: some milliseconds
+SLACK = 3.0  # times its gain: a split is tried with a merge whose bound is so much higher, since it is but a bound
+LEAST_PASSES = 3  # before a move is judged
+HOPE = 3.0  # times the expected gain: a move that would not get there with so much is given up
+
+
+class SampleClimb(NamedTuple):
+    """A vector of parameters after a climb, and how high it came."""
+
+    vector: Floats
+    bounds: list[float]
+
+    @property
+    def expected(self) -> float:
+        """Where the climb would end."""
+        rest = remaining_gain(self.bounds)
+        return self.bounds[-1] + (rest if np.isfinite(rest) else 0.0)
+
+
+class StartSearch:
+    """Climbs over a sample of rows; `tried` counts those from a start of their own."""
+
+    def __init__(self, table: GaussianTable, points: Floats, n_components: int, n_rows: int) -> None:
+        self.table, self.points, self.n_components = table, points, n_components
+        self.tried = 0
+        self.scale = max(table.weight / 1000.0, 1.0)
+        self.worked, n_statistics = 0.0, table.family.n_statistics(points.shape[1])
+        self.pass_work = n_components * n_statistics  # of a pass, for each row
+        self.budget = max(FULL_PASSES * n_rows * self.pass_work, LEAST_WORK)
+
+    def _has_spent(self, share: float = 1.0) -> bool:
+        """Whether the search has cost so much of what it may, next to the fit itself."""
+        return self.worked >= share * self.budget
+
+    def starts(self, seed: int, count: int) -> Iterator[MixtureParams | None]:
+        """Parameters to go on from with all rows, one set for each seed of `count`; None where no climb was sound."""
+        for number, one in enumerate(np.random.SeedSequence(seed).spawn(count)):
+            self.worked = 0.0
+            best = self._best_climb(FIRST if number == 0 else OTHERS, np.random.default_rng(one))
+            if best is not None and self.table.own_spread:
+                best = self._split_and_merge(best)
+            yield None if best is None else MixtureParams(*self.table.params(best.vector))
+
+    # -- climbs --------------------------------------------------------------------------------------------------------
+
+    def _best_climb(self, kinds: Sequence[str], random: np.random.Generator) -> SampleClimb | None:
+        """The best of some climbs; no further ones once two have ended at the same height."""
+        found: list[SampleClimb] = []
+        for kind in kinds:
+            self.tried += 1
+            climb = self._climbed(self._first(kind, random), ROUGH * self.scale, MOST_PASSES)
+            if climb is None:
+                continue
+            agrees = any(abs(climb.expected - other.expected) <= ROUGH * self.scale for other in found)
+            found.append(climb)
+            if agrees or self.n_components == 1 or self._has_spent(STARTS_SHARE):
+                break
+        return max(found, key=lambda climb: climb.expected, default=None)
+
+    def _first(self, kind: str, random: np.random.Generator) -> Floats:
+        """A first vector of a kind."""
+        seed, points, weights = int(random.integers(1 << 31)), self.points, self.table.weights
+        if kind == "kmeans":
+            return self._nearest(points, fitted_centres(points, weights, self.n_components, seed))
+        if kind == "whitened":
+            points = points @ whitening(points, weights)
+            return self._nearest(points, fitted_centres(points, weights, self.n_components, seed))
+        picked = PlusPlus()(points, weights, self.n_components, random)
+        vector = self._nearest(points, points[picked])
+        return self.table.scattered(vector, picked) if kind == "centres" else vector
+
+    def _nearest(self, points: Floats, centres: Floats) -> Floats:
+        """A vector from the groups of rows that are nearest to each of some centres."""
+        return self.table.labelled(nearest(points, centres), len(centres))
+
+    def _climbed(self, vector: Floats, enough: float, most: int, target: float = -np.inf) -> SampleClimb | None:
+        """A climb until no more than `enough` is expected; None if it is not sound, or has no hope of `target`."""
+        table, sums = self.table, np.empty_like(vector)
+        bounds: list[float] = []
+        while len(bounds) < most:
+            fresh = np.empty_like(vector)
+            bound = table.sweep(vector, fresh, sums)
+            self.worked += table.x.shape[1] * self.pass_work
+            if not np.isfinite(bound):
+                return None
+            bounds.append(bound)
+            vector = fresh
+            rest = remaining_gain(bounds)
+            if bound + HOPE * rest < target:
+                return None
+            if rest <= enough or (bound > target > -np.inf and len(bounds) >= LEAST_PASSES):
+                break
+        return SampleClimb(vector, bounds) if bounds and bounds[-1] > target and table.stands(sums) else None
+
+    # -- moves ---------------------------------------------------------------------------------------------------------
+
+    def _split_and_merge(self, best: SampleClimb) -> SampleClimb:
+        """Moves from `best` until some have failed in a row."""
+        moves = 0
+        while self.n_components > 2 and moves < MOST_MOVES and not self._has_spent():
+            for vector in self._moves(best.vector):
+                moves += 1
+                climb = self._climbed(vector, 0.0, MOST_PASSES, target=best.bounds[-1])
+                if climb is not None:
+                    climb = self._climbed(climb.vector, ROUGH * self.scale, MOST_PASSES)
+                if climb is not None and climb.expected > best.expected + 0.2 * ROUGH * self.scale:
+                    best = climb
+                    break
+            else:
+                return best
+        return best
+
+    def _moves(self, vector: Floats) -> list[Floats]:
+        """The most promising moves: one component split, another merged with its neighbour."""
+        gains, halves = self._splits(vector)
+        costs, neighbours = self._merges(vector)
+        promise = gains[:, None] - costs[None, :]
+        np.fill_diagonal(promise, -np.inf)
+        order = np.argsort(-promise, axis=None)[:TRIALS]
+        found = []
+        for split, merged in zip(*np.unravel_index(order, promise.shape), strict=True):
+            if promise[split, merged] < -SLACK * gains[split] or not np.isfinite(gains[split]):
+                break
+            half = halves[int(split)]
+            assert half is not None
+            found.append(self._moved(vector, int(split), half, int(merged), int(neighbours[merged])))
+        return found
+
+    def _splits(self, vector: Floats) -> tuple[Floats, list[Floats | None]]:
+        """What splitting each component would gain, and its two halves."""
+        table, k = self.table, self.n_components
+        shares, room = np.empty((k, table.x.shape[1])), np.empty_like(vector)
+        table.sweep(vector, room, np.empty_like(vector), shares)
+        gains = np.full(k, -np.inf)
+        halves: list[Floats | None] = [None] * k
+        for component in range(k):
+            rows = shares[component] > OWN * table.weights
+            part = StartSearch(table.part(rows, shares[component]), self.points[:0], 2, 0)
+            if not part.table.stands_twice():
+                continue
+            whole = part.table.labelled(np.zeros(part.table.x.shape[1], np.intp), 1)
+            alone = part.table.sweep(whole, np.empty_like(whole), np.empty_like(whole))
+            climb = part._climbed(part.table.labelled(part.table.halves(), 2), SPLIT_ROUGH, SPLIT_PASSES)
+            self.worked += part.worked
+            if climb is not None and np.isfinite(alone):
+                gains[component], halves[component] = climb.bounds[-1] - alone, climb.vector
+        return gains, halves
+
+    def _merges(self, vector: Floats) -> tuple[Floats, Indices]:
+        """Runnalls' bound on what merging each component with its nearest neighbour costs; and the neighbours."""
+        table, parts = self.table, self.table.split(vector)
+        one, other = np.triu_indices(self.n_components, 1)
+        both, _, merged = table.merged(chosen(parts, one), chosen(parts, other))
+        weights, _, spread = parts
+        sizes = table.log_determinants(spread)
+        bound = both * table.log_determinants(merged) - weights[one] * sizes[one] - weights[other] * sizes[other]
+        costs = np.full((self.n_components, self.n_components), np.inf)
+        costs[one, other] = costs[other, one] = 0.5 * table.weight * bound
+        neighbours: Indices = np.argmin(costs, axis=1)
+        return costs.min(axis=1), neighbours
+
+    def _moved(self, vector: Floats, split: int, half: Floats, merged: int, neighbour: int) -> Floats:
+        """`vector` with `merged` joined to its neighbour, and its place taken by a half of `split`."""
+        moved = vector.copy()
+        weights, means, spread = self.table.split(moved)
+        parts = weights, means, spread
+        joined = self.table.merged(chosen(parts, [neighbour]), chosen(parts, [merged]))
+        weights[neighbour], means[neighbour], spread[neighbour] = (part[0] for part in joined)
+        shares, places, widths = self.table.split(half)
+        whole = weights[split]
+        for place, component in enumerate((split, merged)):
+            weights[component] = whole * shares[place]
+            means[component], spread[component] = places[place], widths[place]
+        weights /= weights.sum()
+        return moved
+
+
+def chosen(parts: Components, components: Any) -> Components:
+    """Weights, means and spread of some components."""
+    weights, means, spread = parts
+    return weights[components], means[components], spread[components]
+
+
+def nearest(points: Floats, centres: Floats) -> Labels:
+    """The number of the nearest centre of each point."""
+    found: Labels = np.argmin(np.sum(centres**2, axis=1) - 2.0 * (points @ centres.T), axis=1)
+    return found

@@ -1,0 +1,99 @@
+"""The search for a start: what moves are for, what they keep to, and that it is the same for the same seed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from unveil import GaussianMixture
+from unveil.certificate import FitWarning
+from unveil.core.loop import remaining_gain
+from unveil.families.covariance.structure import Diagonal, Full, Spherical, Tied
+from unveil.families.gaussian import Gaussian
+from unveil.mixtures.starts.search import SampleClimb, StartSearch
+
+PLACES = np.array([[0.0, 0.0], [10.0, 0.0], [20.0, 0.0], [0.0, 12.0], [10.0, 12.0]])
+
+
+def search_over(structure: Any, seed: int = 0, n_rows: int = 500) -> tuple[StartSearch, np.ndarray]:
+    random = np.random.default_rng(seed)
+    labels = np.arange(n_rows) % len(PLACES)
+    points = PLACES[labels] + random.normal(size=(n_rows, 2))
+    points -= points.mean(axis=0)
+    return StartSearch(Gaussian(structure, 1e-6).small_table(points, None), points, len(PLACES), n_rows), labels
+
+
+def height(search: StartSearch, vector: np.ndarray) -> float:
+    climb = search._climbed(vector, 1e-6, 500)
+    assert climb is not None
+    return climb.bounds[-1]
+
+
+@pytest.mark.parametrize("structure", [Full(), Diagonal(), Spherical()], ids=lambda one: type(one).__name__)
+def test_moves_lead_out_of_an_optimum_that_em_cannot_leave(structure: Any) -> None:
+    """One group is shared by two components, and one component spans two groups."""
+    search, labels = search_over(structure)
+    wrong = np.where(labels == 1, 0, labels)
+    wrong[(labels == 4) & (search.points[:, 0] > np.median(search.points[labels == 4, 0]))] = 1
+    stuck = search._climbed(search.table.labelled(wrong, 5), 0.01, 200)
+    assert stuck is not None
+    truth = height(search, search.table.labelled(labels, 5))
+    assert stuck.bounds[-1] < truth - 100.0
+    mended = search._split_and_merge(stuck)
+    assert height(search, mended.vector) == pytest.approx(truth, abs=0.01)
+
+
+def test_where_there_is_nothing_to_mend_nothing_moves() -> None:
+    search, labels = search_over(Full())
+    best = search._climbed(search.table.labelled(labels, 5), 0.01, 200)
+    assert best is not None
+    assert search._split_and_merge(best) is best
+
+
+@pytest.mark.parametrize("structure", [Full(), Tied(), Diagonal(), Spherical()], ids=lambda one: type(one).__name__)
+def test_every_seed_finds_the_groups(structure: Any) -> None:
+    search, labels = search_over(structure)
+    truth = height(search, search.table.labelled(labels, 5))
+    for seed in range(5):
+        (found,) = search.starts(seed, 1)
+        assert found is not None
+        assert height(search, search.table.vector(found.weights, found.components)) == pytest.approx(truth, abs=0.1)
+
+
+def test_climbs_that_agree_spare_the_others() -> None:
+    search, _ = search_over(Full())
+    list(search.starts(0, 1))
+    assert search.tried == 2
+
+
+def test_rows_too_few_to_know_a_component_are_no_start() -> None:
+    points = np.random.default_rng(0).normal(size=(9, 3))
+    search = StartSearch(Gaussian(Full(), 1e-6).small_table(points, None), points, 4, 9)
+    assert list(search.starts(0, 2)) == [None, None]
+    with pytest.warns(FitWarning, match="more parameters"):
+        model = GaussianMixture(4, random_state=0, reg_covar=0.1).fit(points)
+    assert np.all(np.isfinite(model.means_))
+
+
+def test_the_same_seed_gives_the_same_start_and_others_differ() -> None:
+    X = np.random.default_rng(3).normal(size=(300, 2))
+    one, again, other = (GaussianMixture(4, random_state=seed).fit(X) for seed in (1, 1, 2))
+    np.testing.assert_array_equal(one.means_, again.means_)
+    assert not np.array_equal(one.means_, other.means_)
+
+
+def test_restarts_are_starts_of_their_own() -> None:
+    X = np.random.default_rng(3).standard_t(3, size=(400, 2))
+    model = GaussianMixture(4, random_state=0, n_init=6).fit(X)
+    assert len(set(np.round(model.history_.restarts, 3))) > 1
+    assert model.history_[-1].objective == max(model.history_.restarts)
+
+
+def test_what_is_still_to_come() -> None:
+    assert remaining_gain([0.0, 1.0, 2.0]) == np.inf  # too early to tell
+    assert remaining_gain([0.0, 1.0, 2.0, 4.0]) == np.inf  # a climb that gains speed has no end in sight
+    assert remaining_gain([-8.0, -4.0, -2.0, -1.0]) == pytest.approx(1.0)
+    assert remaining_gain([0.0, 1.0, 2.0, 2.0]) == 0.0
+    assert SampleClimb(np.empty(0), [-8.0, -4.0, -2.0, -1.0]).expected == pytest.approx(0.0)
