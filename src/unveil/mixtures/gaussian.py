@@ -33,7 +33,8 @@ class GaussianMixture(MixtureEstimator):
 verbose, verbose_interval
         As in scikit-learn.
     init_params : str, default="auto"
-        Where to start. "auto" runs several cheap starts a few passes each and goes on with the best (emEM). By name:
+        Where to start. "auto" climbs from several cheap starts on a sample, splits and merges components of the best
+        as long as that helps, and goes on from there (structures other than scikit-learn's four: emEM). By name:
         "kmeans", "whitened" (K-means after whitening), "hierarchical" (model-based, as mclust's), "k-means++",
         "random_from_data", "furthest", "random" (responsibilities).
     responsibilities_init : array-like of shape (n_samples, n_components), optional
