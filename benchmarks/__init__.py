@@ -4,6 +4,7 @@ A **case** (`cases.py`) is a **task** (`tasks/`: which data, what is timed, how 
 **contenders** (`contenders/`: one file per library) that take it on. `race.py` runs them in turn, each in a process
 of its own; `table.py` says who was how fast, and whether they found the same thing.
 
-Apart from the races, `growth.py` times passes on tables of rising size, `passes.py` counts the passes of schedules
-(`climbs.py`: on what), and `startup.py` times imports and first fits.
+`ordinary/` has whole fits with nothing set, over many kinds of data. Apart from these, `growth.py` times passes on
+tables of rising size, `passes.py` counts the passes of schedules (`climbs.py`: on what), and `startup.py` times imports
+and first fits.
 """

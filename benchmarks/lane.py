@@ -40,10 +40,10 @@ class Lane:
         """Wait until it has loaded its library and the data."""
         self._receive()
 
-    def run(self, steps: int) -> tuple[float, dict[str, Any]]:
-        """Fit once; seconds, and the arrays that were found."""
-        time.sleep(SETTLE)
-        self._pipe.send(steps)
+    def run(self, order: Any, settle: float = SETTLE) -> tuple[float, dict[str, Any]]:
+        """Fit once, for so many iterations or as the order says; seconds, and the arrays that were found."""
+        time.sleep(settle)
+        self._pipe.send(order)
         answer: tuple[float, dict[str, Any]] = self._receive()
         return answer
 
@@ -75,10 +75,10 @@ def _serve(pipe: Connection, module: str, task: str, options: dict[str, Any], da
         run = getattr(importlib.import_module(f"benchmarks.contenders.{module}"), task)(arrays, **options)
         pipe.send(True)
         while True:
-            steps = pipe.recv()
+            order = pipe.recv()
             gc.collect()
             began = time.perf_counter()
-            found = run(steps)
+            found = run(order)
             pipe.send((time.perf_counter() - began, dict(found)))
     except (EOFError, KeyboardInterrupt):
         return

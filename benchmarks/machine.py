@@ -9,6 +9,7 @@ import subprocess
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+MISSING = "not installed"
 LIBRARIES = (
     "unveil",
     "numpy",
@@ -21,6 +22,7 @@ LIBRARIES = (
     "torch",
     "stepmix",
     "kmedoids",
+    "hmmlearn",
     "tslearn",
     "python-picard",
     "pyppca",
@@ -49,7 +51,7 @@ def processor() -> str:
 def versions() -> dict[str, str]:
     """Version of each library, or that it is missing."""
     return {name: _version(name) for name in LIBRARIES} | {
-        package: _of_r(package) for package in ("mclust", "princurve")
+        package: version_in_r(package) for package in ("mclust", "princurve")
     }
 
 
@@ -57,16 +59,16 @@ def _version(name: str) -> str:
     try:
         return version(name)
     except PackageNotFoundError:
-        return "not installed"
+        return MISSING
 
 
-def _of_r(package: str) -> str:
+def version_in_r(package: str) -> str:
     """Version of R's package, where there is R."""
     if shutil.which("Rscript") is None:
-        return "not installed"
+        return MISSING
     command = ["Rscript", "--vanilla", "-e", f'cat(as.character(packageVersion("{package}")))']
     answer = subprocess.run(command, capture_output=True, text=True, check=False)
-    return answer.stdout if answer.returncode == 0 else "not installed"
+    return answer.stdout if answer.returncode == 0 else MISSING
 
 
 def describe() -> list[str]:

@@ -1,7 +1,8 @@
 """How long until something happens: imports, the first fit ever, and what a small fit costs.
 
 Processes are timed from outside, interpreter included. The first fit runs with an empty folder for compiled
-kernels, so it pays for all compilation.
+kernels, so it pays for all compilation. The first use of every estimator, with its defaults, is timed from inside,
+after the imports (`startup_child.py`).
 """
 
 from __future__ import annotations
@@ -12,11 +13,16 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.startup_child import USES
+from benchmarks.table import duration
+
 HEAD = ("what", "time", "asked", "reached")
+FIRST_HEAD = ("estimator", "rows", "first fit, cold cache")
+FIRST_SHAPES = ((150, 4), (20_000, 8))
 
 ROWS = "import numpy; X = numpy.random.default_rng(0).standard_normal((20000, 8))"
 FIRST_FITS = {
@@ -62,6 +68,26 @@ def first_fit(code: str) -> float:
     """A process that fits once and finds no compiled kernels."""
     with tempfile.TemporaryDirectory(prefix="unveil-cold-") as cold:
         return process(sys.executable, "-W", "ignore", "-c", code, NUMBA_CACHE_DIR=cold)
+
+
+def first_use(name: str, n_rows: int, n_columns: int) -> float:
+    """The fit alone, in a process that finds no compiled kernels."""
+    command = [sys.executable, "-m", "benchmarks.startup_child", name, str(n_rows), str(n_columns)]
+    with tempfile.TemporaryDirectory(prefix="unveil-cold-") as cold:
+        environment = os.environ | {"NUMBA_CACHE_DIR": cold}
+        answer = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment)
+    return float(answer.stdout)
+
+
+def first_use_rows(only: Sequence[str], quick: bool, say: Callable[[str], None]) -> list[list[str]]:
+    """The table of first uses, of all estimators unless some are named; a quick one has the small tables only."""
+    rows = []
+    for name, use in USES.items():
+        for n_rows, n_columns in FIRST_SHAPES[: 1 if quick else None] if not only or name in only else ():
+            count = min(n_rows, use.most_rows)
+            say(f"first use: {name}, {count:,} x {n_columns}")
+            rows.append([name, f"{count:,} x {n_columns}", duration(first_use(name, count, n_columns))])
+    return rows
 
 
 def small_fit(name: str, *arguments: int) -> float:

@@ -21,12 +21,12 @@ def started(script: Path, arguments: list[str], *tables: np.ndarray) -> subproce
             table.ravel(order="F").tofile(file)
         command = ["Rscript", "--vanilla", str(script), *arguments, *map(str, files)]
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        ask(process, script.stem)
+        ask(process, script.stem.split("_")[0])
     return process
 
 
 def ask(process: subprocess.Popen[str], package: str, line: str | None = None) -> str:
-    """What R, with a package of the same name as its script, answers to a line, or says by itself."""
+    """What R, with a package after which its script is named, answers to a line, or says by itself."""
     assert process.stdin is not None
     assert process.stdout is not None
     if line is not None:

@@ -44,8 +44,13 @@ class Discriminant(Task):
         return (1,)
 
     def quality(self, arrays: Arrays, solution: Arrays) -> NDArray[np.float64]:
-        """Mean of minus the log-probability of the true class."""
-        rows, labels = arrays["rows"][:JUDGED], arrays["labels"][:JUDGED]
-        scores = rows @ solution["coefficients"].T + solution["intercepts"]
-        own = scores[np.arange(len(rows)), labels]
-        return np.array([np.mean(logsumexp(scores, axis=1) - own)])
+        """On some of the rows."""
+        return np.array([log_loss(arrays, solution)])
+
+
+def log_loss(arrays: Arrays, solution: Arrays) -> float:
+    """Mean of minus the log-probability of the true class, from coefficients and intercepts of the classes."""
+    rows, labels = arrays["rows"][:JUDGED], arrays["labels"][:JUDGED]
+    scores = rows @ solution["coefficients"].T + solution["intercepts"]
+    own = scores[np.arange(len(rows)), labels]
+    return float(np.mean(logsumexp(scores, axis=1) - own))

@@ -49,9 +49,14 @@ class Sources(Task):
         """How far the product of unmixing and mixing is from a permutation; not finite if the search ended too soon."""
         if gradient_norm(solution["unmixing"], arrays["rows"]) > REACHED:
             return np.array([np.inf])
-        product = np.abs(solution["unmixing"] @ arrays["mixing"])
-        beside = sum(np.sum(table.sum(axis=1) / table.max(axis=1) - 1.0) for table in (product, product.T))
-        return np.array([beside / (2 * len(product) * (len(product) - 1))])
+        return np.array([amari_distance(solution["unmixing"], arrays["mixing"])])
+
+
+def amari_distance(unmixing: NDArray[np.float64], mixing: NDArray[np.float64]) -> float:
+    """How far the product of the two is from a permutation, from 0 to 1, whatever the scales (Amari et al., 1996)."""
+    product = np.abs(unmixing @ mixing)
+    beside = sum(np.sum(table.sum(axis=1) / table.max(axis=1) - 1.0) for table in (product, product.T))
+    return float(beside / (2 * len(product) * (len(product) - 1)))
 
 
 def gradient_norm(unmixing: NDArray[np.float64], rows: NDArray[np.float64]) -> float:

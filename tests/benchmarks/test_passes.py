@@ -49,4 +49,4 @@ def test_a_quick_schedule_is_credited() -> None:
 def test_the_start_of_the_large_problem_is_the_same_for_all() -> None:
     problem = large(500)
     one, other = (problem.fitted(schedule, 1).history_.log_likelihood[0] for schedule in (Batch(), Squarem()))
-    assert one == other
+    assert one == pytest.approx(other, rel=1e-12)  # small tables of plain EM are climbed by whole passes
