@@ -26,15 +26,19 @@ from unveil.families.small.table import Components, GaussianTable
 from unveil.mixtures.model.model import MixtureParams
 from unveil.mixtures.starts.whitening import whitening
 
-FIRST, OTHERS = ("kmeans", "whitened", "rows", "centres"), ("centres", "rows")
-ROUGH = 0.5  # nats for each thousand rows (and at least so much) still to be gained where a climb of the search ends
-MOST_PASSES = 40  # of such a climb
+FIRST = ("kmeans", "whitened", "rows", "centres", "kmeans", "rows", "centres", "rows")
+OTHERS = ("centres", "rows")  # of further restarts
+FORESIGHT = 5.0  # passes
+ROUGH = 0.1  # nats for each thousand rows (and at least so much) still to be gained where a climb of the search ends
+FEWEST_PASSES, MOST_PASSES = 20, 80  # that such a climb may take: the more, the less a pass costs
+CLIMB_SHARE = 0.125  # of what a search may cost at least, for each climb
 SPLIT_PASSES, SPLIT_ROUGH = 30, 0.3  # the same where two components are tried on the rows of one
 OWN = 0.05  # responsibility from which a row counts among those of a component
 TRIALS = 4  # moves that may fail before the search ends
 MOST_MOVES = 60  # in all
 FULL_PASSES = 8  # passes over all rows that a search may cost,
 STARTS_SHARE = 0.5  # of what a search may cost: no further climb is begun then, what is left is for moves
+CALL_WORK = 4e4  # what Python takes between passes, in such products
 LEAST_WORK = 3e7  # or so many products of a row's statistic and a component: some milliseconds
 SLACK = 3.0  # times its gain: a split is tried with a merge whose bound is so much higher, since it is but a bound
 LEAST_PASSES = 3  # before a move is judged
@@ -49,9 +53,9 @@ class SampleClimb(NamedTuple):
 
     @property
     def expected(self) -> float:
-        """Where the climb would end."""
-        rest = remaining_gain(self.bounds)
-        return self.bounds[-1] + (rest if np.isfinite(rest) else 0.0)
+        """Where the climb would end; what it gains so slowly that nobody can tell counts for a few passes only."""
+        last = self.bounds[-1] - self.bounds[-2] if len(self.bounds) > 1 else 0.0
+        return self.bounds[-1] + min(remaining_gain(self.bounds), FORESIGHT * max(last, 0.0))
 
 
 class StartSearch:
@@ -62,8 +66,10 @@ class StartSearch:
         self.tried = 0
         self.scale = max(table.weight / 1000.0, 1.0)
         self.worked, n_statistics = 0.0, table.family.n_statistics(points.shape[1])
-        self.pass_work = n_components * n_statistics  # of a pass, for each row
-        self.budget = max(FULL_PASSES * n_rows * self.pass_work, LEAST_WORK)
+        self.row_work = n_components * n_statistics  # of a row in a pass
+        self.budget = max(FULL_PASSES * n_rows * self.row_work, LEAST_WORK)
+        pass_work = max(table.x.shape[1] * self.row_work, CALL_WORK)
+        self.patience = int(np.clip(CLIMB_SHARE * LEAST_WORK / pass_work, FEWEST_PASSES, MOST_PASSES))
 
     def _has_spent(self, share: float = 1.0) -> bool:
         """Whether the search has cost so much of what it may, next to the fit itself."""
@@ -81,16 +87,16 @@ class StartSearch:
     # -- climbs --------------------------------------------------------------------------------------------------------
 
     def _best_climb(self, kinds: Sequence[str], random: np.random.Generator) -> SampleClimb | None:
-        """The best of some climbs; no further ones once two have ended at the same height."""
+        """The best of some climbs; no further ones once the two best have ended at the same height."""
         found: list[SampleClimb] = []
         for kind in kinds:
             self.tried += 1
-            climb = self._climbed(self._first(kind, random), ROUGH * self.scale, MOST_PASSES)
+            climb = self._climbed(self._first(kind, random), ROUGH * self.scale, self.patience)
             if climb is None:
                 continue
-            agrees = any(abs(climb.expected - other.expected) <= ROUGH * self.scale for other in found)
             found.append(climb)
-            if agrees or self.n_components == 1 or self._has_spent(STARTS_SHARE):
+            first, second = sorted((-np.inf, *(other.expected for other in found)), reverse=True)[:2]
+            if first - second <= ROUGH * self.scale or self.n_components == 1 or self._has_spent(STARTS_SHARE):
                 break
         return max(found, key=lambda climb: climb.expected, default=None)
 
@@ -117,7 +123,7 @@ class StartSearch:
         while len(bounds) < most:
             fresh = np.empty_like(vector)
             bound = table.sweep(vector, fresh, sums)
-            self.worked += table.x.shape[1] * self.pass_work
+            self.worked += max(table.x.shape[1] * self.row_work, CALL_WORK)
             if not np.isfinite(bound):
                 return None
             bounds.append(bound)
@@ -134,13 +140,13 @@ class StartSearch:
     def _split_and_merge(self, best: SampleClimb) -> SampleClimb:
         """Moves from `best` until some have failed in a row."""
         moves = 0
-        while self.n_components > 2 and moves < MOST_MOVES and not self._has_spent():
+        while self.n_components > 2 and moves < MOST_MOVES and (moves == 0 or not self._has_spent()):
             for vector in self._moves(best.vector):
                 moves += 1
-                climb = self._climbed(vector, 0.0, MOST_PASSES, target=best.bounds[-1])
+                climb = self._climbed(vector, 0.0, self.patience, target=best.bounds[-1])
                 if climb is not None:
-                    climb = self._climbed(climb.vector, ROUGH * self.scale, MOST_PASSES)
-                if climb is not None and climb.expected > best.expected + 0.2 * ROUGH * self.scale:
+                    climb = self._climbed(climb.vector, ROUGH * self.scale, self.patience)
+                if climb is not None and climb.expected > best.expected + ROUGH * self.scale:
                     best = climb
                     break
             else:
