@@ -182,6 +182,10 @@ class GaussianTable:
         counts = sums[: self.n_components(sums)]
         return bool(counts.min() > self.family.least_rows(len(self.x)) + 1)
 
+    def spiked(self, vector: Floats) -> bool:
+        """Whether a component has, in some direction, little more spread than was added to it."""
+        return self.family.spiked(self.params(vector)[1])
+
     def stands_twice(self) -> bool:
         """Whether there are rows enough for two components."""
         return self.weight > 2 * (self.family.least_rows(len(self.x)) + 2)

@@ -87,18 +87,24 @@ class StartSearch:
     # -- climbs --------------------------------------------------------------------------------------------------------
 
     def _best_climb(self, kinds: Sequence[str], random: np.random.Generator) -> SampleClimb | None:
-        """The best of some climbs; no further ones once the two best have ended at the same height."""
+        """The best of some climbs; no further ones once the two best have ended at the same height.
+
+        A component without spread of its own climbs without end (Day, 1969), so climbs to one are passed over; where
+        most end so it is the data that are so, and the general way, which keeps a floor under them, has to look.
+        """
         found: list[SampleClimb] = []
+        lost = 0
         for kind in kinds:
             self.tried += 1
             climb = self._climbed(self._first(kind, random), ROUGH * self.scale, self.patience)
-            if climb is None:
+            if climb is None or self.table.spiked(climb.vector):
+                lost += 1
                 continue
             found.append(climb)
             first, second = sorted((-np.inf, *(other.expected for other in found)), reverse=True)[:2]
             if first - second <= ROUGH * self.scale or self.n_components == 1 or self._has_spent(STARTS_SHARE):
                 break
-        return max(found, key=lambda climb: climb.expected, default=None)
+        return None if lost > len(found) else max(found, key=lambda climb: climb.expected)
 
     def _first(self, kind: str, random: np.random.Generator) -> Floats:
         """A first vector of a kind."""
@@ -146,7 +152,8 @@ class StartSearch:
                 climb = self._climbed(vector, 0.0, self.patience, target=best.bounds[-1])
                 if climb is not None:
                     climb = self._climbed(climb.vector, ROUGH * self.scale, self.patience)
-                if climb is not None and climb.expected > best.expected + ROUGH * self.scale:
+                higher = climb is not None and climb.expected > best.expected + ROUGH * self.scale
+                if climb is not None and higher and not self.table.spiked(climb.vector):
                     best = climb
                     break
             else:
