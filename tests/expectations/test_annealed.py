@@ -85,7 +85,8 @@ def test_without_warmth_it_is_em() -> None:
     plain = GaussianMixture(2, random_state=0, max_iter=50, tol=1e-7).fit(rows)
     cold = GaussianMixture(2, random_state=0, max_iter=50, tol=1e-7, expectation=Annealed(1.0, passes=1)).fit(rows)
     np.testing.assert_allclose(cold.means_, plain.means_, atol=1e-4)
-    np.testing.assert_allclose(cold.history_.free_energy[:3], plain.history_.free_energy[:3], rtol=1e-12)
+    both = min(cold.n_iter_, plain.n_iter_)  # the same climb, which each ends by its own rounding
+    np.testing.assert_allclose(cold.history_.free_energy[:both], plain.history_.free_energy[:both], rtol=1e-12)
 
 
 def test_components_that_melted_part_again() -> None:

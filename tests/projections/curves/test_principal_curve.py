@@ -205,12 +205,13 @@ def test_closed_curves_are_those_of_the_oracle(freedom: float, seed: int) -> Non
     )
     along, squares, length = projected(X, np.concatenate([start[:-1], start[:1]]))
     wanted = [weights @ squares]
-    for _ in range(2):  # by the third the dense oracle runs out of digits with 3 degrees of freedom
+    passes = 1 if freedom == 3.0 else 2  # then the dense oracle runs out of digits, on some processors
+    for _ in range(passes):
         curve = around(along, X, weights, freedom, length)
         along, squares, length = projected(X, np.concatenate([curve, curve[:1]]))
         wanted.append(weights @ squares)
     settings: dict[str, Any] = {"closed": True, "init": start[:-1], "degrees_of_freedom": freedom}
-    model = fitted(X, weights, max_iter=2, tol=0, **settings)
+    model = fitted(X, weights, max_iter=passes, tol=0, **settings)
     np.testing.assert_allclose(model.distance_path_, wanted, rtol=1e-5)
 
 
