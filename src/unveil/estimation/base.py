@@ -15,6 +15,7 @@ from unveil.certificate import Finding, FitWarning, examine
 from unveil.core.loop import Callback, watchers
 from unveil.core.protocols import Engine, Source
 from unveil.core.result import Fit, State, Status
+from unveil.estimation.arguments import validate
 from unveil.estimation.input import FiniteGuard
 from unveil.estimation.persistence import write_estimator
 from unveil.estimation.registry import ENGINES, resolve
@@ -96,6 +97,10 @@ class Estimator:
         """
         self._check_storable()
         write_estimator(self, path)
+
+    def _validate_params(self) -> None:
+        """Scikit-learn's hook, without a second look at what was found valid before."""
+        validate(self)
 
     def _check_storable(self) -> None:
         """Raise a TypeError where a model file could not hold what it was given."""

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from unveil.core.protocols import Source
 from unveil.estimation.base import Estimator, engine_for
-from unveil.estimation.input import as_source
 from unveil.numerics.blas import single_threaded_blas
+from unveil.projections.input import rows_in
+from unveil.projections.passes import Fill, filled, mapped
 
 
 class Projection(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -25,14 +27,19 @@ class Projection(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         return transformed
 
     def _fitted_rows(self, X: Any, sample_weight: Any = None) -> Source:
-        """Checked rows for a model that must be fitted."""
+        """Rows for a model that must be fitted; whether they are finite, whoever reads them has to look."""
         check_is_fitted(self)
-        return as_source(self, X, sample_weight, reset=False, missing=self._takes_missing)
+        return rows_in(self, X, sample_weight, reset=False, missing=self._takes_missing)
 
     def _map(self, function: Any, source: Source) -> list[Any]:
         """A function of every block, on the engine."""
         with single_threaded_blas():
-            return list(engine_for(self.engine, source).map(function, source))
+            return mapped(engine_for(self.engine, source), function, source)
+
+    def _filled(self, fill: Fill, source: Source, *width: int, dtype: Any = np.float64) -> NDArray[Any]:
+        """What `fill` writes of every block, on the engine, (n_rows, *width)."""
+        with single_threaded_blas():
+            return filled(engine_for(self.engine, source), fill, source, width, dtype)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.interpolate import BSpline
 
 from tests.places import DATA
-from unveil.projections.curves.kernels import roughness
+from unveil.projections.curves.bsplines import roughness
 from unveil.projections.curves.polyline import Track
 from unveil.projections.curves.spline import Equations, Spline, banded, folded
 
@@ -128,8 +128,7 @@ def test_blocks_add_up() -> None:
 
 def test_freedom_falls_with_the_penalty() -> None:
     layout = Spline(5.0).lay(Track.of(T))
-    rough = np.zeros((layout.count, 4))
-    roughness(layout.knots, rough)
+    rough = roughness(layout.knots, layout.count)
     equations = Equations.of(layout.sums(T, Y[:, None], np.ones(101)), rough, closed=False)
     freedoms = [equations.freedom(penalty) for penalty in np.linspace(-25, 19, 30)]
     assert np.all(np.diff(freedoms) < 0)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from unveil.projections.discriminant.scatter import about_classes
+from unveil.projections.discriminant.scatter import FEW_CELLS, about_classes, shifted_by_class
 from unveil.projections.discriminant.shrinkage import add_quartics
 
 RANDOM = np.random.default_rng(0)
@@ -36,3 +36,15 @@ def test_fourth_powers() -> None:
     add_quartics(rows, CODES, WEIGHTS, frame, FRAMES, scales, out)
     lengths = np.sum(((rows - frame - FRAMES[CODES]) / scales[CODES]) ** 2, axis=1)
     np.testing.assert_allclose(out, np.bincount(CODES, WEIGHTS * lengths**2))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n_rows", [50, FEW_CELLS // 4 + 1])
+def test_a_few_rows_without_a_compiler_are_as_many(n_rows: int, weighted: bool) -> None:
+    rows, codes = RANDOM.normal(size=(n_rows, 4)), RANDOM.integers(0, 3, n_rows)
+    weights = RANDOM.integers(0, 3, n_rows).astype(np.float64) if weighted else None
+    found, total = shifted_by_class(rows, codes, weights, FRAMES)
+    out, sums = np.empty(rows.shape), np.zeros(FRAMES.shape)
+    about_classes(rows, codes, np.empty(0) if weights is None else weights, FRAMES, out, sums)
+    np.testing.assert_allclose(found, out, rtol=1e-14)
+    np.testing.assert_allclose(total, sums, atol=1e-11 * n_rows)

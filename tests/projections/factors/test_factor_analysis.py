@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from unveil import FactorAnalysis, ProbabilisticPCA
 from unveil.core.result import Status
-from unveil.projections.factors.model import Profile
+from unveil.projections.factors.noise_search import NoisePlace, Profile
 
 Floats = NDArray[np.float64]
 random = np.random.default_rng(0)
@@ -283,15 +283,15 @@ def test_many_factors_do_not_lead_the_search_astray() -> None:
 def counting(monkeypatch: pytest.MonkeyPatch, pressed: int = 0) -> list[Floats]:
     """Where the search over the noise has looked; Ctrl-C is pressed at the look of that number."""
     looks: list[Floats] = []
-    height = Profile.height
+    look = Profile.look
 
-    def look(self: Profile, logs: Floats) -> tuple[float, Floats]:
+    def counted(self: Profile, logs: Floats) -> NoisePlace:
         looks.append(logs)
         if len(looks) == pressed:
             raise KeyboardInterrupt
-        return height(self, logs)
+        return look(self, logs)
 
-    monkeypatch.setattr(Profile, "height", look)
+    monkeypatch.setattr(Profile, "look", counted)
     return looks
 
 

@@ -11,9 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from numpy.typing import NDArray
-from scipy.optimize import check_grad
 from scipy.stats import multivariate_normal
-from sklearn.datasets import load_iris
 
 from tests import laws
 from unveil.core.protocols import Block
@@ -32,10 +30,8 @@ from unveil.projections.factors.missing import (
 from unveil.projections.factors.model import (
     NOISE_FLOOR,
     FactorParams,
-    FactorRule,
     NoiseModel,
     PerColumn,
-    Profile,
     Shared,
     canonical,
     floored,
@@ -44,6 +40,7 @@ from unveil.projections.factors.model import (
     standing,
     sunk,
 )
+from unveil.projections.factors.noise_search import FactorRule
 from unveil.schedules import Batch, Incremental, Squarem, Stepwise
 
 Floats = NDArray[np.float64]
@@ -279,15 +276,6 @@ def test_complete_rows_from_moments_and_by_em(noise: NoiseModel, count: int) -> 
     outcome = laws.run(case, passes=200, schedule=Squarem())
     assert outcome.objective == pytest.approx(direct.objective, rel=1e-10)
     assert outcome.objective - direct.objective < 1e-6
-
-
-def test_the_slope_of_the_profile() -> None:
-    matrix = np.cov(load_iris().data.T, bias=True)
-    for count in (0, 1, 2):
-        profile = Profile.of(matrix, count)
-        for seed in range(3):
-            logs = np.random.default_rng(seed).normal(size=4) - 2.0
-            assert check_grad(lambda x, p=profile: p.height(x)[0], lambda x, p=profile: p.height(x)[1], logs) < 1e-5
 
 
 def test_floors() -> None:

@@ -26,8 +26,10 @@ from unveil.projections.ica.quasi_newton import (
     SourceDensities,
     UnmixingGeometry,
     UnmixingSearch,
+    along_rotations,
     largest,
     quasi_newton,
+    rotation_maps,
 )
 from unveil.sources import ArraySource
 
@@ -99,7 +101,66 @@ def test_blocks_of_two_are_solved_and_kept_from_being_singular() -> None:
     np.testing.assert_allclose(np.diagonal(solution), np.diagonal(gradient) / 2.01)
 
 
-@pytest.mark.parametrize("geometry", [OrthogonalUnmixing(), FreeUnmixing()])
+@pytest.mark.parametrize("count", [2, 3, 4])
+@pytest.mark.parametrize("contrast", [Compiled("logcosh"), Compiled("logcosh", 1.7), Compiled("exp"), Compiled("cube")])
+def test_the_exact_hessian_is_that_of_the_loss(count: int, contrast: object) -> None:
+    """Along any rotation exp(t E), wherever the search stands, and to the rounding of differences."""
+    geometry, rows = OrthogonalUnmixing(exact=True), np.ascontiguousarray(ROWS[:, :count])
+    search = UnmixingSearch(passes(contrast, rows), geometry, np.eye(count))
+    random, small = np.random.default_rng(4), 1e-3
+    start = orthogonalised(random.normal(size=(count, count)))
+    point, model = search.point(start), SourceDensities(np.where(random.random(count) < 0.5, -1.0, 1.0), 1.0)
+    assert point.means.curvature.shape == (count, count, count)
+    maps = rotation_maps(count)
+    signed = np.concatenate([point.means.products[:, None], point.means.curvature], axis=1)
+    hessian = maps.hessian @ (signed * model.signs[:, None, None]).ravel()
+    for _ in range(5):
+        step = random.normal(size=(count, count))
+        step -= step.T
+        turned = [search.point(linalg.expm(t * step) @ start) for t in (-2 * small, -small, 0.0, small, 2 * small)]
+        losses = np.array([geometry.loss(one, model) for one in turned])
+        bend = losses @ np.array([-1.0, 16.0, -30.0, 16.0, -1.0]) / (12 * small**2)
+        entries = step.ravel()[maps.places]
+        assert entries @ hessian @ entries == pytest.approx(bend, rel=1e-5, abs=1e-6)
+
+
+def test_an_exact_step_solves_the_hessian() -> None:
+    search = UnmixingSearch(passes(), OrthogonalUnmixing(exact=True), np.eye(4))
+    point = search.point(quasi_newton(search, START, True, 1e-10, 50).unmixing)
+    signs, maps = signs_of(point.means), rotation_maps(4)
+    signed = np.concatenate([point.means.products[:, None], point.means.curvature], axis=1) * signs[:, None, None]
+    gradient = np.random.default_rng(0).normal(size=(4, 4))
+    gradient -= gradient.T
+    step = along_rotations(point.means, signs, gradient)
+    np.testing.assert_array_equal(step, -step.T)
+    wanted = np.linalg.solve(maps.hessian @ signed.ravel(), 2.0 * gradient.ravel()[maps.places])
+    np.testing.assert_allclose(step.ravel()[maps.places], wanted, rtol=1e-9)
+
+
+@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize("seed", range(5))
+def test_leaps_and_newtons_steps_end_where_the_others_do(exact: bool, seed: int) -> None:
+    start = orthogonalised(np.random.default_rng(seed).normal(size=(4, 4)))
+    slow = quasi_newton(UnmixingSearch(passes(), OrthogonalUnmixing(), np.eye(4)), start, True, 1e-10, 300)
+    search = UnmixingSearch(passes(), OrthogonalUnmixing(exact), np.eye(4))
+    quick = quasi_newton(search, start, True, 1e-10, 300, leaps=6)
+    assert quick.status is slow.status is Status.CONVERGED
+    likeness = np.abs(quick.unmixing @ slow.unmixing.T)
+    np.testing.assert_allclose(likeness.max(axis=1), 1.0, atol=1e-7)  # but for order and signs
+    assert quick.n_iter == len(quick.gradient_norms) - 1
+    if exact:
+        assert quick.n_iter < slow.n_iter
+        assert quick.gradient_norms[-1] < 1e-3 * quick.gradient_norms[-2]  # as Newton's steps do, near the end
+
+
+def test_leaps_count_as_iterations() -> None:
+    search = UnmixingSearch(passes(), OrthogonalUnmixing(), np.eye(4))
+    for most in (1, 2, 3):
+        end = quasi_newton(search, START, True, 1e-12, most, leaps=6)
+        assert (end.status, end.n_iter) == (Status.MAX_ITER, most)
+
+
+@pytest.mark.parametrize("geometry", [OrthogonalUnmixing(), OrthogonalUnmixing(exact=True), FreeUnmixing()])
 @pytest.mark.parametrize("extended", [True, False])
 def test_every_step_lowers_the_loss_until_the_gradient_is_gone(geometry: UnmixingGeometry, extended: bool) -> None:
     search = UnmixingSearch(passes(), geometry, np.eye(4))

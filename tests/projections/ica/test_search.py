@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,8 +13,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from unveil import ICA
 from unveil.engines import Threads
-from unveil.projections.ica.model import Compiled, Passes
-from unveil.projections.ica.search import lone_block, sampled
+from unveil.projections.ica.model import KEPT_CELLS, Compiled, Passes
+from unveil.projections.ica.search import sampled, start_of
+from unveil.projections.passes import lone_block
 from unveil.sources import ArraySource
 
 Floats = NDArray[np.float64]
@@ -159,14 +162,37 @@ def test_a_sample_is_taken_where_it_is_small_and_yet_enough() -> None:
     assert sampled(passes(np.zeros((100_000, 2)), np.eye(1, 100_000, 7)[0]), 2, random) is None  # rows without weight
 
 
-def test_a_small_table_needs_no_engine() -> None:
-    small, large = ArraySource(np.ones((50, 2))), ArraySource(np.ones((50_000, 2)))
-    block = lone_block(Threads(2), small)
-    assert block is not None
-    assert np.shares_memory(block.rows, small.rows)
-    assert lone_block(Threads(2), large) is None
-    assert lone_block(Impatient(9), small) is None
-    alone, handed = passes(ROWS), passes(ROWS)
-    alone.lone = lone_block(alone.engine, alone.source)
-    for one, other in zip(alone(np.eye(3)), handed(np.eye(3)), strict=True):
-        assert one.tobytes() == other.tobytes()
+class Handing:
+    """An engine that is not the one of threads, so that every table is handed to it."""
+
+    map_reduce = staticmethod(Threads(1).map_reduce)
+    map = staticmethod(Threads(1).map)
+
+
+@pytest.mark.parametrize("n_rows", [50, 2000, 20_000])
+def test_a_small_table_needs_no_engine_and_has_the_same_bits(n_rows: int) -> None:
+    rows = np.tile(ROWS, (10, 1))[:n_rows]
+    alone, handed = passes(rows), replace(passes(rows), engine=Handing())  # type: ignore[arg-type]
+    alone = replace(alone, lone=lone_block(alone.engine, alone.source))
+    assert (alone.lone is None) == (n_rows > 16384)
+    assert lone_block(handed.engine, handed.source) is None
+    for turn in (np.eye(3), np.eye(3)[[2, 0, 1]]):  # the second finds white rows
+        for one, other in zip(alone(turn), handed(turn), strict=True):
+            assert one.tobytes() == other.tobytes()
+        assert alone.powers(turn).tobytes() == handed.powers(turn).tobytes()
+
+
+def test_a_large_table_is_not_held_twice() -> None:
+    kept, streamed = passes(ROWS), passes(np.tile(ROWS, (1 + KEPT_CELLS // ROWS.size, 1)))
+    kept = replace(kept, lone=lone_block(kept.engine, kept.source))
+    for one, other in zip(kept(np.eye(3)), streamed(np.eye(3)), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-10)
+    assert kept._memos is not None
+    assert not any(memo is not None for memo in streamed._memos.values())
+
+
+def test_a_seed_leads_to_scikit_learns_start() -> None:
+    for seed in (3, np.int64(3), np.random.RandomState(3)):
+        frame = SimpleNamespace(matrix=np.eye(4))
+        start = start_of(ICA(random_state=seed), frame)  # type: ignore[arg-type]
+        np.testing.assert_array_equal(start, np.random.RandomState(3).normal(size=(4, 4)))

@@ -14,7 +14,7 @@ from scipy import sparse
 from unveil.core.protocols import Block
 from unveil.core.statistics import tree_sum
 from unveil.numerics.sparse_rows import Compressed
-from unveil.projections.pca.moments import block_moments, merged, moments
+from unveil.projections.pca.moments import FEW_CELLS, FEW_COLUMNS, block_moments, column_sums, merged, moments, squared
 
 ROWS = np.random.default_rng(0).normal(3.0, 2.0, (5000, 4)) @ np.random.default_rng(1).normal(size=(4, 4))
 
@@ -87,3 +87,33 @@ def test_compressed_rows_have_the_moments_of_dense_ones(weighted: bool) -> None:
     dense, _ = step(Block(0, 0, matrix.toarray(), weights), None)
     for name in dense:
         np.testing.assert_allclose(found[name], dense[name], rtol=1e-11, atol=1e-12, err_msg=name)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n_columns", [1, 3, 8, 40, 300])
+def test_many_rows_have_the_moments_of_few_at_a_time(n_columns: int, dtype: Any, weighted: bool) -> None:
+    """The kernel, which takes all rows, against NumPy, which takes fewer cells than a kernel is worth."""
+    random, n_rows = np.random.default_rng(n_columns), FEW_CELLS // n_columns + 301
+    rows = (random.normal(size=(n_rows, n_columns)) + 5.0).astype(dtype)
+    weights, shift = random.integers(0, 3, n_rows).astype(np.float64), np.full(n_columns, 5.0)
+    step = partial(block_moments, shift)
+    whole, _ = step(Block(0, 0, rows, weights if weighted else None))
+    halves = (slice(0, n_rows // 2), slice(n_rows // 2, None))
+    parts = [step(Block(0, 0, rows[half], weights[half] if weighted else None))[0] for half in halves]
+    for name in whole:
+        wanted = parts[0][name] + parts[1][name]
+        np.testing.assert_allclose(whole[name], wanted, rtol=1e-10, atol=1e-10 * np.abs(wanted).max())
+    assert (whole["products"] == whole["products"].T).all()
+
+
+@pytest.mark.parametrize("n_columns", [1, 2, 7, 12, FEW_COLUMNS, FEW_COLUMNS + 1, 70])
+@pytest.mark.parametrize("n_rows", [1, 255, 4097])
+def test_products_are_symmetric_to_the_bit(n_rows: int, n_columns: int) -> None:
+    rows = np.random.default_rng(0).normal(size=(n_rows, n_columns))
+    found = squared(rows)
+    assert (found == found.T).all()
+    np.testing.assert_allclose(found, np.einsum("ni,nj->ij", rows, rows), atol=1e-11 * n_rows)
+    np.testing.assert_allclose(column_sums(rows), rows.sum(axis=0), atol=1e-12 * n_rows)
+    short = np.asfortranarray(rows.astype(np.float32))
+    np.testing.assert_allclose(column_sums(short), short.sum(axis=0, dtype=np.float64), atol=1e-12 * n_rows)

@@ -18,6 +18,7 @@ from unveil.projections.pca.product_kernels import (
     filled,
     panels,
     shift_and_sum,
+    shift_lines,
     times,
     unpanelled,
 )
@@ -79,3 +80,12 @@ def test_shifted_rows_and_their_sums() -> None:
     shift_and_sum(X, np.empty(0), np.full(9, 3.0), out, sums)
     np.testing.assert_array_equal(out, X - 3.0)
     np.testing.assert_allclose(sums, (X - 3.0).sum(axis=0))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_shifted_lines_and_their_sums(dtype: Any) -> None:
+    cells, shift = np.random.default_rng(0).normal(size=(7, 12)).astype(dtype), np.random.default_rng(1).normal(size=12)
+    out, sums = np.empty(84), np.ones(12)
+    shift_lines(cells.reshape(-1), shift, out, sums)
+    np.testing.assert_array_equal(out.reshape(7, 12), cells.astype(np.float64) - shift)
+    np.testing.assert_allclose(sums, 1.0 + out.reshape(7, 12).sum(axis=0), rtol=1e-12)

@@ -41,6 +41,21 @@ def test_routes_meet(metric: ColumnMetric) -> None:
     assert found[2].passes > 1
 
 
+@pytest.mark.parametrize("wanted", [0, 1, 6, 7, 110])
+@pytest.mark.parametrize("metric", [ColumnMetric(), ColumnMetric(True, np.arange(110.0) % 5)])
+def test_the_first_components_are_found_by_themselves(wanted: int, metric: ColumnMetric) -> None:
+    """Few of many columns go another way than more of them."""
+    rows = RANDOM.normal(size=(400, 110)) @ RANDOM.normal(size=(110, 110)) + 3.0
+    whole, few = (by_covariance(Threads(1), ArraySource(rows), metric, wanted=count) for count in (None, wanted))
+    kept = min(wanted, whole.limit)
+    assert len(few.values) == len(few.components) == kept
+    np.testing.assert_allclose(few.values, whole.values[:kept], rtol=1e-9)
+    np.testing.assert_allclose(few.components, whole.components[:kept], atol=1e-7)
+    assert few.total == pytest.approx(whole.total, rel=1e-12)
+    assert few.limit == whole.limit
+    assert few.residual < 1e-12
+
+
 def test_what_has_no_variance_is_completed_within_the_support() -> None:
     support = np.array([True, True, False, True])
     components = np.vstack([[0.6, 0.8, 0.0, 0.0], np.zeros((2, 4))])

@@ -1,9 +1,9 @@
 """Smoothing along a line: sums over cubic B-splines, banded systems, and lines fitted to neighbours.
 
-A cubic spline on the knots t is a sum of bumps B_j, of which four are not zero at any x (de Boor 1972). Rows add to the
-normal equations sum B B' and sum B y, which have bands. With A = L D L' the elements of the inverse of A inside the
-band follow from L and D alone, from the last to the first (Hutchinson & de Hoog 1985), and with them the trace of
-A^-1 G: the degrees of freedom of a smoothing spline, in a time linear in the number of knots.
+Many rows are added to the normal equations of a spline (`unveil.projections.curves.bsplines`) here. With A = L D L' the
+elements of the inverse of A inside the band follow from L and D alone, from the last to the first (Hutchinson & de Hoog
+1985), and with them the trace of A^-1 G: the degrees of freedom of a smoothing spline, in a time linear in the number
+of knots.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ def _interval(x: float, knots: Floats) -> int:
 
 
 @kernel
-def _bumps(x: float, knots: Floats, interval: int, degree: int, out: Floats) -> None:
-    """Values at `x` of the degree + 1 B-splines of a degree that are not zero in an interval, from the left."""
+def _bumps(x: float, knots: Floats, interval: int, out: Floats) -> None:
+    """Values at `x` of the four cubic B-splines that are not zero in an interval, from the left."""
     out[0] = 1.0
-    for order in range(1, degree + 1):
+    for order in range(1, 4):
         saved = 0.0
         for i in range(order):
             right, left = knots[interval + i + 1], knots[interval + i + 1 - order]
@@ -41,24 +41,6 @@ def _bumps(x: float, knots: Floats, interval: int, degree: int, out: Floats) -> 
             out[i] = saved + (right - x) * term
             saved = (x - left) * term
         out[order] = saved
-
-
-@kernel
-def _curvatures(x: float, knots: Floats, interval: int, out: Floats) -> None:
-    """Second derivatives at `x` of the four cubic B-splines of an interval."""
-    lines = np.zeros(5)
-    _bumps(x, knots, interval, 1, lines[1:])
-    for degree in (2, 3):  # the derivative of a B-spline is a difference of two of one degree less
-        slopes = np.zeros(5)
-        for i in range(degree + 1):
-            j = interval - degree + i
-            if i > 0:
-                slopes[i + 1] += degree * lines[i] / (knots[j + degree] - knots[j])
-            if i < degree:
-                slopes[i + 1] -= degree * lines[i + 1] / (knots[j + degree + 1] - knots[j + 1])
-        lines = slopes
-    for i in range(4):
-        out[i] = lines[i + 1]
 
 
 @kernel
@@ -75,7 +57,7 @@ def add_to_splines(
         if weight == 0.0:
             continue
         interval = _interval(x[r], knots)
-        _bumps(x[r], knots, interval, 3, bumps)
+        _bumps(x[r], knots, interval, bumps)
         for i in range(4):
             place, share = (interval - 3 + i) % count, weight * bumps[i]
             for k in range(4 - i):
@@ -84,34 +66,6 @@ def add_to_splines(
                 moments[place, c] += share * values[r, c]
         for c in range(values.shape[1]):
             squares[c] += weight * values[r, c] * values[r, c]
-
-
-@kernel
-def roughness(knots: Floats, out: Floats) -> None:
-    """Add the integral of B_i'' B_(i + k)'' to out[i, k]; on an interval it is that of a parabola, so 2 points do."""
-    count, bends = out.shape[0], np.empty(4)
-    for interval in range(3, knots.shape[0] - 4):
-        half = 0.5 * (knots[interval + 1] - knots[interval])
-        for side in (-1.0, 1.0):
-            x = knots[interval] + half * (1.0 + side / np.sqrt(3.0))
-            _curvatures(x, knots, interval, bends)
-            for i in range(4):
-                for k in range(4 - i):
-                    out[(interval - 3 + i) % count, k] += half * bends[i] * bends[i + k]
-
-
-@kernel
-def spline_values(x: Floats, knots: Floats, coefficients: Floats, out: Floats) -> None:
-    """The splines with these coefficients, (B-splines, columns), at each of `x`."""
-    count, bumps = coefficients.shape[0], np.empty(4)
-    for r in range(x.shape[0]):
-        interval = _interval(x[r], knots)
-        _bumps(x[r], knots, interval, 3, bumps)
-        for c in range(coefficients.shape[1]):
-            total = 0.0
-            for i in range(4):
-                total += bumps[i] * coefficients[(interval - 3 + i) % count, c]
-            out[r, c] = total
 
 
 @kernel
@@ -148,10 +102,9 @@ def solve(band: Floats, right: Floats) -> None:
 
 
 @kernel
-def trace(band: Floats, gram: Floats) -> float:
-    """Trace of A^-1 G: A factored, G a matrix with a band no wider."""
-    size, width = band.shape[0], band.shape[1] - 1
-    inverse, total = np.zeros_like(band), 0.0
+def trace(band: Floats, gram: Floats, inverse: Floats) -> float:
+    """Trace of A^-1 G: A factored, G a matrix with a band no wider; `inverse` is room for that of A."""
+    size, width, total = band.shape[0], band.shape[1] - 1, 0.0
     for j in range(size - 1, -1, -1):
         reach = min(size - 1 - j, width)
         for k in range(reach, -1, -1):  # element (j + k, j)

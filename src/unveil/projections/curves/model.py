@@ -71,7 +71,7 @@ class Polyline:
     def project(self, rows: NDArray[Any], shift: Floats) -> tuple[Floats, Floats]:
         """Coordinates of the points nearest to the rows minus `shift`, and squared distances."""
         coordinates, squares = np.empty(len(rows)), np.empty(len(rows))
-        place = (shift, self.points, self.positions, self.lower, self.upper)
+        place = (shift, self.points, self.positions, self.lower, self.upper, float(np.abs(self.points).max()))
         project(np.ascontiguousarray(rows), *place, coordinates, squares)
         return coordinates, squares
 

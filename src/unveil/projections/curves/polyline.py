@@ -117,13 +117,16 @@ def project(
     positions: Floats,
     lower: Floats,
     upper: Floats,
+    scale: float,
     coordinates: Floats,
     squares: Floats,
 ) -> None:
-    """Coordinate along the polyline of the point nearest to each row minus `shift`, and its squared distance."""
+    """Coordinate along the polyline of the point nearest to each row minus `shift`, and its squared distance.
+
+    `scale` is the largest entry of the points, regardless of its sign.
+    """
     n_columns, n_segments, leaves = rows.shape[1], points.shape[0] - 1, lower.shape[0] // 2
     row, nodes, bounds = np.empty(n_columns), np.empty(128, np.int64), np.empty(128)
-    scale = np.max(np.abs(points))
     for r in range(rows.shape[0]):
         size = scale
         for c in range(n_columns):

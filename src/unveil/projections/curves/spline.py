@@ -22,7 +22,8 @@ from scipy.optimize import brentq, minimize_scalar
 
 from unveil.core.arrays import Floats
 from unveil.core.statistics import Statistics
-from unveil.projections.curves.kernels import add_to_splines, factor, roughness, solve, spline_values, trace
+from unveil.projections.curves.bsplines import normal_equations, roughness, spline_values
+from unveil.projections.curves.kernels import factor, solve, trace
 from unveil.projections.curves.polyline import Track
 
 FEWEST_AROUND = 8  # B-splines of a closed curve: with fewer, one would meet itself around the corner
@@ -71,22 +72,17 @@ class SplineLayout:
 
     def sums(self, coordinates: Floats, values: Floats, weights: Floats) -> Statistics:
         """Normal equations, the sum of squares and the weight of rows."""
-        gram, moments, squares = np.zeros((self.count, 4)), np.zeros((self.count, values.shape[1])), values[:0].sum(0)
-        add_to_splines(self._scaled(coordinates), values, weights, self.knots, gram, moments, squares)
-        return Statistics(gram=gram, moments=moments, squares=squares, weight=weights.sum())
+        sums = normal_equations(self._scaled(coordinates), values, weights, self.knots, self.count)
+        return Statistics(weight=weights.sum(), **sums._asdict())
 
     def curve(self, statistics: Statistics, at: Floats) -> Floats:
         """The smoothing spline, column by column, with one penalty for all."""
-        rough = np.zeros((self.count, 4))
-        roughness(self.knots, rough)
-        equations = Equations.of(statistics, rough, self.closed)
+        equations = Equations.of(statistics, roughness(self.knots, self.count), self.closed)
         if self.degrees_of_freedom is None:
             penalty = equations.validated()
         else:
             penalty = equations.matched(min(self.degrees_of_freedom, min(self.places, self.count) - FREEDOM_SHORT))
-        out = np.empty((len(at), equations.moments.shape[1]))
-        spline_values(self._scaled(at), self.knots, equations.solution(penalty)[equations.order], out)
-        return out
+        return spline_values(self._scaled(at), self.knots, equations.solution(penalty)[equations.order])
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +118,7 @@ class Equations:
 
     def freedom(self, log_penalty: float) -> float:
         """Equivalent degrees of freedom."""
-        return trace(self._factored(log_penalty), self.gram)
+        return trace(self._factored(log_penalty), self.gram, np.zeros_like(self.gram))
 
     def matched(self, wanted: float) -> float:
         """Logarithm of the penalty that has so many degrees of freedom, or that comes nearest to them."""

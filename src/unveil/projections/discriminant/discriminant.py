@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError
-from sklearn import config_context
 from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
@@ -23,26 +22,30 @@ from sklearn.utils.validation import check_is_fitted
 from unveil.core.arrays import Floats
 from unveil.core.protocols import Source
 from unveil.estimation.base import engine_for
-from unveil.estimation.input import as_source, refuse_nonfinite
+from unveil.estimation.input import refuse_nonfinite
 from unveil.numerics.blas import single_threaded_blas
+from unveil.projections.affine import project
+from unveil.projections.discriminant.answers import (
+    ClassScores,
+    Finish,
+    likeliest,
+    log_shares,
+    margin,
+    shares,
+)
 from unveil.projections.discriminant.scatter import ClassScatter, gather, seen_along
 from unveil.projections.discriminant.separation import (
     SOLVERS,
     DiscriminantRule,
-    Finish,
     Look,
     SeparationProblem,
-    affine,
     evidence,
     lacking,
-    likeliest,
-    log_shares,
-    margin,
     priors_of,
-    shares,
     signals_of,
 )
 from unveil.projections.discriminant.shrinkage import Covariances, Empirical, Foreign, by_ledoit_wolf, shrunk
+from unveil.projections.input import rows_in
 from unveil.projections.projection import Projection
 from unveil.sources.files import labelled
 
@@ -230,8 +233,8 @@ class LinearDiscriminantAnalysis(ClassifierMixin, Projection):
 
     def _labelled(self, X: Any, codes: Any, sample_weight: Any, *, reset: bool, min_rows: int) -> labelled.Labelled:
         """Checked rows with labels. Whether cells are finite, the sums will tell."""
-        with config_context(assume_finite=True):
-            return labelled.Labelled(as_source(self, X, sample_weight, reset=reset, min_rows=min_rows), codes)
+        source = rows_in(self, X, sample_weight, reset=reset, min_rows=min_rows, finite=False)
+        return labelled.Labelled(source, codes)
 
     def _gathered(self, source: Source, codes: NDArray[Any]) -> ClassScatter:
         """The first pass. Classes are kept apart where their covariances are not weighed by their rows."""
@@ -346,20 +349,21 @@ class LinearDiscriminantAnalysis(ClassifierMixin, Projection):
             return self._judged(X, margin)
         check_is_fitted(self, "coef_")
         shared = 0.5 * self.xbar_ @ (self.coef_[0] - self.discriminant_coef_[0])
-        return self._mapped(X, self.coef_.T, self.discriminant_intercept_ + shared)
+        scores = ClassScores(self.xbar_, self.coef_.T, self.discriminant_intercept_ + shared)
+        return self._filled(partial(scores.fill, None), self._rows(X), len(scores.offset))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class of each row."""
-        best = self._judged(X, likeliest)
+        best = self._judged(X, likeliest, dtype=np.intp)
         return np.asarray(self.classes_[best])
 
     def predict_proba(self, X: Any) -> Floats:
         """Probability of each class, row by row."""
-        return self._judged(X, shares)
+        return self._judged(X, shares, len(getattr(self, "discriminant_intercept_", ())))
 
     def predict_log_proba(self, X: Any) -> Floats:
         """Logarithm of the probability of each class, exact also where that is tiny."""
-        return self._judged(X, log_shares)
+        return self._judged(X, log_shares, len(getattr(self, "discriminant_intercept_", ())))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Share of rows whose class is predicted; `y` as in `fit`."""
@@ -374,23 +378,21 @@ class LinearDiscriminantAnalysis(ClassifierMixin, Projection):
         check_is_fitted(self, "coef_")
         if not hasattr(self, "scalings_"):
             raise NotImplementedError(lacking)
-        basis = self.scalings_[:, : self._n_features_out]
-        offset = np.zeros(1) if self.solver == "svd" else self.xbar_ @ basis
-        return self._mapped(X, basis, offset, own_type=True)
+        basis, source = self.scalings_[:, : self._n_features_out], self._rows(X)
+        fill = partial(project, self.xbar_, basis)
+        if self.solver != "svd":  # coordinates about zero there
+            fill = partial(ClassScores(self.xbar_, basis, self.xbar_ @ basis).fill, None)
+        return self._filled(fill, source, basis.shape[1], dtype=source.dtype)
 
-    def _judged(self, X: Any, finish: Finish) -> NDArray[Any]:
+    def _judged(self, X: Any, finish: Finish, *width: int, dtype: Any = np.float64) -> NDArray[Any]:
         """A function of the values of the discriminant functions about `xbar_`."""
         check_is_fitted(self, "coef_")
-        return self._mapped(X, self.discriminant_coef_.T, self.discriminant_intercept_, finish)
+        scores = ClassScores(self.xbar_, self.discriminant_coef_.T, self.discriminant_intercept_)
+        return self._filled(partial(scores.fill, finish), self._rows(X), *width, dtype=dtype)
 
-    def _mapped(
-        self, X: Any, basis: Floats, offset: Floats, finish: Finish | None = None, own_type: bool = False
-    ) -> NDArray[Any]:
-        """A function of values about `xbar_`, in float64 or in the precision of the rows."""
-        with config_context(assume_finite=True):
-            source = as_source(self, X, reset=False)
-        values = np.concatenate(self._map(partial(affine, self.xbar_, basis, offset, finish), source))
-        return values.astype(source.dtype, copy=False) if own_type else values
+    def _rows(self, X: Any) -> Source:
+        """Rows to be judged. Whether cells are finite, the scores will tell."""
+        return rows_in(self, X, reset=False, finite=False)
 
     @property
     def _n_features_out(self) -> int:

@@ -24,12 +24,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.core.arrays import Floats
-from unveil.core.partition import partition_rows, width_of
+from unveil.core.partition import count_of, partition_rows, width_of
 from unveil.core.protocols import Engine, Memo, Source
 from unveil.core.statistics import Statistics
 from unveil.numerics.jit import kernel
+from unveil.projections.passes import reduced
+from unveil.projections.pca.moments import NO_WEIGHTS, squared
 
-NO_WEIGHTS: Floats = np.empty(0)
+FEW_CELLS = 1 << 13  # cells, and pairs of a row and a class, up to which NumPy is quick enough
 LABEL_STRETCH = 1 << 16  # labels looked at together for classes that have not been met yet
 LOST_DIGITS = 1e3  # products over scatter from which on a second pass is worth its time: three digits
 
@@ -57,6 +59,23 @@ def about_classes(
             into[c] += weight * value
 
 
+def shifted_by_class(
+    rows: NDArray[Any], codes: NDArray[np.intp], weights: Floats | None, frames: Floats
+) -> tuple[Floats, Floats]:
+    """Rows about the frames of their classes, times roots of weights, and their sums class by class.
+
+    A few rows are left to NumPy: they are not worth waiting for a compiler.
+    """
+    if max(rows.size, len(rows) * len(frames)) > FEW_CELLS:
+        shifted, sums = np.empty(rows.shape), np.zeros(frames.shape)
+        about_classes(rows, codes, NO_WEIGHTS if weights is None else weights, frames, shifted, sums)
+        return shifted, sums
+    away, members = rows - frames[codes], (codes == np.arange(len(frames))[:, None]).astype(np.float64)
+    if weights is None:
+        return away, members @ away
+    return away * np.sqrt(weights)[:, None], (members * weights) @ away
+
+
 def class_sums(frames: Floats, apart: bool, basis: Floats | None, block: Any, memo: Memo) -> tuple[Statistics, Memo]:
     """Weight, rows, sums and products of the classes in a labelled block, about `frames` (classes, columns).
 
@@ -64,17 +83,16 @@ def class_sums(frames: Floats, apart: bool, basis: Floats | None, block: Any, me
     in the coordinates of a `basis` (columns, count), if there is one.
     """
     codes, n_classes = block.codes.astype(np.intp), len(frames)
-    shifted, sums = np.empty(block.rows.shape), np.zeros(frames.shape)
     if block.weights is None:
         rows = weights = np.bincount(codes, minlength=n_classes)
     else:
         rows = np.bincount(codes[block.weights > 0], minlength=n_classes)
         weights = np.bincount(codes, block.weights, minlength=n_classes)
     with np.errstate(over="ignore", invalid="ignore"):  # the sums tell whether a cell was not finite
-        about_classes(block.rows, codes, NO_WEIGHTS if block.weights is None else block.weights, frames, shifted, sums)
+        shifted, sums = shifted_by_class(block.rows, codes, block.weights, frames)
         if basis is not None:
             shifted, sums = shifted @ basis, sums @ basis
-        products = _apart(shifted, codes, n_classes) if apart else shifted.T @ shifted
+        products = _apart(shifted, codes, n_classes) if apart else squared(shifted)
     return Statistics(weights=weights, rows=rows, sums=sums, products=products), None
 
 
@@ -169,14 +187,13 @@ def is_lossy(statistics: Statistics, found: ClassScatter) -> bool:
 def gather(engine: Engine, source: Source, codes: NDArray[Any], n_classes: int, apart: bool = False) -> ClassScatter:
     """Scatter of a labelled source; not finite where a cell of it is not."""
     frames = class_frames(source, codes, n_classes)
-    statistics, _ = engine.map_reduce(partial(class_sums, frames, apart, None), source, None)
+    statistics = reduced(engine, partial(class_sums, frames, apart, None), source)
     with np.errstate(over="ignore", invalid="ignore"):
         found = scatter(statistics, frames)
         if not is_lossy(statistics, found):
             return found
         frames = frames + offsets_of(statistics)
-    statistics, _ = engine.map_reduce(partial(class_sums, frames, apart, None), source, None)
-    return scatter(statistics, frames)
+    return scatter(reduced(engine, partial(class_sums, frames, apart, None), source), frames)
 
 
 def seen_along(engine: Engine, source: Source, found: ClassScatter, basis: Floats) -> Floats:
@@ -187,8 +204,7 @@ def seen_along(engine: Engine, source: Source, found: ClassScatter, basis: Float
     Nakatsukasa, Yanagisawa & Fukaya 2015).
     """
     frames = found.frame + found.centres
-    statistics, _ = engine.map_reduce(partial(class_sums, frames, False, basis), source, None)
-    return scatter(statistics, frames @ basis).within
+    return scatter(reduced(engine, partial(class_sums, frames, False, basis), source), frames @ basis).within
 
 
 def class_frames(source: Source, codes: NDArray[Any], n_classes: int) -> Floats:
@@ -196,13 +212,18 @@ def class_frames(source: Source, codes: NDArray[Any], n_classes: int) -> Floats:
 
     A class without rows gets that of another one.
     """
-    firsts = first_rows(codes, n_classes)
-    homes = np.where(firsts >= 0, firsts // partition_rows(width_of(source)), -1)
-    frames = np.zeros((n_classes, source.n_columns))
-    for block in source.read(np.unique(homes[homes >= 0]).tolist()):
-        here = homes == block.index
-        frames[here] = frames_within(block, n_classes)[here]
-    frames[homes < 0] = frames[codes[0]]
+    if count_of(source) == 1:
+        frames = frames_within(next(iter(source.read())), n_classes)
+        there = np.bincount(codes, minlength=n_classes) > 0
+    else:
+        firsts = first_rows(codes, n_classes)
+        there = firsts >= 0
+        homes = np.where(there, firsts // partition_rows(width_of(source)), -1)
+        frames = np.zeros((n_classes, source.n_columns))
+        for block in source.read(np.unique(homes[there]).tolist()):
+            here = homes == block.index
+            frames[here] = frames_within(block, n_classes)[here]
+    frames[~there] = frames[codes[0]]
     return frames
 
 
@@ -223,11 +244,10 @@ def frames_within(block: Any, n_classes: int) -> Floats:
 
     Taken about the first row, so that a column that is constant within a class gives its very value.
     """
-    codes = block.codes.astype(np.intp)
-    frames, sums = np.full((n_classes, block.rows.shape[1]), np.nan), np.zeros((n_classes, block.rows.shape[1]))
+    codes, frames = block.codes.astype(np.intp), np.full((n_classes, block.rows.shape[1]), np.nan)
     there, first = np.unique(codes, return_index=True)
     frames[there] = block.rows[first]
     with np.errstate(over="ignore", invalid="ignore"):
-        about_classes(block.rows, codes, NO_WEIGHTS, frames, np.empty(block.rows.shape), sums)
+        _, sums = shifted_by_class(block.rows, codes, None, frames)
         counts = np.bincount(codes, minlength=n_classes)[:, None]
-        return frames + np.divide(sums, counts, out=np.zeros_like(sums), where=counts > 0)
+        return frames + sums / np.maximum(counts, 1)

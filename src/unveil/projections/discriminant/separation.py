@@ -26,19 +26,14 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg
-from scipy.special import log_softmax, softmax
 
 from unveil.core.arrays import Floats
-from unveil.core.protocols import Block
-from unveil.estimation.input import finite_rows
 from unveil.projections.discriminant.scatter import ClassScatter
 from unveil.projections.discriminant.shrinkage import Covariances, scales_of, shrunk
 from unveil.projections.pca.routes import FLOAT_EPSILON
 
 Look = Callable[[Floats], Floats]  # the scatter within classes along given directions, from the rows themselves
-Finish = Callable[[Floats], NDArray[Any]]  # of values (rows, count)
 POOR_CONDITION = 1e-4  # conditioning below which directions of small variance are worth another look at the rows
 
 
@@ -116,7 +111,7 @@ def whitening(covariance: Floats, tol: float, scales: Floats) -> White:
 
     Directions that are mere rounding do not count, whatever `tol`.
     """
-    values, vectors = linalg.eigh(covariance / np.outer(scales, scales))
+    values, vectors = np.linalg.eigh(covariance / np.outer(scales, scales))
     values, vectors = values[::-1], vectors[:, ::-1]
     floor = max(tol**2, 8 * FLOAT_EPSILON * len(values) * values[0])
     kept = int(np.count_nonzero(values > floor))
@@ -142,7 +137,7 @@ def by_whitening(problem: SeparationProblem) -> DiscriminantRule:
     if white.conditioning < POOR_CONDITION and problem.look is not None:
         basis = polished(basis, problem.scale / scatter.weight * problem.look(basis))
     spokes = np.sqrt(scatter.weight * problem.priors / max(len(ways) - 1, 1))[:, None] * ways
-    _, singular, right = linalg.svd(spokes @ basis, full_matrices=False)
+    _, singular, right = np.linalg.svd(spokes @ basis, full_matrices=False)
     largest = singular.max(initial=0.0)
     directions = basis @ right[singular > tol * largest].T
     ratio = singular**2 / np.sum(singular**2) if largest > 0 else np.zeros(len(singular))
@@ -208,7 +203,7 @@ def signals_of(scatter: ClassScatter, discriminants: Floats) -> Floats:
     roots = np.sqrt(weights)
     gram = np.outer(roots, roots) * (ways @ centred.T)
     count = min(scatter.seen - 1, ways.shape[1])
-    return np.maximum(linalg.eigvalsh((gram + gram.T) / 2)[::-1][:count], 0.0)
+    return np.maximum(np.linalg.eigvalsh((gram + gram.T) / 2)[::-1][:count], 0.0)
 
 
 def evidence(scatter: ClassScatter, spherical: bool = False) -> float:
@@ -237,37 +232,3 @@ def evidence(scatter: ClassScatter, spherical: bool = False) -> float:
     d = white.shape[1]
     determinant = np.linalg.slogdet(white.T @ after @ white)[1] - d * np.log1p(1 / n)
     return 0.5 * d * counting - 0.5 * (d + 2 + n) * float(determinant)
-
-
-# -- what the rule says of rows ----------------------------------------------------------------------------------------
-
-
-def affine(centre: Floats, basis: Floats, offset: Floats, finish: Finish | None, block: Block) -> NDArray[Any]:
-    """(rows - centre) @ basis + offset of a block, in float64, or what `finish` makes of it.
-
-    What is not asked for is dropped with its block: to tell the class of every row takes no table of rows by classes.
-    """
-    with np.errstate(over="ignore"):  # of the sum that tells whether all is finite
-        rows = finite_rows(block)
-    values = (rows - centre) @ basis + offset
-    return values if finish is None else finish(values)
-
-
-def likeliest(scores: Floats) -> NDArray[np.intp]:
-    """The place of the class of highest score, the first of equals."""
-    return np.argmax(scores, axis=1)
-
-
-def shares(scores: Floats) -> Floats:
-    """Probabilities."""
-    return np.asarray(softmax(scores, axis=1))
-
-
-def log_shares(scores: Floats) -> Floats:
-    """Logarithms of probabilities, exact also where these are tiny."""
-    return np.asarray(log_softmax(scores, axis=1))
-
-
-def margin(scores: Floats) -> Floats:
-    """By how much the second of two classes is ahead; of one class, its score."""
-    return scores[:, -1] - scores[:, 0] if scores.shape[1] == 2 else scores[:, 0]

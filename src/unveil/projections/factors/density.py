@@ -7,10 +7,9 @@ there (`unveil.projections.factors.kernels`), one pass on the engine.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from functools import partial
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,35 +20,77 @@ from sklearn.utils.validation import check_is_fitted
 from unveil.core.arrays import Floats
 from unveil.core.protocols import Block
 from unveil.estimation.input import finite_rows
+from unveil.numerics.constants import LOG_TWO_PI
+from unveil.numerics.missing_patterns import has_missing
+from unveil.numerics.tiles import tile_rows
 from unveil.projections.factors.missing import Factors
 from unveil.projections.factors.model import NoiseModel, standing
+from unveil.projections.lines import centred
 from unveil.projections.projection import Projection
 
 
-def _inferred(model: Factors, plan: Any, finish: Callable[[Block, Floats, Floats], Any], block: Block) -> Any:
-    """What `finish` makes of a block, its posterior means and its log-densities."""
-    finite_rows(block, missing=True)
-    return finish(block, *model.infer(plan, block))
+class FactorPosterior(NamedTuple):
+    """The posterior of the scores of rows, and their density, under some loadings and noise.
+
+    Rows that lack no cell share the covariance G^-1 = (I + W' V^-1 W)^-1 of their scores, so that all of it is a few
+    products, and no kernel is needed.
+    """
+
+    model: Factors
+    loadings: Floats  # (d, q)
+    noise: Floats  # (d,)
+    mean: Floats  # (d,)
+    slopes: Floats  # (d, q): E[z | x] = (x - mean) slopes
+    constant: float  # of -2 log p: what all rows have in common
+
+    @staticmethod
+    def of(noise_model: NoiseModel, loadings: Floats, noise: Floats, mean: Floats) -> FactorPosterior:
+        """That of a fitted model."""
+        scaled = loadings / noise[:, None]
+        inner = np.eye(loadings.shape[1]) + scaled.T @ loadings
+        constant = len(noise) * LOG_TWO_PI + float(np.sum(np.log(noise))) + float(np.linalg.slogdet(inner)[1])
+        model = Factors(noise_model, mean, np.zeros_like(noise))
+        slopes = np.ascontiguousarray(np.linalg.solve(inner, scaled.T).T)
+        return FactorPosterior(model, loadings, noise, mean, slopes, constant)
+
+    def inferred(self, block: Block, dense: bool) -> tuple[Floats, Floats]:
+        """Means of the scores of a block, and its log-densities, which are not looked at unless `dense`."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            whole = np.isfinite(np.add.reduce(block.rows, axis=None, dtype=np.float64))  # then no cell is missing
+        if not whole and has_missing(finite_rows(block, missing=True)):
+            plan = self.model.prepare(standing(self.loadings, np.zeros_like(self.noise), self.noise))
+            return self.model.infer(plan, block)
+        means, densities = np.empty((len(block.rows), self.loadings.shape[1])), np.empty(len(block.rows) * dense)
+        size, back = tile_rows(2 * sum(self.loadings.shape)), np.ascontiguousarray(self.loadings.T)
+        for first in range(0, len(means), size):
+            rows, z = centred(block.rows[first : first + size], self.mean), means[first : first + size]
+            np.matmul(rows, self.slopes, out=z)
+            if dense:
+                rows -= z @ back  # what is left is formed before it is squared, so that nothing cancels
+                squares = np.square(rows) @ (1.0 / self.noise) + np.einsum("ij,ij->i", z, z)
+                densities[first : first + size] = -0.5 * (squares + self.constant)
+        return means, densities
 
 
-def _scores(block: Block, means: Floats, densities: Floats) -> NDArray[Any]:
-    return means.astype(block.rows.dtype, copy=False)
+def _scores(posterior: FactorPosterior, block: Block, out: NDArray[Any]) -> None:
+    out[:] = posterior.inferred(block, dense=False)[0]
 
 
-def _densities(block: Block, means: Floats, densities: Floats) -> Floats:
-    return densities
+def _densities(posterior: FactorPosterior, block: Block, out: NDArray[Any]) -> None:
+    out[:] = posterior.inferred(block, dense=True)[1]
 
 
-def _weighed(block: Block, means: Floats, densities: Floats) -> tuple[float, float]:
+def _weighed(posterior: FactorPosterior, block: Block) -> tuple[float, float]:
     """Log-density and weight, summed."""
+    _, densities = posterior.inferred(block, dense=True)
     weights = np.ones(len(densities)) if block.weights is None else block.weights
     return float(weights @ densities), float(weights.sum())
 
 
-def _completed(components: Floats, mean: Floats, block: Block, means: Floats, densities: Floats) -> NDArray[Any]:
+def _completed(posterior: FactorPosterior, block: Block, out: NDArray[Any]) -> None:
     """Rows with missing cells at their conditional expectation; cells that are there stay, to the last bit."""
-    expected = means @ components + mean
-    return np.where(np.isnan(block.rows), expected.astype(block.rows.dtype, copy=False), block.rows)
+    expected = posterior.inferred(block, dense=False)[0] @ posterior.loadings.T + posterior.mean
+    out[:] = np.where(np.isnan(block.rows), expected.astype(block.rows.dtype, copy=False), block.rows)
 
 
 class FactorDensity(Projection, ABC):
@@ -64,16 +105,13 @@ class FactorDensity(Projection, ABC):
     def _shown(self) -> tuple[Floats, Floats]:
         """Loadings (n_features, n_components) and noise variances (n_features,), from the fitted attributes."""
 
-    def _blocks(self, X: Any, finish: Callable[..., Any], sample_weight: Any = None) -> list[Any]:
-        """A function of posterior means and log-densities, block by block."""
-        source, (loadings, noise) = self._fitted_rows(X, sample_weight), self._shown()
-        model = Factors(self._noise, self.mean_, np.zeros_like(noise))
-        plan = model.prepare(standing(loadings, np.zeros_like(noise), noise))
-        return self._map(partial(_inferred, model, plan, finish), source)
+    def _posterior(self) -> FactorPosterior:
+        return FactorPosterior.of(self._noise, *self._shown(), self.mean_)
 
     def transform(self, X: Any) -> NDArray[Any]:
         """Scores: the posterior mean of z given the cells of each row that are there; 0 where there are none."""
-        return np.concatenate(self._blocks(X, _scores))
+        source = self._fitted_rows(X)
+        return self._filled(partial(_scores, self._posterior()), source, self.n_components_, dtype=source.dtype)
 
     def inverse_transform(self, X: Any) -> NDArray[Any]:
         """Rows to be expected at the given scores: mean + W z."""
@@ -85,16 +123,18 @@ class FactorDensity(Projection, ABC):
 
     def impute(self, X: Any) -> NDArray[Any]:
         """`X` with missing cells (NaN) replaced by their expectation given the cells of the row that are there."""
-        check_is_fitted(self)
-        return np.concatenate(self._blocks(X, partial(_completed, self._shown()[0].T, self.mean_)))
+        source = self._fitted_rows(X)
+        return self._filled(partial(_completed, self._posterior()), source, source.n_columns, dtype=source.dtype)
 
     def score_samples(self, X: Any) -> Floats:
         """Log-density of each row: of the cells that are there, and so 0 where there are none."""
-        return np.concatenate(self._blocks(X, _densities))
+        source = self._fitted_rows(X)
+        return self._filled(partial(_densities, self._posterior()), source)
 
     def _sums(self, X: Any, sample_weight: Any) -> tuple[float, float]:
         """Log-likelihood and weight of all rows."""
-        log_likelihood, weight = np.sum(self._blocks(X, _weighed, sample_weight), axis=0)
+        source = self._fitted_rows(X, sample_weight)
+        log_likelihood, weight = np.sum(self._map(partial(_weighed, self._posterior()), source), axis=0)
         return float(log_likelihood), float(weight)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:

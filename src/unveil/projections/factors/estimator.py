@@ -25,7 +25,7 @@ from unveil.core.protocols import Engine, Source
 from unveil.core.result import Fit, History, Status
 from unveil.core.statistics import Statistics
 from unveil.estimation.base import engine_for, warn_of
-from unveil.estimation.input import as_source, frame_of, refuse_nonfinite
+from unveil.estimation.input import refuse_nonfinite
 from unveil.estimation.registry import SCHEDULES, resolve
 from unveil.estimation.scaffold import Stream, feed, resumable
 from unveil.expectations import Exact
@@ -42,7 +42,6 @@ from unveil.projections.factors.missing import (
 from unveil.projections.factors.model import (
     Covariance,
     FactorParams,
-    FactorRule,
     canonical,
     floored,
     interrupted,
@@ -50,6 +49,10 @@ from unveil.projections.factors.model import (
     variances_of,
     variances_seen,
 )
+from unveil.projections.factors.noise_search import FactorRule
+from unveil.projections.input import rows_in
+from unveil.projections.passes import reduced
+from unveil.projections.pca.rows import dense_frame
 from unveil.schedules.squarem import Squarem
 from unveil.schedules.stepwise import Running, Stepwise
 
@@ -129,8 +132,8 @@ class FactorEstimator(FactorDensity):
         """
         self._validate_params()
         with single_threaded_blas():
-            source = as_source(self, X, sample_weight, reset=True, min_rows=2, missing=True)
-            seen = self._see(source, frame_of(source))
+            source = rows_in(self, X, sample_weight, reset=True, min_rows=2, missing=True)
+            seen = self._see(source, dense_frame(source))
             exact = seen.complete and self._is_auto()  # whether moments are all that is needed
             outcome = self._chosen(seen, exact)
             stream = resumable(outcome, seen.shift, np.arange(len(outcome.params.centre)))
@@ -142,7 +145,7 @@ class FactorEstimator(FactorDensity):
     def _see(self, source: Source, shift: Floats, before: Statistics | None = None) -> SeenCells:
         """The pass of moments, added to those of earlier rows if there are any."""
         engine = engine_for(self.engine, source)
-        statistics, _ = engine.map_reduce(partial(observed_moments, shift), source, None)
+        statistics = reduced(engine, partial(observed_moments, shift), source)
         if not np.all(np.isfinite(statistics["products"])):
             refuse_nonfinite(source, missing=True)
         if before is not None:
@@ -227,10 +230,10 @@ class FactorEstimator(FactorDensity):
         self._validate_params()
         fresh = not hasattr(self, "_stream")
         with single_threaded_blas():
-            source = as_source(self, X, sample_weight, reset=fresh, min_rows=2 if fresh else 1, missing=True)
+            source = rows_in(self, X, sample_weight, reset=fresh, min_rows=2 if fresh else 1, missing=True)
             seen: SeenCells | None
             if fresh:
-                seen = self._see(source, frame_of(source))
+                seen = self._see(source, dense_frame(source))
                 start = self._chosen(seen, exact=True).params
                 stream = Stream(seen.shift, start, np.arange(len(start.centre)))
             else:

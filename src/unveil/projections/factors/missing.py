@@ -50,7 +50,6 @@ from unveil.projections.factors.kernels import (
 from unveil.projections.factors.model import (
     Covariance,
     FactorParams,
-    FactorRule,
     NoiseModel,
     complete_covariance,
     floored,
@@ -60,6 +59,7 @@ from unveil.projections.factors.model import (
     standard,
     sunk,
 )
+from unveil.projections.factors.noise_search import FactorRule
 from unveil.projections.pca.moments import block_moments
 
 PROBE_ROWS = 512  # rows by which it is told whether patterns repeat at all

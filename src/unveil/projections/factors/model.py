@@ -6,37 +6,36 @@ covariance S alone, so one pass of moments is all that is read.
 - V = v I, probabilistic PCA (Tipping & Bishop, Probabilistic principal component analysis, 1999): in closed form. With
   the eigenvalues of S falling, v is the mean of those that are discarded and W = U (L - v I)^1/2.
 - V any diagonal, factor analysis: given V, the best W is the same closed form in the units of the noise, so that the
-  likelihood becomes a function of V alone (Joreskog, Some contributions to maximum likelihood factor analysis, 1967),
-
-      -2 log p / n = sum_j log V_j + sum_{m <= q} (log l_m + 1) + sum_{m > q} l_m + constant,     l of V^-1/2 S V^-1/2,
-
-  whose slope in log V_j is sum_{m > q} u_jm^2 (1 - l_m), with u the eigenvectors. L-BFGS-B climbs it, with a floor
-  under V: where the likelihood rises as the noise of a column vanishes (a Heywood case), the floor is where it ends.
+  likelihood becomes a function of V alone, which is climbed in `unveil.projections.factors.noise_search`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
-from scipy.optimize import minimize
 
 from unveil.core.arrays import Floats
 from unveil.core.result import Fit, History, Record, Status
 from unveil.core.statistics import Statistics
 from unveil.numerics.constants import LOG_TWO_PI
+from unveil.projections.factors.noise_search import (
+    LEAST_START_NOISE,
+    VANISHING_NOISE,
+    FactorRule,
+    Profile,
+    off_the_floor,
+    starts,
+    until_enough,
+)
 
 NOISE_FLOOR = 1e-9  # least noise of a column, as a share of its variance
 AT_NOISE_FLOOR = 1.0 + 1e-6
 RANK_ROUNDING = 1e-13  # share of the largest eigenvalue below which a direction has no variance
-VANISHING_NOISE = 1e-3  # noise, as a share of a column's variance, that may be on its way to nothing
-LEAST_START_NOISE = 0.005  # noise that a search starts from, as a share of a column's variance
 LOADING_STIR = 0.1  # how far loadings are moved from a start that says nothing of some, as a share of a column's spread
-LBFGS_MEMORY = 20  # steps that L-BFGS-B learns curvature from
 
 
 @dataclass(frozen=True)
@@ -69,15 +68,6 @@ def complete_covariance(statistics: Statistics) -> Covariance:
     weight = float(statistics["weight"])
     mean = statistics["sums"] / weight
     return Covariance(weight, mean, statistics["products"] / weight - np.outer(mean, mean))
-
-
-class FactorRule(NamedTuple):
-    """How many factors are wanted, and when a search for them ends."""
-
-    n_factors: int
-    tol: float = 1e-8  # change of the log-likelihood per row
-    max_iter: int = 1000
-    start: Floats | None = None  # noise that the search starts from
 
 
 @final
@@ -148,8 +138,9 @@ class PerColumn:
         scale = np.sqrt(np.maximum(np.diagonal(given.matrix), floors / NOISE_FLOOR))
         profile = Profile.of(given.matrix / np.outer(scale, scale), rule.n_factors)
         least = floors / scale**2
-        begin = _starts(profile) if rule.start is None else _off_the_floor(rule.start / scale**2)
-        searches = _until_interrupted(profile.climb(np.clip(one, least, 1.0), least, rule) for one in begin)
+        begin = starts(profile) if rule.start is None else off_the_floor(rule.start / scale**2)
+        climbs = (profile.climb(np.clip(one, least, 1.0), least, rule) for one in begin)
+        searches = until_enough(climbs, profile.greatest - 0.1 * rule.tol)
         best = max(searches, key=lambda search: search.path[-1])
         shift = 2.0 * float(np.sum(np.log(scale)))
         params = standing(signed(scale[:, None] * profile.loadings(best.noise)), given.mean, best.noise * scale**2)
@@ -161,114 +152,6 @@ class PerColumn:
 
 
 NoiseModel = Shared | PerColumn  # what the noise of the columns has in common
-
-
-class NoiseSearch(NamedTuple):
-    """Noise that a search ended at, the log-likelihood per row along it, and how it ended."""
-
-    noise: Floats
-    path: list[float]
-    status: Status
-
-
-class Profile(NamedTuple):
-    """The likelihood of factor analysis as a function of the noise."""
-
-    root: Floats  # (d, d): root' root is the covariance
-    n_factors: int
-
-    @staticmethod
-    def of(matrix: Floats, n_factors: int) -> Profile:
-        """The profile of a covariance."""
-        values, vectors = spectrum(matrix)
-        return Profile((vectors * np.sqrt(values)).T, n_factors)
-
-    def at(self, noise: Floats) -> tuple[Floats, Floats]:
-        """Eigenvalues of the covariance in units of the noise, and eigenvectors as rows; by a singular value
-        decomposition, since squares would lose half of the digits where one noise is far smaller than another.
-        """
-        _, singular, vectors = linalg.svd(self.root / np.sqrt(noise), check_finite=False)
-        return singular**2, vectors
-
-    def loadings(self, noise: Floats) -> Floats:
-        """The best loadings given the noise."""
-        values, vectors = self.at(noise)
-        kept = slice(self.n_factors)
-        excess = np.sqrt(np.maximum(values[kept] - 1.0, 0.0))
-        return np.sqrt(noise)[:, None] * (excess[:, None] * vectors[kept]).T
-
-    def height(self, logs: Floats) -> tuple[float, Floats]:
-        """Twice the negative log-likelihood per row, and its slope, at logarithms of the noise."""
-        values, vectors = self.at(np.exp(logs))
-        factors = (np.arange(len(values)) < self.n_factors) & (values > 1.0)
-        own = np.where(factors, np.log(np.maximum(values, 1.0)) + 1.0, values)
-        return float(np.sum(logs + LOG_TWO_PI + own)), np.where(factors, 0.0, 1.0 - values) @ vectors**2
-
-    def climb(self, start: Floats, least: Floats, rule: FactorRule) -> NoiseSearch:
-        """The noise of greatest likelihood that a search from `start` finds; the best so far, if interrupted."""
-        seen: dict[bytes, float] = {}
-
-        def look(logs: Floats) -> tuple[float, Floats]:
-            height, slope = self.height(logs)
-            seen[logs.tobytes()] = height
-            return height, slope
-
-        path = [-0.5 * look(np.log(start))[0]]
-        # a step may gain little and the next one much, so the search is held to a tenth of what is asked
-        options = {"maxiter": rule.max_iter, "maxfun": 20 * rule.max_iter, "maxcor": LBFGS_MEMORY, "gtol": 1e-10}
-        options["ftol"] = 0.1 * rule.tol / max(abs(path[0]), 1.0)
-        try:
-            found = minimize(
-                look,
-                np.log(start),
-                jac=True,
-                method="L-BFGS-B",
-                bounds=[(low, 0.0) for low in np.log(least)],  # no noise is greater than its column's variance
-                callback=lambda logs: path.append(-0.5 * seen[logs.tobytes()]),
-                options=options,
-            )
-            logs, height = self._sunk(found.x, float(found.fun), np.log(least))
-            status = Status.MAX_ITER if found.nit >= rule.max_iter else Status.CONVERGED
-        except KeyboardInterrupt:
-            key, height = min(seen.items(), key=lambda item: item[1])
-            logs, status = np.frombuffer(key), Status.INTERRUPTED
-        return NoiseSearch(np.maximum(np.exp(logs), least), [*path, -0.5 * height], status)
-
-    def _sunk(self, logs: Floats, height: float, least: Floats) -> tuple[Floats, float]:
-        """All but vanished noise at its floor, unless that is worse: in logarithms the last stretch is flat."""
-        sunk = np.where(logs < np.log(VANISHING_NOISE), least, logs)
-        there, _ = self.height(sunk)
-        return (sunk, there) if there <= height else (logs, height)
-
-
-def _starts(profile: Profile) -> list[Floats]:
-    """Noise to start from, in units of the columns' variances: Joreskog's, and half of each."""
-    matrix = profile.root.T @ profile.root
-    n_columns = len(matrix)
-    share = 1.0 - 0.5 * min(profile.n_factors, n_columns) / n_columns
-    unique = share / np.maximum(np.diagonal(linalg.pinvh(matrix)), 1.0)
-    return [np.clip(unique, LEAST_START_NOISE, 1.0), np.full(n_columns, 0.5)]
-
-
-def _off_the_floor(noise: Floats) -> list[Floats]:
-    """The noise as it is and, where some has all but vanished, lifted: at its floor no slope would tell."""
-    vanished = noise < VANISHING_NOISE
-    return [noise, np.where(vanished, LEAST_START_NOISE, noise)] if np.any(vanished) else [noise]
-
-
-def _until_interrupted(searches: Iterator[NoiseSearch]) -> list[NoiseSearch]:
-    """The searches up to the one that Ctrl-C has ended."""
-    done: list[NoiseSearch] = []
-    try:
-        for search in searches:
-            done.append(search)
-            if search.status is Status.INTERRUPTED:
-                break
-    except KeyboardInterrupt:  # before a search had anything to keep
-        if not done:
-            raise
-        done[-1] = done[-1]._replace(status=Status.INTERRUPTED)
-    return done
 
 
 # -- shapes ------------------------------------------------------------------------------------------------------------
@@ -290,7 +173,7 @@ def canonical(params: FactorParams) -> FactorParams:
     """The same distribution with factors that are orthogonal in units of the noise, strongest first, signs fixed."""
     params = standard(params)
     unit = np.sqrt(params.noise)
-    left, singular, _ = linalg.svd(params.loadings / unit[:, None], full_matrices=False)
+    left, singular, _ = np.linalg.svd(params.loadings / unit[:, None], full_matrices=False)
     return standing(signed(unit[:, None] * left * singular), params.mean, params.noise)
 
 
@@ -305,7 +188,7 @@ def signed(loadings: Floats) -> Floats:
 
 def spectrum(matrix: Floats) -> tuple[Floats, Floats]:
     """Eigenvalues, falling and not negative, and eigenvectors as columns."""
-    values, vectors = linalg.eigh(matrix)
+    values, vectors = np.linalg.eigh(matrix)
     return np.maximum(values[::-1], 0.0), vectors[:, ::-1]
 
 

@@ -1,11 +1,11 @@
-"""Sums over a block of rows that independent component analysis asks for, all in one compiled piece.
+"""Sums over a block of rows that independent component analysis asks for.
 
 With sources y = basis (x - shift) and a contrast F with derivatives g = F' and g', a block of weights w gives
 
     products_ij = Σ w g(y_i) y_j      slopes_i = Σ w g'(y_i)      values_i = Σ w F(y_i)
 
-for the first sources i and all j and, where room for it is handed in, curvature_ij = Σ w g'(y_i) y_j². The contrasts
-are those of Hyvärinen (1999):
+for the first sources i and all j and, where it is asked for, a curvature, Σ w g'(y_i) y_j² or Σ w g'(y_i) y_j y_k. The
+contrasts are those of Hyvärinen (1999):
 
     logcosh  F = log cosh(a y) / a     exp  F = -exp(-y² / 2)     cube  F = y⁴ / 4
 
@@ -13,27 +13,53 @@ tanh and log cosh come from one exponential: with e = exp(-2|u|), tanh|u| = (1 -
 log cosh u = |u| + log((1 + e) / 2). What is small is known to an absolute error of one rounding, all that sums need.
 Few logarithms are taken: since log p + log q = log(p q), rows hand in *factors*, which are multiplied up first.
 
-Tiles are laid out (sources, rows), and a line of them is summed by folding it in half again and again: loops over rows
-become vector instructions, and the order of additions is fixed.
+Sources are laid out (sources, rows), and a stretch of rows is summed by folding it in half again and again: loops over
+rows become vector instructions, and the order of additions is fixed. What is compiled is what NumPy takes several times
+as long for; products are NumPy's own. A few rows are left to NumPy altogether: they are not worth a compiler.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from enum import Enum
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import cython_blas  # noqa: F401  (compiled products call it; loaded here so that thread limits reach it)
 
 from unveil.core.arrays import Array
 from unveil.numerics.exp_log import exp_nonpositive, log_positive
 from unveil.numerics.jit import inlined, kernel
-from unveil.numerics.tiles import subtract, tile_rows
-from unveil.projections.pca.moments import NO_WEIGHTS, fixed
+from unveil.projections.lines import centred
+from unveil.projections.pca.moments import NO_WEIGHTS, SMALL_PRODUCT, fixed, room
 
 LN2 = 0.6931471805599453
 LEAST_EXPONENT = -700.0  # exp of less is taken for 0
-LONGEST_TILE = 4096  # rows of a tile; factors of a lane multiply up to 2**(4096 / LANES), far below the largest float
+STRETCH = (
+    2048  # rows whose factors are multiplied: those of a lane up to 2**(2048 / LANES), far below the largest float
+)
 LANES = 8
+SMALLEST_TILE, LARGEST_TILE = 512, 8192  # rows: worth a round of calls, and for the second-level cache
+FEW_CELLS = 1 << 12  # cells of a block up to which NumPy is as quick as it has to be
+
+
+class Curvature(Enum):
+    """What is asked for of g' and pairs of sources."""
+
+    NONE = 0
+    SQUARES = 1  # Σ w g'(y_i) y_j²
+    WHOLE = 2  # Σ w g'(y_i) y_j y_k
+
+    def shape(self, active: int, n_sources: int) -> tuple[int, ...]:
+        """Of the answer."""
+        return (active, *{0: (0,), 1: (n_sources,), 2: (n_sources, n_sources)}[self.value])
+
+    def of(self, slope: Array, y: Array) -> Array:
+        """The answer, given g' and all sources of some rows."""
+        if self is Curvature.SQUARES:
+            return np.asarray(slope @ np.square(y).T)
+        if self is Curvature.WHOLE:
+            return np.stack([(line * y) @ y.T for line in slope])
+        return np.empty((len(slope), 0))
 
 
 class ContrastMoments(NamedTuple):
@@ -42,32 +68,119 @@ class ContrastMoments(NamedTuple):
     products: Array  # (active, sources)
     slopes: Array  # (active,)
     values: Array  # (active,)
-    curvature: Array  # (active, sources), or (active, 0) where it was not asked for
+    curvature: Array  # (active, 0), (active, sources) or (active, sources, sources), as it was asked for
+
+
+class SourcesOf(NamedTuple):
+    """The sources y = matrix (x - shift) of some rows, a tile at a time.
+
+    White rows may be there already, and then `matrix` is that of their rotation.
+    """
+
+    matrix: Array  # (sources, columns)
+    rows: Array  # (rows, columns); or white, (columns, rows), where there is no shift
+    shift: Array | None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of sources, and of rows."""
+        return len(self.matrix), self.rows.shape[1] if self.shift is None else len(self.rows)
+
+    def __call__(self, first: int, last: int) -> Array:
+        """Those of rows `first` to `last` - 1, (sources, rows)."""
+        if self.shift is None:
+            return np.matmul(self.matrix, self.rows[:, first:last], out=room("y", len(self.matrix), last - first))
+        rows = self.rows[first:last]
+        x = centred(rows, self.shift, room("x", *rows.shape))
+        return np.matmul(self.matrix, x.T, out=room("y", len(self.matrix), last - first))
+
+
+class CompiledContrast(NamedTuple):
+    """A contrast as it is compiled, and as NumPy has it."""
+
+    tile: Any  # sums of a tile of sources
+    plain: Callable[[Array, float], tuple[Array, Array, Array]]  # g, g' and F
 
 
 def contrast_sums(
-    block: Any, scale: float, rows: Array, weights: Array | None, shift: Array, basis: Array, active: int, curved: bool
+    contrast: CompiledContrast,
+    scale: float,
+    sources: SourcesOf,
+    weights: Array | None,
+    active: int,
+    curvature: Curvature,
 ) -> ContrastMoments:
-    """Sums of some rows by one of the compiled contrasts: `logcosh_block`, `exp_block` or `cube_block`."""
-    n_sources, n_columns = basis.shape
-    size = min(tile_rows(n_columns + (4 if curved else 2) * n_sources), LONGEST_TILE, len(rows))
-    wide = n_sources if curved else 0
-    sums = ContrastMoments(np.zeros((active, n_sources)), np.zeros(active), np.zeros(active), np.zeros((active, wide)))
-    block(*_given(rows, weights, shift, basis), scale, size, *sums)
+    """Sums of some rows by `LOGCOSH`, `EXP` or `CUBE`, for the first `active` of the sources."""
+    n_sources, n_rows = sources.shape
+    if n_sources * n_rows <= FEW_CELLS:
+        return _few_sums(contrast, scale, sources(0, n_rows), weights, active, curvature)
+    shape, curved = curvature.shape(active, n_sources), curvature is not Curvature.NONE
+    sums = ContrastMoments(np.zeros((active, n_sources)), np.zeros(active), np.zeros(active), np.zeros(shape))
+    lines, size = room("lines", 3, STRETCH), tile_size(n_sources)
+    for first in range(0, n_rows, size):
+        y = sources(first, min(first + size, n_rows))
+        g, own = room("g", active, y.shape[1]), NO_WEIGHTS if weights is None else weights[first : first + size]
+        slope = room("slope", 1 + active, y.shape[1]) if curved else room("stretch", 1, STRETCH)
+        contrast.tile(y, fixed(own), scale, g, slope, lines, sums.slopes, sums.values)
+        sums.products[:] += g @ y.T
+        if curved:
+            sums.curvature[:] += curvature.of(slope[:active], y)
     return sums
 
 
-def power_sums(rows: Array, weights: Array | None, shift: Array, basis: Array) -> Array:
+def tile_size(n_sources: int) -> int:
+    """Rows that are gone through together, a power of two: so many that products of theirs are still small ones."""
+    small = max(SMALL_PRODUCT // n_sources**2, 1)
+    return min(max(1 << (small.bit_length() - 1), SMALLEST_TILE), LARGEST_TILE)
+
+
+def _few_sums(
+    contrast: CompiledContrast, scale: float, y: Array, weights: Array | None, active: int, curvature: Curvature
+) -> ContrastMoments:
+    """Sums of a few rows, given their sources."""
+    g, slope, value = contrast.plain(y[:active], scale)
+    if weights is not None:
+        g, slope, value = g * weights, slope * weights, value * weights
+    sums = g @ y.T, np.add.reduce(slope, axis=1), np.add.reduce(value, axis=1)
+    return ContrastMoments(*sums, curvature.of(slope, y))
+
+
+def power_sums(sources: SourcesOf, weights: Array | None) -> Array:
     """Σ w y, Σ w y², Σ w y³ and Σ w y⁴ of every source, (4, sources)."""
-    size = min(tile_rows(sum(basis.shape)), LONGEST_TILE, len(rows))
-    sums = np.zeros((4, len(basis)))
-    _power_block(*_given(rows, weights, shift, basis), size, sums)
+    n_sources, n_rows = sources.shape
+    size, sums = tile_size(n_sources), np.zeros((4, n_sources))
+    for first in range(0, n_rows, size):
+        y = sources(first, min(first + size, n_rows))
+        own = np.ones(y.shape[1]) if weights is None else weights[first : first + size]
+        square = y * y
+        weighted = square if weights is None else square * own
+        sums[0] += y @ own
+        sums[1] += np.add.reduce(weighted, axis=1)
+        sums[2] += np.einsum("ij,ij->i", weighted, y)
+        sums[3] += np.einsum("ij,ij->i", weighted, square)
     return sums
 
 
-def _given(rows: Array, weights: Array | None, shift: Array, basis: Array) -> tuple[Array, Array, Array, Array]:
-    """What a kernel reads."""
-    return fixed(rows), fixed(NO_WEIGHTS if weights is None else weights), fixed(shift), fixed(basis)
+def plain_logcosh(y: Array, scale: float) -> tuple[Array, Array, Array]:
+    """By NumPy: log cosh u = |u| - log(1 + tanh |u|)."""
+    if scale == 1.0:  # what is multiplied by 1 need not be
+        t = np.tanh(y)
+        return t, 1.0 - t * t, np.abs(y) - np.log1p(np.abs(t))
+    g, slope, value = plain_logcosh(scale * y, 1.0)
+    return g, scale * slope, value / scale
+
+
+def plain_exp(y: Array, scale: float) -> tuple[Array, Array, Array]:
+    """By NumPy."""
+    square = y * y
+    e = np.exp(-0.5 * square)
+    return y * e, (1.0 - square) * e, -e
+
+
+def plain_cube(y: Array, scale: float) -> tuple[Array, Array, Array]:
+    """By NumPy."""
+    square = y * y
+    return y * square, 3.0 * square, 0.25 * square * square
 
 
 @kernel
@@ -150,105 +263,47 @@ def _weigh(weights: Any, inverse: float, g: Any, slope: Any, value: Any, factor:
         factor[r] = 1.0
 
 
-@kernel
-def _squared(y: Any, out: Any) -> None:
-    for i in range(y.shape[0]):
-        line, square = y[i], out[i]
-        for r in range(len(line)):
-            square[r] = line[r] * line[r]
-
-
 @inlined
-def _block(
-    rows: Any, weights: Any, shift: Any, basis: Any, scale: Any, size: Any, products: Any, slopes: Any, values: Any,
-    curvature: Any, line: Any,
-) -> None:  # fmt: skip
-    """All sums of a block, pasted into a kernel for each contrast."""
-    (k, d), active, curved = basis.shape, len(slopes), curvature.shape[1] > 0
-    x_room, y_room, g_room = np.empty(size * d), np.empty(k * size), np.empty(active * size)
-    slope_room = np.empty((active if curved else 1) * size)
-    square_room = np.empty(k * size if curved else 0)
-    value, factor, part = np.empty(size), np.empty(size), np.empty((active, k))
-    for first in range(0, len(rows), size):
-        m = min(size, len(rows) - first)
-        x, y = x_room[: m * d].reshape((m, d)), y_room[: k * m].reshape((k, m))
-        g = g_room[: active * m].reshape((active, m))
-        subtract(rows[first : first + m], shift, x)
-        np.dot(basis, x.T, y)
-        for i in range(active):
-            place = i * m if curved else 0
-            slope = slope_room[place : place + m]
-            line(y[i], scale, g[i], slope, value[:m], factor[:m])
+def _tile(
+    y: Any, weights: Any, scale: Any, g: Any, slope: Any, lines: Any, slopes: Any, values: Any, line: Any
+) -> None:
+    """g of each line, g' too where there is room for more than one, and their sums; pasted into kernels."""
+    size = lines.shape[1]
+    for i in range(len(slopes)):
+        for first in range(0, y.shape[1], size):
+            last = min(first + size, y.shape[1])
+            value, factor, bend = lines[0, : last - first], lines[1, : last - first], slope[0, : last - first]
+            if len(slope) > 1:  # all of it is wanted afterwards
+                bend = slope[i, first:last]
+            line(y[i, first:last], scale, g[i, first:last], bend, value, factor)
             if len(weights):
-                _weigh(weights[first : first + m], 1.0 / scale, g[i], slope, value[:m], factor[:m])
-            values[i] += fold_sum(value[:m]) + fold_log(factor[:m]) / scale
-            if curved:
-                for r in range(m):  # (assigning a slice would take three seconds more to compile)
-                    value[r] = slope[r]
-                slopes[i] += fold_sum(value[:m])
-            else:
-                slopes[i] += fold_sum(slope)
-        np.dot(g, y.T, part)
-        products += part
-        if curved:
-            square = square_room[: k * m].reshape((k, m))
-            _squared(y, square)
-            np.dot(slope_room[: active * m].reshape((active, m)), square.T, part)
-            curvature += part
+                _weigh(weights[first:last], 1.0 / scale, g[i, first:last], bend, value, factor)
+            values[i] += fold_sum(value) + fold_log(factor) / scale
+            if len(slope) > 1:
+                for r in range(last - first):  # (assigning a slice would take seconds more to compile)
+                    value[r] = bend[r]
+                bend = value
+            slopes[i] += fold_sum(bend)
 
 
 @kernel
-def logcosh_block(
-    rows: Any, weights: Any, shift: Any, basis: Any, scale: Any, size: Any, products: Any, slopes: Any, values: Any,
-    curvature: Any,
-) -> None:  # fmt: skip
-    """Sums of a block for F = log cosh(scale y) / scale."""
-    _block(rows, weights, shift, basis, scale, size, products, slopes, values, curvature, _logcosh)
+def logcosh_tile(y: Any, weights: Any, scale: Any, g: Any, slope: Any, lines: Any, slopes: Any, values: Any) -> None:
+    """Sums of a tile for F = log cosh(scale y) / scale."""
+    _tile(y, weights, scale, g, slope, lines, slopes, values, _logcosh)
 
 
 @kernel
-def exp_block(
-    rows: Any, weights: Any, shift: Any, basis: Any, scale: Any, size: Any, products: Any, slopes: Any, values: Any,
-    curvature: Any,
-) -> None:  # fmt: skip
-    """Sums of a block for F = -exp(-y² / 2)."""
-    _block(rows, weights, shift, basis, scale, size, products, slopes, values, curvature, _exp)
+def exp_tile(y: Any, weights: Any, scale: Any, g: Any, slope: Any, lines: Any, slopes: Any, values: Any) -> None:
+    """Sums of a tile for F = -exp(-y² / 2)."""
+    _tile(y, weights, scale, g, slope, lines, slopes, values, _exp)
 
 
 @kernel
-def cube_block(
-    rows: Any, weights: Any, shift: Any, basis: Any, scale: Any, size: Any, products: Any, slopes: Any, values: Any,
-    curvature: Any,
-) -> None:  # fmt: skip
-    """Sums of a block for F = y⁴ / 4."""
-    _block(rows, weights, shift, basis, scale, size, products, slopes, values, curvature, _cube)
+def cube_tile(y: Any, weights: Any, scale: Any, g: Any, slope: Any, lines: Any, slopes: Any, values: Any) -> None:
+    """Sums of a tile for F = y⁴ / 4."""
+    _tile(y, weights, scale, g, slope, lines, slopes, values, _cube)
 
 
-@kernel
-def _powers(y: Any, weights: Any, second: Any, third: Any, fourth: Any) -> None:
-    """Powers of a line; its first power is weighted in place."""
-    for r in range(len(y)):
-        weight = weights[r] if len(weights) else 1.0
-        one, square = y[r], y[r] * y[r]
-        y[r] = weight * one
-        second[r] = weight * square
-        third[r] = weight * square * one
-        fourth[r] = weight * square * square
-
-
-@kernel
-def _power_block(rows: Any, weights: Any, shift: Any, basis: Any, size: Any, sums: Any) -> None:
-    """Power sums of a block."""
-    k, d = basis.shape
-    x_room, y_room, room = np.empty(size * d), np.empty(k * size), np.empty((3, size))
-    for first in range(0, len(rows), size):
-        m = min(size, len(rows) - first)
-        x, y = x_room[: m * d].reshape((m, d)), y_room[: k * m].reshape((k, m))
-        subtract(rows[first : first + m], shift, x)
-        np.dot(basis, x.T, y)
-        own = weights[first : first + m] if len(weights) else weights
-        for i in range(k):
-            _powers(y[i], own, room[0, :m], room[1, :m], room[2, :m])
-            sums[0, i] += fold_sum(y[i])
-            for power in range(3):
-                sums[1 + power, i] += fold_sum(room[power, :m])
+LOGCOSH = CompiledContrast(logcosh_tile, plain_logcosh)
+EXP = CompiledContrast(exp_tile, plain_exp)
+CUBE = CompiledContrast(cube_tile, plain_cube)

@@ -21,16 +21,19 @@ has long gone to infinity; there an expansion to second order (Cornish & Fisher 
 
 from __future__ import annotations
 
+from functools import cache
+from math import log, pi, sqrt
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln, log_ndtr
 
 from unveil.certificate import Finding
 from unveil.core.arrays import Floats
 
 FEWEST_ROWS = 20  # rows below which the transformations mean nothing, and nothing is told from a Gaussian
+SKEWNESS_AND_KURTOSIS = np.array([[3.0], [4.0]])  # λ of their fields
 MOST_ROWS = 1e15  # rows beyond which more make no difference
 
 
@@ -46,10 +49,11 @@ class Shape(NamedTuple):
 def shape_of(powers: Floats, weight: float) -> Shape:
     """Of each component, from the sums of its first four powers, (4, components)."""
     mean, second, third, fourth = powers / weight
-    variances = np.maximum(second - mean**2, 0.0)
+    square = mean * mean
+    variances = np.maximum(second - square, 0.0)
     units = np.where(variances > 0.0, variances, 1.0)  # what does not vary has no shape
-    skewness = (third - 3.0 * mean * second + 2.0 * mean**3) / units**1.5
-    kurtosis = (fourth - 4.0 * mean * third + 6.0 * mean**2 * second - 3.0 * mean**4) / units**2
+    skewness = (third - mean * (3.0 * second - 2.0 * square)) / (units * np.sqrt(units))
+    kurtosis = (fourth - mean * (4.0 * third - mean * (6.0 * second - 3.0 * square))) / (units * units)
     kurtosis = np.where(variances > 0.0, kurtosis - 3.0, 0.0)
     return Shape(variances, skewness, kurtosis, pvalues_of(skewness, kurtosis, weight))
 
@@ -59,11 +63,11 @@ def pvalues_of(skewness: Floats, kurtosis: Floats, weight: float) -> Floats:
     count, n = len(skewness), min(weight, MOST_ROWS)
     if n < FEWEST_ROWS:
         return np.ones(count)
-    heavy = np.abs(kurtosis_score(kurtosis, n))
-    light = heavy if count == 1 else np.minimum(heavy, light_score(kurtosis, n))
-    odd = np.array([chance_anywhere(u, count, 3.0) for u in np.abs(skewness_score(skewness, n))])
-    even = np.array([chance_anywhere(u, count, 4.0) for u in np.where(kurtosis < 0.0, light, heavy)])
-    return np.minimum(2.0 * np.minimum(odd, even), 1.0)
+    levels = np.abs(np.array([skewness_score(skewness, n), kurtosis_score(kurtosis, n)]))
+    if count > 1:
+        levels[1] = np.where(kurtosis < 0.0, np.minimum(levels[1], light_score(kurtosis, n)), levels[1])
+    chances = chance_anywhere(levels, count, SKEWNESS_AND_KURTOSIS)
+    return np.minimum(2.0 * chances.min(axis=0), 1.0)
 
 
 def gaussian_finding(gaussian: NDArray[np.bool_], level: float) -> Finding:
@@ -84,28 +88,27 @@ def gaussian_finding(gaussian: NDArray[np.bool_], level: float) -> Finding:
 
 def skewness_score(skewness: Floats, n: float) -> Floats:
     """Skewness of n Gaussian rows as a standard normal (D'Agostino 1970)."""
-    scaled = skewness * np.sqrt((n + 1.0) * (n + 3.0) / (6.0 * (n - 2.0)))
+    scaled = skewness * sqrt((n + 1.0) * (n + 3.0) / (6.0 * (n - 2.0)))
     fourth = 3.0 * (n**2 + 27.0 * n - 70.0) * (n + 1.0) * (n + 3.0) / ((n - 2.0) * (n + 5.0) * (n + 7.0) * (n + 9.0))
-    square = np.sqrt(2.0 * (fourth - 1.0)) - 1.0
-    width = np.sqrt(2.0 / (square - 1.0))
-    return np.asarray(np.arcsinh(scaled / width) / np.sqrt(0.5 * np.log(square)))
+    square = sqrt(2.0 * (fourth - 1.0)) - 1.0
+    return np.asarray(np.arcsinh(scaled / sqrt(2.0 / (square - 1.0))) / sqrt(0.5 * log(square)))
 
 
 def spread_of_kurtosis(n: float) -> tuple[float, float, float]:
     """Mean, deviation and skewness of the kurtosis of n Gaussian rows, exactly (Anscombe & Glynn 1983)."""
     variance = 24.0 * n * (n - 2.0) * (n - 3.0) / ((n + 1.0) ** 2 * (n + 3.0) * (n + 5.0))
     third = (n**2 - 5.0 * n + 2.0) / ((n + 7.0) * (n + 9.0))
-    third *= 6.0 * np.sqrt(6.0 * (n + 3.0) * (n + 5.0) / (n * (n - 2.0) * (n - 3.0)))
-    return -6.0 / (n + 1.0), float(np.sqrt(variance)), float(third)
+    third *= 6.0 * sqrt(6.0 * (n + 3.0) * (n + 5.0) / (n * (n - 2.0) * (n - 3.0)))
+    return -6.0 / (n + 1.0), sqrt(variance), third
 
 
 def kurtosis_score(kurtosis: Floats, n: float) -> Floats:
     """Excess kurtosis of n Gaussian rows as a standard normal (Anscombe & Glynn 1983)."""
     mean, deviation, third = spread_of_kurtosis(n)
     scaled = (kurtosis - mean) / deviation
-    degrees = 6.0 + 8.0 / third * (2.0 / third + np.sqrt(1.0 + 4.0 / third**2))
-    base = (1.0 - 2.0 / degrees) / (1.0 + scaled * np.sqrt(2.0 / (degrees - 4.0)))
-    return np.asarray((1.0 - 2.0 / (9.0 * degrees) - np.cbrt(base)) / np.sqrt(2.0 / (9.0 * degrees)))
+    degrees = 6.0 + 8.0 / third * (2.0 / third + sqrt(1.0 + 4.0 / third**2))
+    base = (1.0 - 2.0 / degrees) / (1.0 + scaled * sqrt(2.0 / (degrees - 4.0)))
+    return np.asarray((1.0 - 2.0 / (9.0 * degrees) - np.cbrt(base)) / sqrt(2.0 / (9.0 * degrees)))
 
 
 def light_score(kurtosis: Floats, n: float) -> Floats:
@@ -115,39 +118,44 @@ def light_score(kurtosis: Floats, n: float) -> Floats:
     return np.asarray(below + third / 6.0 * np.maximum(below**2 - 1.0, 0.0))
 
 
-def chance_anywhere(u: float, count: int, bend: float) -> float:
-    """The chance that the field of `count` dimensions, with λ = `bend`, rises above `u` in any direction.
+def chance_anywhere(levels: ArrayLike, count: int, bends: ArrayLike) -> Floats:
+    """The chance that the field of `count` dimensions, with λ = `bends`, rises above `levels` u in any direction.
 
     1 below the largest root of He_D, where the formula no longer falls with u and does not hold.
 
-    >>> round(chance_anywhere(1.96, 1, 3.0), 3), round(chance_anywhere(4.0, 2, 4.0), 5)
-    (0.05, 0.00067)
+    >>> chance_anywhere([1.96, 2.58], 1, 3.0).round(3).tolist(), float(chance_anywhere(4.0, 2, 4.0).round(5))
+    ([0.05, 0.01], 0.00067)
     """
-    dimension = count - 1
+    u, dimension = np.asarray(levels, dtype=np.float64), count - 1
     orders = np.arange(dimension % 2, dimension + 1, 2)
     densities = _log_densities(u, dimension)
-    if densities is None:
-        return 1.0
-    areas = _log_area(dimension + 1) - _log_area(dimension + 1 - orders)
+    each = (slice(None), *[None] * u.ndim)  # an order to a line, against whatever shape there is
+    terms = _log_volumes(dimension)[each] + 0.5 * orders[each] * np.log(bends) + densities[dimension % 2 :: 2]
+    return np.asarray(np.exp(np.minimum(np.logaddexp.reduce(terms, axis=0), 0.0)))
+
+
+@cache
+def _log_volumes(dimension: int) -> Floats:
+    """log L_j of the unit sphere of a dimension, for every other j, up to the dimension."""
+    orders = np.arange(dimension % 2, dimension + 1, 2)
     choices = gammaln(dimension + 1.0) - gammaln(orders + 1.0) - gammaln(dimension - orders + 1.0)
-    volumes = np.log(2.0) + choices + areas
-    total = np.logaddexp.reduce(volumes + 0.5 * orders * np.log(bend) + densities[orders])
-    return float(np.exp(min(total, 0.0)))
+    return np.asarray(np.log(2.0) + choices + _log_area(dimension + 1) - _log_area(dimension + 1 - orders))
 
 
-def _log_densities(u: float, highest: int) -> Floats | None:
-    """log ρ_j(u) for j up to `highest`; None where a Hermite polynomial is not above 0.
+def _log_densities(u: Floats, highest: int) -> Floats:
+    """log ρ_j(u) for j up to `highest`, one a line; 0 where a Hermite polynomial is not above 0.
 
     The polynomials grow beyond all floats, so it is their ratios that are followed.
     """
-    logs = np.full(highest + 1, log_ndtr(-u))
-    hermite, ratio = 0.0, u
+    logs = np.empty((highest + 1, *u.shape))
+    logs[0] = log_ndtr(-u)
+    hermite, ratio, half, holds = np.zeros(u.shape), u, 0.5 * u * u, np.ones(u.shape, dtype=bool)
     for order in range(1, highest + 1):
-        if not ratio > 0.0:
-            return None
-        logs[order] = -0.5 * (order + 1) * np.log(2.0 * np.pi) + hermite - 0.5 * u**2
-        hermite, ratio = hermite + np.log(ratio), u - order / ratio
-    return logs
+        holds = holds & (ratio > 0.0)
+        logs[order] = (hermite - half) - 0.5 * (order + 1) * log(2.0 * pi)
+        some = np.where(holds, ratio, 1.0)
+        hermite, ratio = hermite + np.log(some), u - order / some
+    return np.where(holds, logs, 0.0)
 
 
 def _log_area(n: int | NDArray[np.intp]) -> Floats:

@@ -7,6 +7,7 @@ falling variance explained (the squared length of the mixing column), and its la
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
 from typing import Any
@@ -23,16 +24,17 @@ from unveil.core.arrays import Floats
 from unveil.core.protocols import Engine, Source
 from unveil.core.result import Status
 from unveil.estimation.base import engine_for, warn_of
-from unveil.estimation.input import as_source
 from unveil.numerics.blas import single_threaded_blas
+from unveil.projections.affine import project
 from unveil.projections.ica.fixed_point import UnmixingOutcome
 from unveil.projections.ica.gaussianity import gaussian_finding, shape_of
-from unveil.projections.ica.model import BLOCKS, Passes, power_statistics
+from unveil.projections.ica.model import CONTRASTS, Passes
 from unveil.projections.ica.quasi_newton import FreeUnmixing, UnmixingGeometry
 from unveil.projections.ica.search import SolverFrame, contrast_of, geometry_of, solved
 from unveil.projections.ica.whitening import rank_finding, root_of, whitening_of
+from unveil.projections.input import rows_in
+from unveil.projections.passes import lone_block
 from unveil.projections.pca.routes import moments_of
-from unveil.projections.pca.rows import projected
 from unveil.projections.projection import Projection
 
 ENDINGS = {
@@ -125,7 +127,7 @@ class ICA(Projection):
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "algorithm": [StrOptions({"picard", "parallel", "deflation"})],
         "whiten": [StrOptions({"unit-variance", "arbitrary-variance"}), Options(bool, {False})],
-        "fun": [StrOptions(set(BLOCKS)), callable],
+        "fun": [StrOptions(set(CONTRASTS)), callable],
         "fun_args": [dict, None],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
@@ -188,11 +190,13 @@ class ICA(Projection):
         self._validate_params()
         contrast, geometry = contrast_of(self), geometry_of(self)
         with single_threaded_blas():
-            source = as_source(self, X, sample_weight, reset=True, min_rows=2)
+            source = rows_in(self, X, sample_weight, reset=True, min_rows=2)
             engine = engine_for(self.engine, source)
             frame, findings = self._frame(engine, source, geometry)
-            outcome = solved(self, Passes(engine, source, contrast, frame.shift, frame.matrix), frame, geometry)
-            self._keep(engine, source, frame, outcome)
+            lone = lone_block(engine, source)
+            evaluate = Passes(engine, source, contrast, frame.shift, frame.matrix, lone)
+            outcome = solved(self, evaluate, frame, geometry)
+            self._keep(evaluate, frame, outcome)
             self._certify(outcome.status, findings)
         return self
 
@@ -225,12 +229,12 @@ class ICA(Projection):
             raise ValueError("columns of X are linearly dependent, which needs whiten='unit-variance'")
         return SolverFrame(shift, root, linalg.inv(root), same, found.mean, found.weight)
 
-    def _keep(self, engine: Engine, source: Source, frame: SolverFrame, outcome: UnmixingOutcome) -> None:
+    def _keep(self, evaluate: Passes, frame: SolverFrame, outcome: UnmixingOutcome) -> None:
         """Bring the sources to their canonical form, and set what was found."""
         components = np.ascontiguousarray(outcome.unmixing @ frame.matrix)
-        mixing = frame.back @ linalg.inv(outcome.unmixing)
-        total, _ = engine.map_reduce(partial(power_statistics, frame.mean, components), source, None)
-        shape = shape_of(total["powers"], frame.weight)
+        mixing = frame.back @ np.linalg.inv(outcome.unmixing)
+        about_mean = evaluate if frame.shift is frame.mean else replace(evaluate, shift=frame.mean)
+        shape = shape_of(about_mean.powers(outcome.unmixing), frame.weight)
         scales = np.sqrt(shape.variances)
         order, signs = canonical(mixing * scales)
         unit = {"unit-variance": scales, "arbitrary-variance": scales * np.sqrt(frame.weight)}.get(self.whiten, 1.0)
@@ -262,7 +266,8 @@ class ICA(Projection):
             Kept for scikit-learn's sake: rows are never written to, so both values mean the same.
         """
         source = self._fitted_rows(X)
-        return np.concatenate(self._map(partial(projected, self._centre(), self.components_.T), source))
+        fill = partial(project, self._centre(), self.components_.T)
+        return self._filled(fill, source, self._n_features_out, dtype=source.dtype)
 
     def inverse_transform(self, X: Any, copy: bool = True) -> NDArray[Any]:
         """Rows that the given sources mix to; `copy` is as in `transform`."""

@@ -5,8 +5,9 @@ contrast F (minus a log-density, but for a sign), g = F':
 
     products = E[g(y) y']      slopes = E[g'(y)]      values = E[F(y)]      curvature_ij = E[g'(y_i) y_j²]
 
-They are sums over blocks, one pass each, so rows may be anywhere and are never written down in whitened form. `Passes`
-is the one thing that solvers know of data: unmixing in, means out.
+They are sums over blocks, one pass each, so rows may be anywhere. Where a table is small, blocks remember their white
+rows, so that a pass is a rotation; a large one is never written down in whitened form. `Passes` is the one thing that
+solvers know of data: unmixing in, means out.
 """
 
 from __future__ import annotations
@@ -14,23 +15,27 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from unveil.core.arrays import Floats
-from unveil.core.protocols import Block, Engine, Memo, Source
+from unveil.core.protocols import Block, Engine, Memo, Source, Step
 from unveil.core.statistics import Statistics
 from unveil.projections.ica.contrasts import (
+    CUBE,
+    EXP,
+    LOGCOSH,
     ContrastMoments,
+    Curvature,
+    SourcesOf,
     contrast_sums,
-    cube_block,
-    exp_block,
-    logcosh_block,
     power_sums,
 )
+from unveil.projections.lines import centred
 
-BLOCKS = {"logcosh": logcosh_block, "exp": exp_block, "cube": cube_block}
+KEPT_CELLS = 1 << 22  # cells of a table up to which its white rows may be held in memory too: 32 megabytes
+CONTRASTS = {"logcosh": LOGCOSH, "exp": EXP, "cube": CUBE}
 
 
 @dataclass(frozen=True)
@@ -44,10 +49,9 @@ class Compiled:
     name: str
     scale: float = 1.0
 
-    def sums(self, block: Block, shift: Floats, basis: Floats, active: int, curved: bool) -> ContrastMoments:
+    def sums(self, sources: SourcesOf, weights: Floats | None, active: int, curvature: Curvature) -> ContrastMoments:
         """Products, slopes, values and curvature summed over a block, for the first `active` sources."""
-        kernel = BLOCKS[self.name]
-        return contrast_sums(kernel, self.scale, block.rows, block.weights, shift, basis, active, curved)
+        return contrast_sums(CONTRASTS[self.name], self.scale, sources, weights, active, curvature)
 
 
 @dataclass(frozen=True)
@@ -60,13 +64,13 @@ class Custom:
     function: Callable[..., tuple[Any, Any]]
     arguments: Mapping[str, Any] = field(default_factory=dict)
 
-    def sums(self, block: Block, shift: Floats, basis: Floats, active: int, curved: bool) -> ContrastMoments:
+    def sums(self, sources: SourcesOf, weights: Floats | None, active: int, curvature: Curvature) -> ContrastMoments:
         """Sums over a block; F is given as 0, and curvature is never asked for."""
-        y = basis @ (block.rows - shift).T
+        y = sources(0, sources.shape[1])
         given = y[0] if active == 1 and len(y) > 1 else y[:active]  # one source at a time comes as a line, as there
         g, slope = self._applied(given)
-        slopes = self._slopes(slope, given.shape, block.weights)
-        weighted = g if block.weights is None else g * block.weights
+        slopes = self._slopes(slope, given.shape, weights)
+        weighted = g if weights is None else g * weights
         return ContrastMoments(np.atleast_2d(weighted) @ y.T, slopes, np.zeros(active), np.zeros((active, 0)))
 
     def _applied(self, y: Floats) -> tuple[Floats, Floats]:
@@ -94,19 +98,46 @@ class Custom:
 Contrast = Compiled | Custom
 
 
+class WhiteFrame(NamedTuple):
+    """Coordinates that solvers work in, z = matrix (x - shift)."""
+
+    shift: Floats
+    matrix: Floats  # (count, columns)
+    kept: bool  # may blocks remember them?
+
+    def sources(self, unmixing: Floats, block: Block, memo: Memo) -> tuple[SourcesOf, Memo]:
+        """Sources of the rows of a block, and its white rows, if they are to be remembered."""
+        if not self.kept:
+            return SourcesOf(np.ascontiguousarray(unmixing @ self.matrix), block.rows, self.shift), None
+        white = self.matrix @ centred(block.rows, self.shift).T if memo is None else memo
+        return SourcesOf(np.ascontiguousarray(unmixing), white, None), white
+
+
 def contrast_statistics(
-    contrast: Contrast, shift: Floats, basis: Floats, active: int, curved: bool, block: Block, memo: Memo
+    contrast: Contrast, frame: WhiteFrame, unmixing: Floats, active: int, curvature: Curvature, block: Block, memo: Memo
 ) -> tuple[Statistics, Memo]:
-    """The sums of one block; `basis` is unmixing @ whitening."""
-    sums = contrast.sums(block, shift, basis, active, curved)
-    weight = len(block.rows) if block.weights is None else block.weights.sum()
-    return Statistics(weight=weight, **sums._asdict()), None
+    """The sums of one block, and its white rows."""
+    sums, white = contrast_moments(contrast, frame, unmixing, active, curvature, block, memo)
+    return Statistics(weight=weight_of(block), **sums._asdict()), white
 
 
-def power_statistics(shift: Floats, basis: Floats, block: Block, memo: Memo) -> tuple[Statistics, Memo]:
+def contrast_moments(
+    contrast: Contrast, frame: WhiteFrame, unmixing: Floats, active: int, curvature: Curvature, block: Block, memo: Memo
+) -> tuple[ContrastMoments, Memo]:
+    """The same without a name."""
+    sources, white = frame.sources(unmixing, block, memo)
+    return contrast.sums(sources, block.weights, active, curvature), white
+
+
+def power_statistics(frame: WhiteFrame, unmixing: Floats, block: Block, memo: Memo) -> tuple[Statistics, Memo]:
     """Sums of the first four powers of the sources of one block."""
-    weight = len(block.rows) if block.weights is None else block.weights.sum()
-    return Statistics(weight=weight, powers=power_sums(block.rows, block.weights, shift, basis)), None
+    sources, white = frame.sources(unmixing, block, memo)
+    return Statistics(weight=weight_of(block), powers=power_sums(sources, block.weights)), white
+
+
+def weight_of(block: Block) -> float:
+    """Sum of the weights of its rows."""
+    return float(len(block.rows) if block.weights is None else block.weights.sum())
 
 
 @dataclass
@@ -119,15 +150,34 @@ class Passes:
     shift: Floats
     whitening: Floats
     lone: Block | None = None  # all rows, where they are one block that needs no engine
-    _memos: Any = field(default=None, init=False)  # the engine's: it knows from them how long a block takes
+    _frame: WhiteFrame = field(init=False)
+    _memos: Any = field(default=None, init=False)  # the engine's, or the white rows of the one block
 
-    def __call__(self, unmixing: Floats, active: int | None = None, curved: bool = False) -> ContrastMoments:
+    def __post_init__(self) -> None:
+        kept = self.source.n_rows * self.source.n_columns <= KEPT_CELLS
+        self._frame = WhiteFrame(self.shift, self.whitening, kept)
+
+    def __call__(
+        self, unmixing: Floats, active: int | None = None, curvature: Curvature = Curvature.NONE
+    ) -> ContrastMoments:
         """Means at `unmixing`; g is applied to the first `active` sources only, all by default."""
-        basis = np.ascontiguousarray(unmixing @ self.whitening)
-        active = len(basis) if active is None else active
-        step = partial(contrast_statistics, self.contrast, self.shift, basis, active, curved)
-        if self.lone is not None:
-            total, _ = step(self.lone, None)
+        active = len(unmixing) if active is None else active
+        asked = self.contrast, self._frame, unmixing, active, curvature
+        if self.lone is None:
+            total = self._total(partial(contrast_statistics, *asked))
+            weight, sums = float(total["weight"]), ContrastMoments(*(total[each] for each in ContrastMoments._fields))
         else:
+            weight = weight_of(self.lone)
+            sums, self._memos = contrast_moments(*asked, self.lone, self._memos)
+        return ContrastMoments(*[each / weight for each in sums])
+
+    def powers(self, unmixing: Floats) -> Floats:
+        """Sums of the first four powers of every source at `unmixing`, (4, sources)."""
+        return self._total(partial(power_statistics, self._frame, unmixing))["powers"]
+
+    def _total(self, step: Step) -> Statistics:
+        if self.lone is None:
             total, self._memos = self.engine.map_reduce(step, self.source, self._memos)
-        return ContrastMoments(*(total[name] / float(total["weight"]) for name in ContrastMoments._fields))
+        else:
+            total, self._memos = step(self.lone, self._memos)
+        return total

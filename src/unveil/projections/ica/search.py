@@ -9,28 +9,28 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
-from numbers import Real
+from functools import lru_cache, partial
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from unveil.core.arrays import Floats
-from unveil.core.partition import partition_count, width_of
-from unveil.core.protocols import Block, Engine, Source
 from unveil.core.result import Status
 from unveil.engines.threads import Threads
 from unveil.estimation.input import SAMPLE_CELLS, SAMPLE_ROWS, sample_of
 from unveil.projections.ica.fixed_point import UnmixingOutcome, deflation, orthogonalised, parallel
 from unveil.projections.ica.model import Compiled, Contrast, Custom, Passes
 from unveil.projections.ica.quasi_newton import (
+    FEW_SOURCES,
     FreeUnmixing,
     OrthogonalUnmixing,
     UnmixingGeometry,
     UnmixingSearch,
     quasi_newton,
 )
+from unveil.projections.passes import lone_block
 from unveil.sources.array import ArraySource
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 ROWS_PER_SAMPLED = 10  # a first search runs on one row in so many
 ENOUGH_ROWS = 1 << 13  # rows that it runs on at least
+MOST_LEAPS = 6  # from a start that was drawn: by then they have come near, or never will
 SETTLED_GRADIENT = 0.1  # it ends where its gradient is this share of the error that a sample of its size has
 
 FIXED_POINTS: dict[str, Callable[..., UnmixingOutcome]] = {"parallel": parallel, "deflation": deflation}
@@ -86,33 +87,37 @@ def contrast_of(settings: ICA) -> Contrast:
 
 def solved(settings: ICA, evaluate: Passes, frame: SolverFrame, geometry: UnmixingGeometry | None) -> UnmixingOutcome:
     """Run the solver, from a sample first where that saves time."""
-    evaluate = replace(evaluate, lone=lone_block(evaluate.engine, evaluate.source))
-    random = check_random_state(settings.random_state)
-    start, given = start_of(settings, random, frame), settings.w_init is not None
+    start, given = start_of(settings, frame), settings.w_init is not None
     if geometry is None:
         return FIXED_POINTS[settings.algorithm](evaluate, start, settings.tol, settings.max_iter)
-    begin = orthogonalised(start) if isinstance(geometry, OrthogonalUnmixing) or not given else start
-    search = partial(UnmixingSearch, geometry=geometry, covariance=frame.covariance)
+    rotates = isinstance(geometry, OrthogonalUnmixing)
+    begin = orthogonalised(start) if rotates or not given else start
+    exact = OrthogonalUnmixing(exact=True) if rotates and len(start) <= FEW_SOURCES else geometry
+    search = partial(UnmixingSearch, covariance=frame.covariance)
     solve = partial(quasi_newton, extended=settings.extended, max_iter=settings.max_iter)
-    few = None if given else sampled(evaluate, len(start), random)
+    few = None if given else sampled(evaluate, len(start), settings.random_state)
+    leaps = MOST_LEAPS if rotates and settings.extended and not given else 0  # they do not choose between tails either
     if few is None:
-        return solve(search(evaluate), begin, tol=settings.tol)
-    rough = solve(search(few), begin, tol=SETTLED_GRADIENT / few.source.n_rows**0.5)
+        return solve(search(evaluate, exact), begin, tol=settings.tol, leaps=leaps)
+    rough = solve(search(few, exact), begin, tol=SETTLED_GRADIENT / few.source.n_rows**0.5, leaps=leaps)
     if rough.status is Status.INTERRUPTED:
         return rough
-    try:
-        return solve(search(evaluate), rough.unmixing, tol=settings.tol)
+    try:  # many rows are near enough to independent sources for the approximate Hessian
+        return solve(search(evaluate, geometry), rough.unmixing, tol=settings.tol)
     except KeyboardInterrupt:  # before the first pass was over
         return rough._replace(status=Status.INTERRUPTED)
 
 
-def sampled(evaluate: Passes, count: int, random: Any) -> Passes | None:
+def sampled(evaluate: Passes, count: int, random_state: Any) -> Passes | None:
     """Passes over some of the rows, held in memory; None where that would save no time."""
     source, engine = evaluate.source, evaluate.engine
     most = min(SAMPLE_ROWS, SAMPLE_CELLS // source.n_columns)
     size = min(max(source.n_rows // ROWS_PER_SAMPLED, ENOUGH_ROWS, 16 * count**2), most)
     if size < max(ENOUGH_ROWS, 4 * count**2) or 4 * size > source.n_rows:
         return None
+    random = check_random_state(random_state)
+    if isinstance(random_state, Integral):
+        random.normal(size=(count, count))  # the start was drawn first
     rows, weights = sample_of(source, int(random.randint(2**31 - 1)), 1, size)
     if weights is not None and not weights.any():
         return None
@@ -120,18 +125,13 @@ def sampled(evaluate: Passes, count: int, random: Any) -> Passes | None:
     return replace(evaluate, engine=local, source=table, lone=lone_block(local, table))
 
 
-def lone_block(engine: Engine, source: Source) -> Block | None:
-    """The rows of a table that is one block in memory: an engine would take longer to hand it over than it works."""
-    if not isinstance(engine, Threads) or not getattr(source, "random_access", False):
-        return None
-    return next(iter(source.read())) if partition_count(source.n_rows, width_of(source)) == 1 else None
-
-
-def start_of(settings: ICA, random: Any, frame: SolverFrame) -> Floats:
+def start_of(settings: ICA, frame: SolverFrame) -> Floats:
     """The matrix to start from, in the coordinates of the frame."""
-    count = len(frame.matrix)
+    count, seed = len(frame.matrix), settings.random_state
     if settings.w_init is None:
-        return np.asarray(random.normal(size=(count, count)))
+        if isinstance(seed, Integral):
+            return _drawn(int(seed), count)
+        return np.asarray(check_random_state(seed).normal(size=(count, count)))
     given = np.array(settings.w_init, dtype=np.float64)
     if given.shape != (count, count):
         raise ValueError(f"w_init must have the shape ({count}, {count}), got {given.shape}")
@@ -140,3 +140,11 @@ def start_of(settings: ICA, random: Any, frame: SolverFrame) -> Floats:
     if np.linalg.matrix_rank(given) < count:
         raise ValueError("w_init must be invertible, got a matrix whose rows are linearly dependent")
     return given if settings.whiten else given @ frame.back
+
+
+@lru_cache(maxsize=256)
+def _drawn(seed: int, count: int) -> Floats:
+    """The start that a seed leads to: to make a generator of it takes as long as a few passes over a small table."""
+    start = np.asarray(check_random_state(seed).normal(size=(count, count)))
+    start.flags.writeable = False
+    return start

@@ -22,6 +22,8 @@ from unveil.core.arrays import Floats
 from unveil.core.protocols import Block, Engine, Memo, Source
 from unveil.core.statistics import Statistics
 from unveil.estimation.input import refuse_nonfinite
+from unveil.projections.lines import centred
+from unveil.projections.passes import reduced
 from unveil.projections.pca.moments import TableMoments, block_moments, moments
 from unveil.projections.pca.routes import FLOAT_EPSILON, moments_of
 from unveil.projections.pca.rows import all_rows
@@ -78,18 +80,22 @@ def rank_finding(white: Whitening, wanted: int | None) -> Finding:
 def _suited(found: TableMoments, noise: float) -> ScaledDirections:
     """Principal directions; of columns with unit variance where the others would miss some."""
     covariance = found.scatter / found.weight
-    spread = np.sqrt(np.diagonal(covariance))
-    plain = _directions(covariance, found.mean, np.ones(len(spread)), noise)
-    if plain.rank == np.count_nonzero(spread):
+    variances = covariance.diagonal()
+    plain = _directions(covariance, found.mean, np.ones(len(variances)), noise)
+    if plain.rank == np.count_nonzero(variances):
         return plain
-    even = _directions(covariance, found.mean, np.where(spread > 0.0, spread, 1.0), noise)
+    spread = np.sqrt(variances)
+    scales = np.where(spread > 0.0, spread, 1.0)
+    even = _directions(covariance / np.outer(scales, scales), found.mean, scales, noise)
     return even if even.rank > plain.rank else plain
 
 
-def _directions(covariance: Floats, mean: Floats, scales: Floats, noise: float) -> ScaledDirections:
-    values, vectors = linalg.eigh(covariance / np.outer(scales, scales))
+def _directions(scaled: Floats, mean: Floats, scales: Floats, noise: float) -> ScaledDirections:
+    """Those of a covariance of columns that were divided by their scales."""
+    values, vectors = np.linalg.eigh(scaled)
     values = np.maximum(values[::-1], 0.0)
-    least = max(8.0 * FLOAT_EPSILON * len(values) * values[0], _rounding(np.diagonal(covariance), mean, scales, noise))
+    rounding = _rounding(scaled.diagonal() * scales**2, mean, scales, noise)
+    least = max(8.0 * FLOAT_EPSILON * len(values) * float(values[0]), rounding)
     return ScaledDirections(values, _signed(vectors.T[::-1]), scales, int(np.count_nonzero(values > least)))
 
 
@@ -136,15 +142,15 @@ def _white(mean: Floats, directions: ScaledDirections, weight: float, count: int
 
 def _white_moments(mean: Floats, matrix: Floats, block: Block, memo: Memo) -> tuple[Statistics, Memo]:
     """Sums and products of white rows of a block."""
-    white = (block.rows - mean) @ matrix.T
+    white = centred(block.rows, mean) @ matrix.T
     return block_moments(np.zeros(len(matrix)), block._replace(rows=white))
 
 
 def _polished(engine: Engine, source: Source, first: Whitening) -> Whitening:
     """Once more, on rows that are nearly white, where rounding has nothing to hide behind."""
-    statistics, _ = engine.map_reduce(partial(_white_moments, first.mean, first.matrix), source, None)
+    statistics = reduced(engine, partial(_white_moments, first.mean, first.matrix), source)
     _, offset, scatter = moments(statistics, np.zeros(len(first.matrix)))
-    values, vectors = linalg.eigh(scatter / first.weight)
+    values, vectors = np.linalg.eigh(scatter / first.weight)
     if values[0] <= 0.5:  # what is so far from white is beyond the precision of the rows
         return first
     root = (vectors * np.sqrt(values)) @ vectors.T
@@ -155,7 +161,7 @@ def _polished(engine: Engine, source: Source, first: Whitening) -> Whitening:
 
 def root_of(second: Floats) -> Any:
     """The symmetric inverse root of a matrix of second moments; None where it has none."""
-    values, vectors = linalg.eigh(second)
+    values, vectors = np.linalg.eigh(second)
     if values[0] <= 8.0 * FLOAT_EPSILON * len(values) * values[-1]:
         return None
     return (vectors / np.sqrt(values)) @ vectors.T

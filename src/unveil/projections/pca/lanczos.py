@@ -20,7 +20,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
-from sklearn.utils.extmath import svd_flip
 
 from unveil.core.arrays import Floats
 
@@ -196,4 +195,5 @@ class _Basis:
 
 def signed(vectors: Floats) -> Floats:
     """Vectors with the largest entry of each positive, so that signs do not depend on the route."""
-    return np.asarray(svd_flip(None, vectors, u_based_decision=False)[1])
+    places = np.argmax(np.abs(vectors), axis=1)
+    return vectors * np.sign(vectors[np.arange(len(vectors)), places])[:, None]

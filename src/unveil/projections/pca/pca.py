@@ -306,7 +306,8 @@ noise_variance_, n_features_in_, feature_names_in_
         solver = self._suited(source) if self.svd_solver == "auto" else self.svd_solver
         if solver == "covariance_eigh":
             self._refuse_too_wide(source)
-            return by_covariance(engine_for(self.engine, source), source, metric)
+            wanted = int(self.n_components) if isinstance(self.n_components, Integral) else None
+            return by_covariance(engine_for(self.engine, source), source, metric, wanted=wanted)
         if solver == "full":
             if is_sparse(source):
                 raise ValueError("svd_solver='full' takes dense rows, got sparse ones; the other solvers take them")

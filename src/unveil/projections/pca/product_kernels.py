@@ -34,6 +34,18 @@ def shift_and_sum(rows: Any, weights: Any, shift: Any, out: Any, sums: Any) -> N
 
 
 @kernel
+def shift_lines(cells: Any, shift: Any, out: Any, sums: Any) -> None:
+    """Lines of cells, one after the other and as long as `shift`, less the shift; and their sums, added to `sums`."""
+    size = len(shift)
+    for first in range(0, len(cells), size):
+        line, shifted = cells[first : first + size], out[first : first + size]
+        for c in range(size):
+            value = np.float64(line[c]) - shift[c]
+            shifted[c] = value
+            sums[c] += value
+
+
+@kernel
 def add_squares(rows: Any, weights: Any, shift: Any, sums: Any, squares: Any) -> None:
     """Add sums and sums of squares about `shift`, column by column; no `weights` means that every row counts once."""
     for r in range(rows.shape[0]):

@@ -47,9 +47,9 @@ class PrincipalPlane(Projection):
         """
         check_is_fitted(self)
         source = as_rows(self, X, reset=False)
-        basis = (self._vectors() * self._gains()).T
-        project = partial(projected, self.mean_, basis / self._deviations() if self.whiten else basis)
-        return np.concatenate(self._map(project, source))
+        basis = self._vectors().T if self._is_plain() else (self._vectors() * self._gains()).T
+        fill = partial(projected, self.mean_, basis / self._deviations() if self.whiten else basis)
+        return self._filled(fill, source, basis.shape[1], dtype=source.dtype)
 
     def scores(self, X: Any, cell_weight: Any = None) -> NDArray[Any]:
         """Scores of rows whose cells count by weights, or are missing: weighted least squares on the components.
@@ -65,7 +65,7 @@ class PrincipalPlane(Projection):
         """
         check_is_fitted(self)
         source = as_source(self, X, reset=False, missing=True)
-        if self.scale_ is not None or self.feature_weight_ is not None:
+        if not self._is_plain():
             raise ValueError("scores does not go together with scale or feature_weight")
         found = scores_of(source, cell_weight, self.components_, self.mean_, engine_for(self.engine, source))
         return found / self._deviations() if self.whiten else found
@@ -124,6 +124,10 @@ class PrincipalPlane(Projection):
     def _checked(self) -> PrincipalPlane:
         check_is_fitted(self)
         return self
+
+    def _is_plain(self) -> bool:
+        """Whether columns are taken as they are."""
+        return self.scale_ is None and self.feature_weight_ is None
 
     def _gains(self) -> Floats:
         """What columns are multiplied by before anything is measured."""

@@ -22,6 +22,7 @@ from scipy.special import gammaln
 from unveil.core.arrays import Floats
 from unveil.core.protocols import Engine, Source
 from unveil.estimation.input import refuse_nonfinite
+from unveil.projections.passes import lone_block
 from unveil.projections.pca.lanczos import LanczosSearch, leading, signed
 from unveil.projections.pca.moments import TableMoments, block_moments, merged, moments
 from unveil.projections.pca.rows import all_rows, frame
@@ -29,6 +30,7 @@ from unveil.projections.pca.scatter_products import ScatterProduct, summarise
 
 FLOAT_EPSILON = float(np.finfo(np.float64).eps)
 RANK_ROUNDING = 8 * FLOAT_EPSILON
+MANY_COLUMNS, FEW_OF_COLUMNS = 100, 16  # from so many, the first few of them, one in so many, are found by themselves
 CHECKED_PRODUCTS = 1 << 30  # multiplications that the check of an exact route may take
 
 
@@ -94,39 +96,57 @@ class Spectrum(NamedTuple):
 
 
 def by_covariance(
-    engine: Engine, source: Source, metric: ColumnMetric, before: tuple[TableMoments, int] | None = None
+    engine: Engine,
+    source: Source,
+    metric: ColumnMetric,
+    before: tuple[TableMoments, int] | None = None,
+    wanted: int | None = None,
 ) -> Spectrum:
-    """All components, from one pass of moments; `before` are those of earlier rows, and how many those were."""
+    """All components, or the first that are `wanted`, from one pass of moments.
+
+    `before` are the moments of earlier rows, and how many those were.
+    """
     found, n_rows = moments_of(engine, source), source.n_rows
     if before is not None:
         found, n_rows = merged(before[0], found), before[1] + n_rows
-    return of_moments(found, n_rows, metric)
+    return of_moments(found, n_rows, metric, wanted)
 
 
 def moments_of(engine: Engine, source: Source) -> TableMoments:
     """Weight, mean and scatter by one pass over the rows, which must be finite."""
-    shift = frame(source)
-    statistics, _ = engine.map_reduce(partial(block_moments, shift), source, None)
+    lone = lone_block(engine, source)
+    shift = frame(source, lone)
+    step = partial(block_moments, shift)
+    statistics = engine.map_reduce(step, source, None)[0] if lone is None else step(lone)[0]
     refuse_what_is_not_finite(source, statistics["products"])
     return moments(statistics, shift)
 
 
-def of_moments(found: TableMoments, n_rows: int, metric: ColumnMetric) -> Spectrum:
-    """All components of a table of which the moments are known."""
+def of_moments(found: TableMoments, n_rows: int, metric: ColumnMetric, wanted: int | None = None) -> Spectrum:
+    """All components of a table of which the moments are known, or no more than are `wanted` where that saves time."""
     weight, mean, scatter = found
     covariance = scatter / degrees(weight)
     scale = metric.scale(np.maximum(np.diagonal(covariance), 0.0), mean)
     gains, support = metric.gains(scale, len(mean)), metric.support(len(mean))
-    metered = covariance * np.outer(gains, gains)
-    values, vectors = linalg.eigh(metered)
+    metered = covariance if scale is None and metric.weights is None else covariance * np.outer(gains, gains)
     limit = min(max(n_rows, int(weight)), int(np.count_nonzero(support)))
-    values, components = np.maximum(values[::-1], 0.0)[:limit], signed(vectors.T[::-1])
-    components = completed(components[:limit], values, RANK_ROUNDING * len(mean), support)
+    values, components = _eigenvectors(metered, limit if wanted is None else min(wanted, limit))
+    components = completed(signed(components), values, RANK_ROUNDING * len(mean), support)
     some = components[: max(CHECKED_PRODUCTS // metered.size, 1)]
     residual = _residual(some @ metered, some, values)
     cross = (components * gains) @ covariance if metric.hides else None
-    total = float(values.sum())
+    total = float(values.sum() if len(values) == limit else np.trace(metered))
     return Spectrum(values, components, total, mean, weight, limit, scale, residual, found, cross)
+
+
+def _eigenvectors(matrix: Floats, wanted: int) -> tuple[Floats, Floats]:
+    """Eigenvalues, falling and not negative, and eigenvectors in rows: the first `wanted`, or more of them."""
+    size = len(matrix)
+    if size >= MANY_COLUMNS and 0 < FEW_OF_COLUMNS * wanted <= size:
+        values, vectors = linalg.eigh(matrix, subset_by_index=(size - wanted, size - 1))
+    else:
+        values, vectors = np.linalg.eigh(matrix)
+    return np.maximum(values[::-1], 0.0)[:wanted], vectors.T[::-1][:wanted]
 
 
 def by_svd(source: Source, metric: ColumnMetric) -> Spectrum:
@@ -204,9 +224,11 @@ def degrees(weight: float) -> float:
 
 def _residual(products: Floats, components: Floats, values: Floats) -> float:
     """Largest norm of S u - value u, as a share of the largest value; 0 where there is none."""
-    left = products - values[: len(components), None] * components
     largest = float(values.max(initial=0.0))
-    return float(np.linalg.norm(left, axis=1).max(initial=0.0)) / largest if largest > 0 else 0.0
+    if not largest > 0:
+        return 0.0
+    left = (products - values[: len(components), None] * components) / largest
+    return float(np.sqrt(np.einsum("ij,ij->i", left, left).max(initial=0.0)))
 
 
 def completed(components: Floats, sizes: Floats, tolerance: float, support: NDArray[np.bool_]) -> Floats:

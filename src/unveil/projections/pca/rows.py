@@ -15,6 +15,10 @@ from unveil.core.protocols import Block, Source
 from unveil.estimation.input import as_source, finite_rows, frame_of
 from unveil.numerics.sparse_rows import Compressed
 from unveil.numerics.tiles import tile_rows
+from unveil.projections.affine import project
+from unveil.projections.input import plain_source
+from unveil.projections.lines import centred
+from unveil.projections.pca.moments import column_sums
 from unveil.projections.pca.product_kernels import expanded, filled, times
 from unveil.sources.array import ArraySource
 from unveil.sources.dask import is_dask
@@ -27,6 +31,9 @@ def as_rows(estimator: Any, X: Any, sample_weight: Any = None, *, reset: bool) -
 
     Whether cells are finite is not looked at here, which would take a pass, but by the sums that every route makes.
     """
+    plain = plain_source(estimator, X, reset=reset) if sample_weight is None else None
+    if plain is not None:
+        return plain
     if is_source(X):
         return as_source(estimator, X, sample_weight, reset=reset)
     taken: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
@@ -47,13 +54,28 @@ def is_sparse(source: Any) -> bool:
     return isinstance(source, SparseSource)
 
 
-def frame(source: Source) -> Floats:
-    """The shift of the frame; of sparse rows, zero but for columns that are mostly filled."""
-    if not is_sparse(source):
-        return frame_of(source)
-    rows: Any = next(iter(source.read([0]))).rows
+def frame(source: Source, lone: Block | None = None) -> Floats:
+    """The shift of the frame; of sparse rows, zero but for columns that are mostly filled.
+
+    `lone` is the block that all rows are in, if it has been read already.
+    """
+    first = next(iter(source.read([0]))) if lone is None else lone
+    rows: Any = first.rows
+    if not isinstance(rows, Compressed):
+        return dense_frame(source, first)
     sums = np.bincount(rows.indices, rows.data.astype(np.float64), rows.n_columns)
     return np.where(filled(rows), sums / max(len(rows), 1), 0.0)
+
+
+def dense_frame(source: Source, first: Block | None = None) -> Floats:
+    """The mean of the first partition; `frame_of` has the word where rows have weights or cells are not finite."""
+    first = next(iter(source.read([0]))) if first is None else first
+    if first.weights is None:
+        with np.errstate(over="ignore", invalid="ignore"):
+            shift = column_sums(first.rows) / len(first.rows)
+        if np.isfinite(shift).all():
+            return shift
+    return frame_of(source)
 
 
 def all_rows(source: Source) -> tuple[NDArray[Any], Floats | None]:
@@ -72,16 +94,16 @@ def check_plane(source: Source, count: int, what: str) -> None:
         raise TypeError(f"X is sparse, and {what} takes dense rows: use .toarray()")
 
 
-def projected(mean: Floats, basis: Floats, block: Block) -> NDArray[Any]:
-    """(rows - mean) @ basis of a block, in the precision of its rows."""
+def projected(mean: Floats, basis: Floats, block: Block, out: NDArray[Any]) -> None:
+    """out = (rows - mean) @ basis of a block, dense or sparse."""
     rows: Any = block.rows
     if not isinstance(rows, Compressed):
-        return ((finite_rows(block) - mean) @ basis).astype(rows.dtype, copy=False)
+        return project(mean, basis, block, out)
     shift = np.where(filled(rows), mean, 0.0)
     cells, basis = expanded(rows, shift), np.ascontiguousarray(basis)
     scores = np.tile((shift - mean) @ basis, (len(rows), 1))
     times(cells.data, cells.indices, cells.indptr, basis, scores)
-    return scores.astype(rows.dtype, copy=False)
+    out[:] = scores
 
 
 def decomposed(mean: Floats, gains: Floats, vectors: Floats, precisions: Floats, block: Block) -> tuple[Floats, Floats]:
@@ -93,12 +115,14 @@ def decomposed(mean: Floats, gains: Floats, vectors: Floats, precisions: Floats,
     """
     rows: Any = block.rows if isinstance(block.rows, Compressed) else finite_rows(block)
     off, along = np.empty(len(rows)), np.empty(len(rows))
-    size = tile_rows(rows.shape[1])
+    size, across, plain = tile_rows(rows.shape[1]), np.ascontiguousarray(vectors.T), bool(np.all(gains == 1.0))
     for first in range(0, len(rows), size):
         tile: Any = rows[first : first + size]
-        tile = ((tile.dense() if isinstance(tile, Compressed) else tile) - mean) * gains
-        scores = tile @ vectors.T
+        tile = centred(tile.dense() if isinstance(tile, Compressed) else tile, mean)
+        if not plain:
+            tile *= gains
+        scores = tile @ across
         tile -= scores @ vectors
         off[first : first + size] = np.einsum("ij,ij->i", tile, tile)
-        along[first : first + size] = scores**2 @ precisions
+        along[first : first + size] = np.square(scores) @ precisions
     return off, along

@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn import config_context
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -28,12 +27,14 @@ from unveil.core.protocols import Engine, Source
 from unveil.core.result import Fit
 from unveil.core.statistics import Statistics
 from unveil.estimation.base import engine_for, seed_of
-from unveil.estimation.input import as_source, frame_of, refuse_nonfinite
+from unveil.estimation.input import frame_of, refuse_nonfinite
 from unveil.estimation.registry import EXPECTATIONS, SCHEDULES
 from unveil.estimation.scaffold import Task, climb, parts_of, stationarity
 from unveil.expectations import Exact
 from unveil.mixtures.model.model import Mixture, MixtureParams
 from unveil.numerics.blas import single_threaded_blas
+from unveil.projections.input import rows_in
+from unveil.projections.passes import put
 from unveil.projections.projection import Projection
 from unveil.projections.topographic.lattice import Basis, grid, magnification
 from unveil.projections.topographic.model import NOISE_FLOOR, SheetFamily, TopographicMap
@@ -262,8 +263,8 @@ class GenerativeTopographicMap(Projection):
         """Checked rows, to fit to or for a model that is fitted. Whether cells are infinite, the sums will tell."""
         if not reset:
             check_is_fitted(self)
-        with config_context(assume_finite=True):
-            return as_source(self, X, sample_weight, reset=reset, min_rows=2 if reset else 1, missing=True)
+        least = 2 if reset else 1
+        return rows_in(self, X, sample_weight, reset=reset, min_rows=least, missing=True, finite=False)
 
     def transform(self, X: Any) -> NDArray[Any]:
         """Where each row lies on the map: the mean of its responsibilities over the lattice, (n_samples, n_components).
@@ -271,8 +272,8 @@ class GenerativeTopographicMap(Projection):
         Of a row between two folds of the sheet this may be a place that is near neither; `modes` tells.
         """
         source = self._source(X)
-        found = np.concatenate(self._map(self._located(partial(mean, self.lattice_)), source))
-        return found.astype(source.dtype, copy=False)
+        find = self._located(partial(mean, self.lattice_))
+        return self._filled(partial(put, find), source, self.lattice_.shape[1], dtype=source.dtype)
 
     def modes(self, X: Any) -> Floats:
         """The likeliest point of the lattice for each row, (n_samples, n_components)."""
@@ -282,17 +283,17 @@ class GenerativeTopographicMap(Projection):
     def predict(self, X: Any) -> NDArray[np.intp]:
         """The number of the likeliest point of the lattice for each row."""
         source = self._source(X)
-        return np.concatenate(self._map(self._located(likeliest), source))
+        return self._filled(partial(put, self._located(likeliest)), source, dtype=np.intp)
 
     def predict_proba(self, X: Any) -> Floats:
         """Responsibilities: the probability of every point of the lattice given the row, (n_samples, n_points)."""
         source = self._source(X)
-        return np.concatenate(self._map(self._located(shares), source))
+        return self._filled(partial(put, self._located(shares)), source, len(self.lattice_))
 
     def score_samples(self, X: Any) -> Floats:
         """Log-density of each row; of the cells that are there, where some are missing."""
         source = self._source(X)
-        return np.concatenate(self._map(self._located(densities), source))
+        return self._filled(partial(put, self._located(densities)), source)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Mean log-density of the rows."""
