@@ -26,6 +26,7 @@ from tests.data.models.record import answers, attributes, gone_on, plain, rebuil
 MODELS = Path(__file__).parent / "data" / "models"
 FILES = sorted(MODELS.glob("*/*.unveil"))
 NEAR, NEAR_AFTER_A_STEP = 1e-12, 1e-9
+SEARCHED_ANEW = {"FactorAnalysis": 1e-5}  # it goes on by a search, to a tol that tells its noise to half the digits
 every = pytest.mark.parametrize("path", FILES, ids=[f"{path.parent.name}/{path.stem}" for path in FILES])
 
 
@@ -102,7 +103,8 @@ def test_it_goes_on(path: Path) -> None:
         assert wanted["after"] is None
         return
     found = gone_on(unveil.load(path), rebuilt(wanted["batch"]))
-    near({name: found[name] for name in wanted["after"]}, wanted["after"], by=NEAR_AFTER_A_STEP)
+    by = SEARCHED_ANEW.get(path.stem, NEAR_AFTER_A_STEP)
+    near({name: found[name] for name in wanted["after"]}, wanted["after"], by=by)
 
 
 @every

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from unveil.clusters.assignment.in_numpy import Direct, distances
+from unveil.clusters.assignment.direct import Direct
+from unveil.clusters.assignment.in_numpy import distances
 from unveil.clusters.assignment.nearest import CENTRES
 from unveil.clusters.assignment.plan import NARROW_COLUMNS, comparable, drift_of, group_size, make_filter
 from unveil.clusters.assignment.rules import Elkan, Hamerly, Plain, Pruned

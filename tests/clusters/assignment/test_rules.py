@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unveil.clusters.assignment.choice import choose
-from unveil.clusters.assignment.in_numpy import Direct, distances
+from unveil.clusters.assignment.direct import Direct
+from unveil.clusters.assignment.in_numpy import distances
 from unveil.clusters.assignment.kd_tree import KDTree
 from unveil.clusters.assignment.plan import NARROW_COLUMNS
 from unveil.clusters.assignment.rules import Elkan, Hamerly, Plain, Pruned
@@ -92,6 +93,7 @@ def test_what_is_known_is_left_as_it_was():
     ("shape", "policy"),
     [
         ((150, 4, 3), Direct()),
+        ((60_000, 2, 8), Direct()),
         ((200_000, 2, 8), KDTree(most=2048)),
         ((200_000, 3, 1000), KDTree()),
         ((200_000, 8, 50), Hamerly()),

@@ -350,7 +350,7 @@ def test_mini_batches_come_within_a_hundredth_of_the_batch_cost_and_of_scikit_le
 
 def test_a_fit_that_did_not_converge_says_so() -> None:
     with pytest.warns(ConvergenceWarning, match="not converged: stopped at the limit of 2 passes"):
-        model = KMeans(9, random_state=0, max_iter=2, tol=0).fit(table())
+        model = KMeans(9, n_init=1, random_state=0, max_iter=2, tol=0).fit(table())
     assert not model.converged_
     assert model.labels_.shape == (700,)
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unveil.clusters.assignment.choice import choose
-from unveil.clusters.assignment.in_numpy import Direct
+from unveil.clusters.assignment.direct import Direct
 from unveil.clusters.assignment.kd_tree import KDTree
 from unveil.clusters.assignment.rules import Elkan, Hamerly, Plain, Pruned
 from unveil.clusters.kmeans.model import AssignmentsFixed, Centres, KMeansModel
@@ -245,5 +245,5 @@ def test_stops_when_nothing_changes_or_hardly_moves():
 def test_the_chosen_policy_fits_the_table():
     assert isinstance(choose(200_000, 64, 100), Pruned)
     assert isinstance(choose(10**9, 64, 100), Plain)
-    assert isinstance(choose(200_000, 2, 3), KDTree)
+    assert isinstance(choose(200_000, 2, 30), KDTree)
     assert isinstance(choose(200, 2, 3), Direct)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,12 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_iris
 
 from tests.places import DATA
-from unveil import KMeans
+from unveil import KMeans, scan
 from unveil.clusters.kmeans.geometry import Dense
-from unveil.clusters.kmeans.starts import STARTS, StartGround, plain_plus_plus, starts
+from unveil.clusters.kmeans.starts import STARTS, StartGround, plain_plus_plus, scattered_rows, starts
 from unveil.engines import Threads
 from unveil.sources import ArraySource
+from unveil.sources.weighted import with_weights
 
 Floats = NDArray[np.float64]
 
@@ -81,10 +83,10 @@ def test_rows_are_looked_at_only_for_what_is_asked(monkeypatch: pytest.MonkeyPat
     X = table()
     want = KMeans(6, init=X[:6], tol=0).fit(X)
     monkeypatch.setattr(Dense, "sample", refuse)
-    monkeypatch.setattr(Dense, "spread", refuse)
+    monkeypatch.setattr(Dense, "variance", refuse)
     found = KMeans(6, init=X[:6], tol=0).fit(X)
     assert found.cluster_centers_.tobytes() == want.cluster_centers_.tobytes()
-    for settings in ({"init": X[:6]}, {"tol": 0}):
+    for settings in ({"init": X[:6]}, {"tol": 0, "n_init": 1}):
         with pytest.raises(AssertionError):
             KMeans(6, **settings).fit(X)
 
@@ -174,3 +176,23 @@ def test_groups_that_overlap_have_many_optima_within_a_few_hundred_thousandths(s
     """Every set of twenty starts finds the lowest of them, lower than the best-known cost by two millionths."""
     found = KMeans(15, n_init=20, random_state=seed, tol=tol).fit(read("s3")).inertia_
     assert found == pytest.approx(1.688957185024e13, rel=1e-9)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_scattered_rows_are_the_same_wherever_they_are_kept(weighted: bool, tmp_path: Path) -> None:
+    random = np.random.default_rng(0)
+    X, weights = random.normal(size=(40_000, 3)), random.random(40_000) if weighted else None
+    np.save(tmp_path / "rows.npy", X)
+    one = scattered_rows(ArraySource(X, weights), 500, 7)
+    scanned: Any = scan(tmp_path / "rows.npy")
+    other = scattered_rows(scanned if weights is None else with_weights(scanned, weights), 500, 7)
+    np.testing.assert_array_equal(one.rows, other.rows)
+    assert len(np.unique(one.rows, axis=0)) == 500
+    places = np.array([np.flatnonzero((row == X).all(axis=1))[0] for row in one.rows])
+    np.testing.assert_array_equal(places // 80, np.arange(500))  # one of each eighty
+    if weights is None:
+        assert one.weights is other.weights is None
+    else:
+        np.testing.assert_array_equal(one.weights, weights[places])
+        np.testing.assert_array_equal(other.weights, weights[places])
+    assert len(scattered_rows(ArraySource(X[:9]), 500, 7).rows) == 9

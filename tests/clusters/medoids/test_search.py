@@ -94,7 +94,7 @@ def test_a_limit_of_rounds_is_told() -> None:
 
 
 def test_an_interrupt_keeps_the_best_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole, calls = kernels.sweep, []
+    whole, calls = kernels.search, []
 
     def interrupted(*arguments: Any) -> Any:
         calls.append(1)
@@ -103,7 +103,7 @@ def test_an_interrupt_keeps_the_best_so_far(monkeypatch: pytest.MonkeyPatch) -> 
         return whole(*arguments)
 
     toward, weights = matrix(200), np.ones(200)
-    monkeypatch.setattr(kernels, "sweep", interrupted)
+    monkeypatch.setattr(kernels, "search", interrupted)
     found = MedoidSearch(toward, weights).restart(random_rows, 20, 0, kicks=3)
     assert found.status is Status.INTERRUPTED
     assert -found.objective == pytest.approx(float(toward[found.params].min(axis=0).sum()))

@@ -39,7 +39,7 @@ def test_draws_are_in_proportion_to_the_odds():
     generator = np.random.default_rng(1)
     odds = generator.integers(0, 4, size=(3, TILE_ROWS)) * 1.0
     odds[1] = 0.0
-    draws = sample(odds.sum(axis=1), odds.__getitem__, 60_000, generator)
+    draws = sample(odds.sum(axis=1), odds.__getitem__, generator.random(60_000))
     counts, expected = np.bincount(draws, minlength=odds.size), 60_000 * odds.reshape(-1) / odds.sum()
     assert np.all(counts[expected == 0] == 0)
     some = expected > 0
@@ -47,18 +47,14 @@ def test_draws_are_in_proportion_to_the_odds():
     assert abs(statistic - some.sum()) < 4 * np.sqrt(2 * some.sum())
 
 
-class Ends:
-    """Random numbers at the ends of their range."""
-
-    def random(self, size):
-        return np.array([0.0, np.nextafter(1.0, 0.0)] * (size // 2))
+ENDS = np.array([0.0, np.nextafter(1.0, 0.0)])  # of the range of random numbers
 
 
 def test_rows_without_odds_are_never_drawn():
     odds = np.zeros((3, TILE_ROWS))
     odds[1, 5], odds[1, 9] = 1e-300, 0.1
-    assert sample(odds.sum(axis=1), odds.__getitem__, 2, Ends()).tolist() == [TILE_ROWS + 5, TILE_ROWS + 9]
-    assert len(sample(np.zeros(3), odds.__getitem__, 4, Ends())) == 0
+    assert sample(odds.sum(axis=1), odds.__getitem__, ENDS).tolist() == [TILE_ROWS + 5, TILE_ROWS + 9]
+    assert len(sample(np.zeros(3), odds.__getitem__, ENDS)) == 0
 
 
 @pytest.mark.parametrize("largest", [5e-324, 1e-300, 0.3, 1.0, 1e200, 1.7e308])

@@ -187,7 +187,7 @@ def test_an_interrupted_start_is_no_start(monkeypatch: pytest.MonkeyPatch) -> No
 
     monkeypatch.setattr(Batch, "sweep", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        GaussianMixture(2, random_state=0).fit(NUMBERS)
+        StudentMixture(2, random_state=0).fit(NUMBERS)
 
 
 # -- what is given keeps its order -------------------------------------------------------------------------------------

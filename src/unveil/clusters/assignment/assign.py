@@ -23,11 +23,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cython_blas  # noqa: F401  (compiled products call it; loaded here so that thread limits reach it)
 
-from unveil.clusters.assignment import cluster_sums
+from unveil.clusters.assignment.cluster_sums import account
 from unveil.core.arrays import Array, Floats
 from unveil.numerics.jit import cached, inlined, kernel, strict
 
 TILE_SCORES = 1 << 15  # scores held at once
+NO_LABELS = np.empty(0, np.int32)
 
 
 class Filter(NamedTuple):
@@ -62,10 +63,18 @@ class Known(NamedTuple):
     kept: Any = None  # whatever else an assignment remembers
 
 
+class CentreMemo(NamedTuple):
+    """What a partition remembers."""
+
+    known: Known
+    tally: Any  # of the clusters: `members`, `counts` and `sums`
+
+
 class Assignment(ABC):
     """Finds the nearest centre of every row of a partition."""
 
-    account: ClassVar[Any] = staticmethod(cluster_sums.account)  # how counts, sums and cost follow from labels
+    learns: ClassVar[bool] = False  # is there something to learn from rows before the first pass?
+    products: ClassVar[bool] = True  # does it ask BLAS for products?
 
     def ready(self, rows: Array, shift: Floats) -> Assignment:
         """Made ready for a table of which these are some rows; as it is, if there is nothing to learn from them."""
@@ -78,6 +87,27 @@ class Assignment(ABC):
     @abstractmethod
     def assign(self, rows: Array, plan: Any, known: Known | None) -> Known:
         """Labels at the centres of `plan`; `known` is what an earlier pass returned, or None."""
+
+    def visit(self, rows: Array, weights: Floats, plan: Any, memo: CentreMemo | None) -> tuple[CentreMemo, int, float]:
+        """Labels, counts and sums of a partition, how many labels changed, and the cost; the memo is left as it is.
+
+        `weights` are empty where every row counts once.
+        """
+        known = self.assign(rows, plan, None if memo is None else memo.known)
+        before, tally = (NO_LABELS, None) if memo is None else (memo.known.bounds.labels, memo.tally)
+        tally, changed, cost = account(rows, plan.shift, weights, before, known.bounds.labels, tally, plan.centres)
+        return CentreMemo(known, tally), changed, cost
+
+    def nearest(self, rows: Array, plan: Any) -> tuple[NDArray[np.int32], Floats]:
+        """The nearest centre of each row, the first of equals, and the squared distance to it."""
+        labels, squares = self.assign(rows, plan, None).bounds.labels, np.empty(len(rows))
+        to_own(rows, plan.shift, plan.centres, labels, squares)
+        return labels, squares
+
+    def labelled(self, rows: Array, weights: Floats, plan: Any) -> tuple[NDArray[np.int32], float]:
+        """The nearest centre of each row, the first of equals, and the cost."""
+        labels, squares = self.nearest(rows, plan)
+        return labels, float(weights @ squares if len(weights) else squares.sum())
 
 
 class PackedRows(NamedTuple):
@@ -180,6 +210,17 @@ def exact_square(row: Any, shift: Any, centres: Any, c: Any) -> float:
         gap = (row[j] - shift[j]) - centres[c, j]
         total += gap * gap
     return total
+
+
+@strict
+def to_own(rows: Any, shift: Any, centres: Any, labels: Any, out: Any) -> None:
+    """Squared distance of each row to the centre that `labels` names, by the exact rule."""
+    for i in range(len(out)):
+        c, total = np.uint32(labels[i]), 0.0
+        for j in range(len(shift)):
+            gap = (rows[i, j] - shift[j]) - centres[c, j]
+            total += gap * gap
+        out[i] = total
 
 
 @strict

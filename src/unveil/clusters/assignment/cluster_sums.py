@@ -9,7 +9,11 @@ With q = Σ w ‖x‖² over all rows, which no label changes, the cost at any c
     Σ w ‖x - c(x)‖² = (q - Σ_c ‖sum_c‖² / n_c) + Σ_c n_c ‖mean_c - c‖²
 
 The first part, the scatter, is small against q where clusters are tight; it is taken in double precision as well. It
-is a function of the labels, so a partition in which none changed remembers it.
+is a function of the labels, so a partition in which none changed remembers it. Whoever has the distance of every row at
+hand (`unveil.clusters.assignment.direct`) has the cost without it.
+
+Kernels take tables as flat arrays and spell out what they do once: they are compiled on first use, and what is pasted
+into many places is compiled in each.
 """
 
 from __future__ import annotations
@@ -18,221 +22,215 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from unveil.clusters.assignment.double_double import add, lacking, product
-from unveil.numerics.jit import inlined, strict
+from unveil.clusters.assignment.double_double import add, fused, lacking, product
+from unveil.core.arrays import Array, Floats
+from unveil.numerics.jit import strict
 
 RUNNING_SUMS = 32  # running sums
+LOST_SHARE = 1e-9  # of a sum: what is left when more was taken out may lack digits
 
 
 class Tally(NamedTuple):
-    """What a partition knows of its clusters; `low` continues what comes before it."""
+    """What a partition knows of its clusters: sums of their rows, and in the last column their weights."""
 
     members: Any  # (k,), rows with weight
-    counts: Any  # (k,), weights
-    counts_low: Any
-    sums: Any  # (k, d)
-    sums_low: Any
-    squares: Any  # (d,), of all rows, column by column
-    squares_low: Any
-    scatter: Any  # (1,), the part of the cost that centres do not change
+    high: Any  # (k, d + 1), rounded
+    low: Any  # (k, d + 1), what rounding took
+
+    @property
+    def counts(self) -> Floats:
+        """(k,), weights."""
+        return np.asarray(self.high[:, -1])
+
+    @property
+    def sums(self) -> Floats:
+        """(k, d)."""
+        return np.asarray(self.high[:, :-1])
+
+    @classmethod
+    def nothing(cls, n_clusters: int, n_columns: int) -> Tally:
+        """Of no rows."""
+        high, low = np.zeros((2, n_clusters, n_columns + 1))
+        return cls(np.zeros(n_clusters, np.int64), high, low)
+
+    @classmethod
+    def room(cls, n_clusters: int, n_columns: int) -> Tally:
+        """Room for one; what it holds means nothing."""
+        shape = n_clusters, n_columns + 1
+        return cls(np.empty(n_clusters, np.int64), np.empty(shape), np.empty(shape))
+
+
+class Scattered(NamedTuple):
+    """A tally, and what the cost is made of where distances are not at hand."""
+
+    tally: Tally
+    squares: Any  # (2, d), of all rows, column by column, and what rounding took
+    scatter: float  # the part of the cost that centres do not change
+
+    @property
+    def members(self) -> Any:
+        """(k,), rows with weight."""
+        return self.tally.members
+
+    @property
+    def counts(self) -> Floats:
+        """(k,), weights."""
+        return self.tally.counts
+
+    @property
+    def sums(self) -> Floats:
+        """(k, d)."""
+        return self.tally.sums
 
 
 def account(
-    rows: Any, shift: Any, weights: Any, before: Any, labels: Any, known: Tally | None, centres: Any
-) -> tuple[Tally, int, float]:
+    rows: Array, shift: Floats, weights: Floats, before: Any, labels: Any, known: Scattered | None, centres: Floats
+) -> tuple[Scattered, int, float]:
     """The tally of `labels`, how many of them changed, and the cost at `centres`.
 
-    `known` is the tally of the labels `before`; it is left as it is. None where there are none, and `before` is empty.
+    `known` is that of the labels `before`; it is left as it is. None where there are none, and `before` is empty.
     """
-    first = known is None
-    tally = _room(centres.shape, known)
-    if first:
-        _measure(rows, shift, weights, tally)
     room = np.zeros((3, len(shift)))
-    changed, cost = _account(rows, shift, weights, before, labels, known or tally, tally, first, centres, room)
-    return (tally if known is None or changed else known), changed, cost
+    tally, changed = tallied(rows, shift, weights, before, labels, None if known is None else known.tally, len(centres))
+    if known is None or changed:
+        squares = _measure(rows, shift, weights) if known is None else known.squares
+        known = Scattered(tally, squares, _scatter(*tally, squares, room))
+    return known, changed, known.scatter + _away(*tally, centres, room[2])
 
 
-def _room(shape: tuple[int, ...], known: Tally | None) -> Tally:
-    """Room for a tally of the same rows; what is empty is not touched, and so costs nothing, if no label changed."""
-    k, d = shape
-    squares, squares_low = (np.zeros(d), np.zeros(d)) if known is None else (known.squares, known.squares_low)
-    counts, counts_low, sums, sums_low = np.empty(k), np.empty(k), np.empty(shape), np.empty(shape)
-    return Tally(np.empty(k, np.int64), counts, counts_low, sums, sums_low, squares, squares_low, np.empty(1))
+def tallied(
+    rows: Array, shift: Floats, weights: Floats, before: Any, labels: Any, known: Tally | None, n_clusters: int
+) -> tuple[Tally, int]:
+    """The tally of `labels`, and how many of them changed since `before`, whose tally is `known`; it is left as it is.
+
+    None where there are none, and `before` is empty.
+    """
+    tally = Tally.room(n_clusters, len(shift))
+    changed = regroup_rows(rows.reshape(-1), shift, weights, before, labels, *(known or tally), *tally)
+    return (tally if known is None or changed else known), changed
 
 
-def _measure(rows: Any, shift: Any, weights: Any, tally: Tally) -> None:
+@strict
+def regroup_rows(
+    cells: Any, shift: Any, weights: Any, before: Any, labels: Any, old: Any, old_high: Any, old_low: Any,
+    members: Any, high: Any, low: Any,
+) -> int:  # fmt: skip
+    """Fill a tally of `labels` from the old one, of the labels `before`; says how many changed, and does nothing if 0.
+
+    Rows whose label changed are taken out of the cluster they had and put into the new one. All are put in, into
+    nothing, where `before` is empty, where most changed, or where so much was taken out that what is left may lack
+    digits. What an addition to `high` rounds away is added to `low`, so the two together are exact but for the rounding
+    of `low`. Places are unsigned: looking for negative ones, which count from the end, keeps loops from being vectors.
+    """
+    changed, d, lacking = len(labels), np.uint64(len(shift)), True
+    if len(before) > 0:
+        changed = 0
+        for i in range(len(labels)):
+            changed += before[i] != labels[i]
+        lacking = 2 * changed > len(labels)
+    for whole in range(0 if changed > 0 else 2, 2):
+        if whole == 1 or not lacking:
+            for c in range(len(members)):
+                members[c] = 0 if whole == 1 else old[c]
+                for j in range(d + np.uint64(1)):
+                    high[c, j] = 0.0 if whole == 1 else old_high[c, j]
+                    low[c, j] = 0.0 if whole == 1 else old_low[c, j]
+            for i in range(len(labels)):
+                weight = weights[i] if len(weights) > 0 else 1.0
+                if weight > 0 and (whole == 1 or before[i] != labels[i]):
+                    for side in range(whole, 2):  # out of the old, into the new
+                        home = np.uint64(labels[i] if side == 1 else before[i])
+                        share = weight if side == 1 else -weight
+                        members[home] += 2 * side - 1
+                        total = high[home, d] + share
+                        gone = total - high[home, d]
+                        low[home, d] += (high[home, d] - (total - gone)) + (share - gone)
+                        high[home, d] = total
+                        first = np.uint64(i) * d
+                        for j in range(d):
+                            value = cells[first + j] - shift[j]
+                            more, past = value * share, high[home, j]
+                            total = past + more
+                            gone = total - past
+                            low[home, j] += ((past - (total - gone)) + (more - gone)) + fused(value, share, -more)
+                            high[home, j] = total
+            lacking = False
+            for c in range(len(members)):
+                for j in range(d + np.uint64(1)):
+                    total = high[c, j] + low[c, j] if members[c] > 0 else 0.0  # of nothing, nothing is left
+                    gone = total - high[c, j]
+                    low[c, j] = (high[c, j] - (total - gone)) + (low[c, j] - gone) if members[c] > 0 else 0.0
+                    high[c, j] = total
+                    lacking |= whole == 0 and members[c] > 0 and abs(total) < abs(old_high[c, j]) * LOST_SHARE
+            if not lacking:
+                break
+    return changed
+
+
+# -- the cost, where distances are not at hand -------------------------------------------------------------------------
+
+
+def _measure(rows: Array, shift: Floats, weights: Floats) -> Floats:
     """Squares of all rows: every so many rows share a running sum, so that one need not wait for the last."""
     d = len(shift)
     together = max(RUNNING_SUMS // d, 1)
     heavy = np.repeat(weights, d) if len(weights) else np.empty(0)
-    room = np.zeros((2, together * d))
-    _add_squares(rows.reshape(-1), np.tile(shift, together), heavy, room[0], room[1], tally.squares, tally.squares_low)
+    running, squares = np.zeros((2, together * d)), np.zeros((2, d))
+    _add_squares(rows.reshape(-1), np.tile(shift, together), heavy, running, squares)
+    return squares
 
 
 @strict
-def _add_squares(cells: Any, shift: Any, weights: Any, high: Any, low: Any, squares: Any, squares_low: Any) -> None:
+def _add_squares(cells: Any, shift: Any, weights: Any, running: Any, squares: Any) -> None:
     """Add w (cell - shift)² to its column; `shift` and the running sums repeat the columns several times."""
-    weighted, period = len(weights) > 0, len(shift)
-    for start in range(0, len(cells), period):
-        here = cells[start : start + period]
-        for p in range(len(here)):
-            gap = here[p] - shift[p]
+    for start in range(0, len(cells), len(shift)):
+        for p in range(min(len(shift), len(cells) - start)):
+            gap = cells[start + p] - shift[p]
             more, less = product(gap, gap)
-            if weighted:
+            if len(weights) > 0:
                 rest, weight = less, weights[start + p]
                 more, less = product(more, weight)
                 less += rest * weight
-            high[p], low[p] = add(high[p], low[p], more, less)
-    for p in range(period):
-        j = p % len(squares)
-        squares[j], squares_low[j] = add(squares[j], squares_low[j], high[p], low[p])
+            running[0, p], running[1, p] = add(running[0, p], running[1, p], more, less)
+    for p in range(len(shift)):
+        j = p % squares.shape[1]
+        squares[0, j], squares[1, j] = add(squares[0, j], squares[1, j], running[0, p], running[1, p])
 
 
 @strict
-def _regroup(rows: Any, shift: Any, weights: Any, before: Any, labels: Any, tally: Any) -> None:
-    """Take rows whose label changed out of the cluster they had, if they had one, and put them into the new one."""
-    weighted, fresh = len(weights) > 0, len(before) == 0
-    members, counts, less, sums, low = tally.members, tally.counts, tally.counts_low, tally.sums, tally.sums_low
-    for i in range(len(labels)):
-        if fresh or before[i] != labels[i]:
-            weight, new = weights[i] if weighted else 1.0, np.uint32(labels[i])
-            if weight > 0:
-                if not fresh:
-                    old = np.uint32(before[i])
-                    _move(rows, shift, i, -weight, weighted, old, -1, members, counts, less, sums, low)
-                _move(rows, shift, i, weight, weighted, new, 1, members, counts, less, sums, low)
-
-
-@inlined
-def _move(
-    rows: Any,
-    shift: Any,
-    i: int,
-    weight: float,
-    weighted: bool,
-    c: Any,
-    sign: int,
-    members: Any,
-    counts: Any,
-    counts_low: Any,
-    high: Any,
-    low: Any,
-) -> None:
-    """Add row `i` to cluster `c`; a negative weight takes it out."""
-    members[c] += sign
-    if members[c] == 0:  # nothing is left, not even of rounding
-        counts[c], counts_low[c] = 0.0, 0.0
-        for j in range(len(shift)):
-            high[c, j], low[c, j] = 0.0, 0.0
-    elif weighted:
-        counts[c], counts_low[c] = add(counts[c], counts_low[c], weight, 0.0)
-        for j in range(len(shift)):
-            more, less = product(rows[i, j] - shift[j], weight)
-            high[c, j], low[c, j] = add(high[c, j], low[c, j], more, less)
-    else:
-        counts[c] += weight
-        for j in range(len(shift)):
-            high[c, j], low[c, j] = add(high[c, j], low[c, j], weight * (rows[i, j] - shift[j]), 0.0)
-
-
-@strict
-def _account(
-    rows: Any,
-    shift: Any,
-    weights: Any,
-    before: Any,
-    labels: Any,
-    known: Any,
-    tally: Any,
-    first: bool,
-    centres: Any,
-    room: Any,
-) -> Any:
-    """Fill `tally` if labels changed; says how many did, and the cost.
-
-    All in one call: threads that hand the interpreter to each other between steps would wait longer than they work.
-    """
-    changed = len(labels)
-    if not first:
-        changed = 0
-        for i in range(len(labels)):
-            changed += before[i] != labels[i]
-    if changed == 0 and not first:
-        return changed, known.scatter[0] + _away(known, centres, room[2])
-    if first or 2 * changed > len(labels):
-        _advance(rows, shift, weights, before[:0], labels, known, tally, True, room)
-    else:
-        _advance(rows, shift, weights, before, labels, known, tally, False, room)
-        if _lost_digits(known, tally):
-            _advance(rows, shift, weights, before[:0], labels, known, tally, True, room)
-    return changed, tally.scatter[0] + _away(tally, centres, room[2])
-
-
-@strict
-def _lost_digits(known: Any, tally: Any) -> bool:
-    """Whether so much was taken out of a cluster that what is left may lack digits."""
-    for c in range(len(known.counts)):
-        if tally.members[c] > 0 and tally.counts[c] < known.counts[c] * 1e-9:
-            return True
-        for j in range(known.sums.shape[1]):
-            if tally.members[c] > 0 and abs(tally.sums[c, j]) < abs(known.sums[c, j]) * 1e-9:
-                return True
-    return False
-
-
-@strict
-def _advance(
-    rows: Any, shift: Any, weights: Any, before: Any, labels: Any, known: Any, tally: Any, fresh: bool, room: Any
-) -> None:
-    """Fill `tally` from what is `known`, or from nothing, and the labels that changed."""
-    members, counts, less, sums, low = tally.members, tally.counts, tally.counts_low, tally.sums, tally.sums_low
-    for c in range(len(members)):
-        members[c], counts[c], less[c] = 0, 0.0, 0.0
-        if not fresh:
-            members[c], counts[c], less[c] = known.members[c], known.counts[c], known.counts_low[c]
-        for j in range(len(shift)):
-            sums[c, j] = 0.0 if fresh else known.sums[c, j]
-            low[c, j] = 0.0 if fresh else known.sums_low[c, j]
-    _regroup(rows, shift, weights, before, labels, tally)
-    tally.scatter[0] = _scatter(tally, room)
-
-
-@strict
-def _scatter(tally: Any, room: Any) -> float:
+def _scatter(members: Any, high: Any, low: Any, squares: Any, room: Any) -> float:
     """q - Σ_c ‖sum_c‖² / n_c."""
-    members, counts, less, sums, low = tally.members, tally.counts, tally.counts_low, tally.sums, tally.sums_low
-    taken, taken_low, d = room[0], room[1], room.shape[1]
+    d = room.shape[1]
     for j in range(d):
-        taken[j], taken_low[j] = 0.0, 0.0
+        room[0, j], room[1, j] = squares[0, j], squares[1, j]
     for c in range(len(members)):
         if members[c] > 0:
-            count, rest, share = counts[c], less[c], 1.0 / counts[c]
+            count, rest = high[c, d], low[c, d]
             for j in range(d):
-                mean = sums[c, j] / count
-                square, lost = product(sums[c, j], mean)
-                left = lacking(sums[c, j], low[c, j], mean, count, rest)
-                lost += sums[c, j] * (left * share) + low[c, j] * mean
-                taken[j], taken_low[j] = add(taken[j], taken_low[j], square, lost)
-    total, total_low = 0.0, 0.0
+                mean = high[c, j] / count
+                square, lost = product(high[c, j], mean)
+                left = lacking(high[c, j], low[c, j], mean, count, rest)
+                lost += high[c, j] * (left * (1.0 / count)) + low[c, j] * mean
+                room[0, j], room[1, j] = add(room[0, j], room[1, j], -square, -lost)
+    total, rest = 0.0, 0.0
     for j in range(d):
-        total, total_low = add(total, total_low, tally.squares[j], tally.squares_low[j])
-        total, total_low = add(total, total_low, -taken[j], -taken_low[j])
+        total, rest = add(total, rest, room[0, j], room[1, j])
     return max(total, 0.0) if total < np.inf else np.inf
 
 
 @strict
-def _away(tally: Any, centres: Any, room: Any) -> float:
+def _away(members: Any, high: Any, low: Any, centres: Any, room: Any) -> float:
     """Σ_c n_c ‖mean_c - c‖²."""
-    members, counts, less, sums, low = tally.members, tally.counts, tally.counts_low, tally.sums, tally.sums_low
-    total = 0.0
+    d = len(room)
     for c in range(len(centres)):
         if members[c] > 0:
-            count, rest, share = counts[c], less[c], 1.0 / counts[c]
-            for j in range(len(room)):
-                mean = sums[c, j] / count
-                gap = (mean - centres[c, j]) + lacking(sums[c, j], low[c, j], mean, count, rest) * share
+            count, rest = high[c, d], low[c, d]
+            for j in range(d):
+                mean = high[c, j] / count
+                left = lacking(high[c, j], low[c, j], mean, count, rest)
+                gap = (mean - centres[c, j]) + left * (1.0 / count)
                 room[j] += count * gap * gap
-    for j in range(len(room)):
+    total = 0.0
+    for j in range(d):
         total += room[j]
     return total

@@ -9,14 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 from numba import types
 from numba.extending import intrinsic
 
-
-def _pasted(function: Any) -> Any:
-    """Pasted into the kernel that calls it, with no operation fused."""
-    return numba.njit(inline="always", nogil=True, error_model="numpy", fastmath=False)(function)
+from unveil.numerics.jit import strict
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -29,14 +25,14 @@ def fused(typingctx: Any, a: Any, b: Any, c: Any) -> Any:
     return types.float64(types.float64, types.float64, types.float64), codegen
 
 
-@_pasted
+@strict
 def product(a: float, b: float) -> Any:
     """a * b as a float and what it had to round away."""
     high = a * b
     return high, fused(a, b, -high)
 
 
-@_pasted
+@strict
 def add(high: float, low: float, more: float, less: float) -> Any:
     """(high + low) + (more + less), where `less` is small against `more`."""
     total = high + more
@@ -45,7 +41,7 @@ def add(high: float, low: float, more: float, less: float) -> Any:
     return total + rest, rest - ((total + rest) - total)
 
 
-@_pasted
+@strict
 def lacking(high: float, low: float, quotient: float, divisor: float, divisor_low: float) -> float:
     """(high + low) - quotient * (divisor + divisor_low): what a rounded quotient lacks, times the divisor."""
     taken, lost = product(quotient, divisor)

@@ -7,7 +7,7 @@ order of the cells. A pass compares every row with the few centres of its cell, 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -50,6 +50,7 @@ class KDTree(Assignment):
 
     cells: TreeCells | None = None
     most: int = TREE_ROWS
+    learns: ClassVar[bool] = True
 
     def ready(self, rows: Array, shift: Floats) -> Assignment:
         """With a tree grown from some rows of the table."""

@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from unveil.clusters.kernel_kmeans.gram import NORM_ROUNDING, Gram, SumSegments, better_move
+from unveil.clusters.seeding.far import candidates, uniform
 from unveil.clusters.seeding.ground import compete, sample
 from unveil.clusters.seeding.plusplus import draw_far
 from unveil.core.arrays import Floats, Labels
@@ -225,7 +226,8 @@ class FeatureSpace:
 
 def plus_plus(gram: Gram, weights: Floats, n_clusters: int, generator: np.random.Generator) -> Labels:
     """Rows drawn far from each other in feature space: greedy k-means++ (Arthur and Vassilvitskii 2007)."""
-    seeds = draw_far(FeatureSpace(gram, weights[None]), n_clusters, generator)
+    draws = uniform(generator, 1, n_clusters, candidates(n_clusters))[0]
+    seeds = draw_far(FeatureSpace(gram, weights[None]), draws)
     return filled_up(seeds, weights, n_clusters, generator)
 
 
@@ -276,7 +278,7 @@ def pivots(gram: Gram, weights: Floats, count: int, generator: np.random.Generat
     bar, factor, chosen = 1e-10 * left, np.empty((count, len(left))), list[int]()
     while len(chosen) < count:
         odds = (weights * left)[None]
-        picked = sample(odds.sum(axis=1), odds.__getitem__, 1, generator)
+        picked = sample(odds.sum(axis=1), odds.__getitem__, generator.random(1))
         if len(picked) == 0:
             break
         done = len(chosen)

@@ -62,13 +62,18 @@ class BoundedKMeans(KMeansModel):
         inertia = float(squares.sum() if block.weights is None else block.weights @ squares)
         changed = len(labels) if memo is None else int(np.count_nonzero(labels != memo.labels))
         weights = NO_WEIGHTS if block.weights is None else readable(block.weights)
-        statistics = self.statistics(block, inertia, changed, **self.sums(plan, block, weights, labels))
+        statistics = self.statistics(self.weight(block), inertia, changed, **self.sums(plan, block, weights, labels))
         return statistics, BoundMemo(plan.centres, labels, lower)
 
     def nearest(self, plan: Any, block: Block) -> tuple[NDArray[np.int32], Floats]:
         """The nearest centre of each row of a block, the first of equals, and the squared distance to it."""
         labels, _, squares = self._assigned(plan, block, None)
         return labels, squares
+
+    def labels(self, plan: Any, block: Block) -> tuple[NDArray[np.int32], float]:
+        """The nearest centre of each row of a block, the first of equals, and what all rows cost together."""
+        labels, costs = self.label(plan, block)
+        return labels, float(costs.sum() if block.weights is None else block.weights @ costs)
 
     def _assigned(self, plan: Any, block: Block, memo: BoundMemo | None) -> tuple[NDArray[np.int32], Floats, Floats]:
         """Labels, lower bounds and squared distances."""

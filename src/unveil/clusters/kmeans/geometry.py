@@ -13,30 +13,34 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, final
+from typing import Any, ClassVar, NamedTuple, TypeGuard, final
 
 import numpy as np
 from scipy.sparse import csr_matrix, issparse
 from sklearn.utils.validation import validate_data
 
 from unveil.clusters.assignment.assign import Assignment
-from unveil.clusters.assignment.in_numpy import Direct, is_small
+from unveil.clusters.assignment.direct import SOON_WORK, Direct, is_direct, labelled
 from unveil.clusters.assignment.rules import Plain
 from unveil.clusters.kmeans.model import Centres, EmptyClusters, KMeansModel
 from unveil.clusters.kmeans.partial import PartialKMeans, filled
 from unveil.clusters.kmeans.sparse import SparseKMeans
 from unveil.clusters.kmeans.spherical import directions
+from unveil.clusters.kmeans.variance import variance_of
 from unveil.clusters.seeding.ground import Share
 from unveil.core.arrays import Floats
-from unveil.core.protocols import Block, Source
+from unveil.core.partition import partition_rows
+from unveil.core.protocols import Block, Engine, Source
 from unveil.core.statistics import Statistics
 from unveil.estimation.input import SAMPLE_CELLS, SAMPLE_ROWS, as_source, finite_rows, frame_of, sample_of, some_rows
 from unveil.numerics.sparse_rows import Compressed, stacked
+from unveil.sources.array import ArraySource
 from unveil.sources.directions import Directions
 from unveil.sources.mapped import Mapped
 from unveil.sources.rows import sample_rows
 from unveil.sources.sparse import SparseSource
 
+ONCE_ROW = 512  # columns times clusters: to turn a row for a faster sweep takes longer than all its distances
 Sample = tuple[Any, Floats | None]  # rows, as `draw` takes them, and their weights
 
 
@@ -85,6 +89,10 @@ class RowGeometry(ABC):
         """Rows that starts are drawn from, all or some of a large table, and their weights."""
         return sample_of(source, seed, n_clusters)
 
+    def variance(self, source: Source, engine: Engine, shift: Floats) -> float:
+        """Mean variance of the columns."""
+        return variance_of(self.spread, source, engine, shift)
+
     @abstractmethod
     def spread(self, block: Block, shift: Floats) -> Statistics:
         """What the rows of a block, each counted once, add to the variances of the columns.
@@ -117,7 +125,7 @@ class RowGeometry(ABC):
         A single pass is fastest by a plain sweep.
         """
         origin = self._middle(centres)
-        once = Direct() if is_small(n_rows * centres.shape[1], len(centres)) else Plain(thrifty=True)
+        once = Direct() if is_direct(n_rows, centres.shape[1], len(centres), ONCE_ROW) else Plain(thrifty=True)
         model = self.model(len(centres), origin, once, EmptyClusters())
         return model, model.prepare(Centres(np.ascontiguousarray(centres - origin)))
 
@@ -154,14 +162,35 @@ class Dense(RowGeometry):
     ([1], [0.2])
     """
 
+    def _rows(self, estimator: Any, X: Any, sample_weight: Any, reset: bool) -> Source:
+        """An array of numbers as it is: whether they are finite, the cost says."""
+        plain = not self.sphere and is_plain(X) and not hasattr(estimator, "feature_names_in_")
+        return super()._rows(estimator, ArraySource(X) if plain else X, sample_weight, reset)
+
+    def shift(self, source: Source) -> Floats:
+        """The mean of the first partition; the short way to it where rows are few and all are finite."""
+        if is_lone(source) and source.weights is None:
+            means: Floats = np.einsum("ij->j", source.rows, dtype=np.float64) / source.n_rows
+            if np.isfinite(means).all():
+                return means
+        return super().shift(source)
+
+    def variance(self, source: Source, engine: Engine, shift: Floats) -> float:
+        """Mean square, where the frame is about the mean of all rows."""
+        if is_lone(source) and source.weights is None:
+            return labelled(source.rows, shift, np.zeros((1, len(shift))))[1] / source.rows.size
+        return super().variance(source, engine, shift)
+
     def spread(self, block: Block, shift: Floats) -> Statistics:
-        """Of all cells."""
-        x = block.rows - shift
-        return Statistics(counts=np.float64(len(x)), sums=np.ones(len(x)) @ x, squares=np.vdot(x, x))
+        """Of all cells: with one centre, in the origin, the cost is the sum of squares."""
+        n, (_, squares) = len(block.rows), labelled(block.rows, shift, np.zeros((1, len(shift))))
+        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is named by the first pass
+            sums = np.ones(n) @ block.rows.astype(np.float64, copy=False) - n * shift
+        return Statistics(counts=float(n), sums=sums, squares=squares)
 
     def ready(self, assignment: Assignment, source: Source, shift: Floats) -> Assignment:
         """By some of the rows."""
-        return assignment.ready(some_rows(source), shift)
+        return assignment.ready(some_rows(source), shift) if assignment.learns else assignment
 
 
 @final
@@ -199,8 +228,9 @@ class Partial(RowGeometry):
     def spread(self, block: Block, shift: Floats) -> Statistics:
         """Of the cells that are there, for each column."""
         there = ~np.isnan(block.rows)
-        x = np.where(there, block.rows - shift, 0.0)
-        return Statistics(counts=there.sum(axis=0).astype(np.float64), sums=x.sum(axis=0), squares=(x * x).sum(axis=0))
+        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is named by the first pass
+            x, counts = np.where(there, block.rows - shift, 0.0), there.sum(axis=0).astype(np.float64)
+            return Statistics(counts=counts, sums=x.sum(axis=0), squares=(x * x).sum(axis=0))
 
 
 @final
@@ -260,7 +290,8 @@ class SparseGeometry(RowGeometry):
         rows: Any = block.rows
         values = rows.data.astype(np.float64)
         sums = np.bincount(rows.indices, values, rows.n_columns).astype(np.float64, copy=False)
-        return Statistics(counts=np.float64(len(rows)), sums=sums, squares=np.vdot(values, values))
+        with np.errstate(over="ignore"):
+            return Statistics(counts=np.float64(len(rows)), sums=sums, squares=np.vdot(values, values))
 
     def shown(self, rows: Compressed) -> Any:
         """A matrix of SciPy."""
@@ -276,6 +307,29 @@ class SparseGeometry(RowGeometry):
 
     def check(self, block: Block) -> None:
         """A `SparseSource` holds nothing that is not finite."""
+
+
+def is_lone(source: Any) -> TypeGuard[ArraySource]:
+    """Whether rows are one partition, at hand, one after the other."""
+    if not isinstance(source, ArraySource) or not source.rows.flags.c_contiguous:
+        return False
+    n, d = source.rows.shape
+    return n <= partition_rows(d)
+
+
+def is_soon(source: Any, n_clusters: int) -> TypeGuard[ArraySource]:
+    """Whether rows are at hand, and so few, times clusters, that a pass over them is soon done."""
+    return isinstance(source, ArraySource) and source.rows.size * n_clusters <= SOON_WORK
+
+
+def lone_block(source: ArraySource) -> Block:
+    """All rows of a source whose rows are one partition, at hand."""
+    return Block(0, 0, source.rows, source.weights)
+
+
+def is_plain(X: Any) -> bool:
+    """Whether this is a table of floats, with nothing to be converted or refused but what is not finite."""
+    return type(X) is np.ndarray and X.ndim == 2 and X.size > 0 and X.dtype in (np.float64, np.float32)
 
 
 METRICS: dict[str, bool] = {"euclidean": False, "cosine": True}  # do only directions count?

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from unveil.clusters.assignment.direct import is_direct, labelled
 from unveil.clusters.assignment.in_numpy import distances, distances_to, is_small
 from unveil.clusters.assignment.rules import Plain
 from unveil.clusters.assignment.rules import sweep as swept
@@ -119,9 +120,9 @@ def _shares(rows: NDArray[Any], weights: Floats | None) -> Floats:
 
 def _nearest(rows: Floats, centres: Floats) -> ClusterLabels:
     """Nearest centre of each row, the first of equals."""
-    origin = np.zeros(rows.shape[1])
-    if is_small(rows.size, len(centres)):
-        return np.argmin(distances(rows, origin, centres), axis=1).astype(np.int32)
+    (n, d), origin = rows.shape, np.zeros(rows.shape[1])
+    if is_direct(n, d, len(centres)):
+        return labelled(rows, origin, np.ascontiguousarray(centres))[0]
     return swept(rows, Plain().plan(np.ascontiguousarray(centres), origin))
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
-from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -15,16 +15,18 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from unveil.clusters.assignment.assign import Assignment
 from unveil.clusters.assignment.choice import choose
+from unveil.clusters.assignment.direct import is_direct
 from unveil.clusters.assignment.kd_tree import KDTree
 from unveil.clusters.assignment.rules import Elkan, Hamerly, Plain, Pruned
 from unveil.clusters.kmeans import model
 from unveil.clusters.kmeans.empty import POLICIES, around, kept, remaining
-from unveil.clusters.kmeans.geometry import METRICS, MISSING, RowGeometry, geometry_of
+from unveil.clusters.kmeans.geometry import METRICS, MISSING, RowGeometry, geometry_of, is_lone
 from unveil.clusters.kmeans.prediction import Assigned, CentredClusters
 from unveil.clusters.kmeans.restarts import HARTIGAN_WORK, FramedTable, RestartClimb
-from unveil.clusters.kmeans.starts import STARTS, StartGround, starts, times_of
+from unveil.clusters.kmeans.short_runs import SEEDINGS
+from unveil.clusters.kmeans.starts import STARTS, StartGround, at_hand, is_refined, starts, times_of
 from unveil.core.arrays import Floats
-from unveil.core.loop import Parts, best_of
+from unveil.core.loop import Parts
 from unveil.core.protocols import Source
 from unveil.core.result import Fit
 from unveil.estimation.base import Estimator, engine_for, seed_of
@@ -62,10 +64,12 @@ class KMeans(Estimator, CentredClusters, BaseEstimator):
         streams and clusters. All but the last draw from a sample of 65,536 rows (or 64 for each cluster, if that is
         more) where there are more; so is what a callable is shown.
     n_init : "auto" or int, default="auto"
-        Starts, of which the best is kept: 10 for "random" and callables, else 1 with "auto". Several starts by a word
+        Starts, of which the best is kept: 10 for "random" and callables, else 1 with "auto". That one is, for
+        "k-means++" and dense rows under the Euclidean metric, the best of eight short runs on a few of the rows, which
+        costs little and misses hardly a group. With 1 it is one seeding, as in scikit-learn. Several starts by a word
         are polished: where passes end, rows are moved one by one as long as that lowers the cost, which is then as a
         rule the lowest there is. So it is with the batch schedule and the Euclidean metric for dense tables of at most
-        16,777,216 cells times clusters. A single start is Lloyd's, as in scikit-learn.
+        16,777,216 cells times clusters. A single climb is Lloyd's.
     max_iter, verbose, random_state
         As in scikit-learn.
     tol : float, default=1e-4
@@ -193,16 +197,18 @@ class KMeans(Estimator, CentredClusters, BaseEstimator):
             How often each row counts.
         """
         self._check()
-        with single_threaded_blas():
-            source = self._source(X, sample_weight, reset=True)
+        source = at_hand(self._source(X, sample_weight, reset=True))
+        with nullcontext() if self._at_once(source) else single_threaded_blas():
             ground = self._ground(source)
             tol = self.tol * ground.variance if self.tol > 0 else 0.0  # which spares a pass
             parts = self._parts(ground.shift, source, self.n_clusters, tol)
-            schedule = around(POLICIES[self.empty_clusters], parts.schedule, parts.engine)
-            climb = RestartClimb(replace(parts, schedule=schedule), self._table(ground, parts))
+            table, policy = self._table(ground, parts), POLICIES[self.empty_clusters]
+            if policy.relocated:
+                parts = replace(parts, schedule=around(policy, parts.schedule, parts.engine))
+            climb = RestartClimb(parts, table)
             begin = (ground.geometry.begin(one, ground.shift) for one in starts(self.init, self.n_init, ground))
-            outcome = climb.best(best_of(partial(climb, start) for start in begin))
-            self._settle(outcome, ground.shift, source)
+            alone = times_of(self.init, self.n_init) == 1
+            self._settle(climb.only(next(begin)) if alone else climb.best(begin), ground, source)
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KMeans:
@@ -226,18 +232,20 @@ class KMeans(Estimator, CentredClusters, BaseEstimator):
         start = ground.geometry.begin(next(starts(self.init, 1, ground)), ground.shift)
         return Stream(ground.shift, start, np.arange(self.n_clusters))
 
-    def _settle(self, outcome: Fit, shift: Floats, source: Source) -> None:
+    def _settle(self, outcome: Fit, ground: StartGround, source: Source) -> None:
         """Put the clusters in order, leave out what the policy for empty ones does not keep, and tell."""
-        self._place(resumable(outcome, shift, self._order(outcome)))
+        self._place(resumable(outcome, ground.shift, self._order(outcome)))
         found = self._assign(source)
         stay = kept(POLICIES[self.empty_clusters], found.counts)
         if not stay.all():
             outcome = remaining(outcome, stay[np.argsort(self._stream.order)])
-            self._place(resumable(outcome, shift, self._order(outcome)))
+            self._place(resumable(outcome, ground.shift, self._order(outcome)))
             found = self._assign(source)
-        ends = {"dropped": np.count_nonzero(~stay), "left_empty": np.count_nonzero(found.counts <= 0)}
-        events = {**outcome.history.events, **{name: int(count) for name, count in ends.items() if count}}
-        self._tell(replace(outcome, history=replace(outcome.history, events=events)), found, found.counts)
+        tried = SEEDINGS if is_refined(self.init, self.n_init) and ground.refined is not None else 0
+        empty = int(np.count_nonzero(found.counts <= 0))
+        for event, count in (("tried", tried), ("dropped", len(stay) - len(found.counts)), ("left_empty", empty)):
+            outcome = outcome.noting(event, count) if count else outcome
+        self._tell(outcome, found, found.counts)
 
     def _order(self, outcome: Fit) -> NDArray[np.intp]:
         """Clusters by falling size, or as the user gave them."""
@@ -282,9 +290,15 @@ class KMeans(Estimator, CentredClusters, BaseEstimator):
             return None
         return FramedTable.of(source, ground.shift)
 
+    def _at_once(self, source: Source) -> bool:
+        """Whether rows are so few that BLAS is not asked for anything."""
+        direct = is_direct(source.n_rows, source.n_columns, self.n_clusters)
+        return direct and self.algorithm == "auto" and is_lone(source)
+
     def _parts(self, shift: Floats, source: Source, n_clusters: int, tol: float) -> Parts:
         if self.algorithm == "auto":
-            assignment = choose(source.n_rows, source.n_columns, n_clusters)
+            brief = is_refined(self.init, self.n_init)
+            assignment = choose(source.n_rows, source.n_columns, n_clusters, brief)
         else:
             assignment = ALGORITHMS[self.algorithm]()
         geometry = self._geometry(source)

@@ -2,8 +2,7 @@
 
 Every point goes to its nearest centre, every centre to the weighted mean of its points, until nothing changes (Lloyd,
 "Least squares quantization in PCM", 1982). `lloyd` is the plain iteration in NumPy: for candidates of a start, and for
-reference sets that are clustered many times over. `fitted_centres` has the model of `unveil.clusters.kmeans.model` fit
-them on all threads, from k-means++: what mixtures start from.
+reference sets that are clustered many times over. `fitted_centres` are those of a K-means fit, where mixtures start.
 """
 
 from __future__ import annotations
@@ -13,7 +12,10 @@ from typing import NamedTuple
 import numpy as np
 
 from unveil.clusters.assignment.choice import choose
+from unveil.clusters.assignment.direct import NOTHING, is_direct
+from unveil.clusters.kmeans.descent import descend
 from unveil.clusters.kmeans.model import AssignmentsFixed, Centres, KMeansModel
+from unveil.clusters.kmeans.short_runs import short_runs
 from unveil.clusters.seeding.plusplus import PlusPlus
 from unveil.core.arrays import Floats, Labels
 from unveil.core.loop import Parts, fit
@@ -24,6 +26,7 @@ from unveil.schedules.batch import Batch
 from unveil.sources.array import ArraySource
 
 TILE_SCORES = 1 << 20  # of points against all centres that are in memory at once
+MOST_PASSES = 300
 VARIANCE_SHARE = 1e-4  # of the mean variance of the columns at which centres stand still, as in scikit-learn
 
 
@@ -82,19 +85,31 @@ def _passed(points: Floats, weights: Floats, centres: Floats) -> tuple[Labels, F
 
 
 def fitted_centres(points: Floats, weights: Floats | None, n_clusters: int, seed: int) -> Floats:
-    """Centres by K-means, from k-means++.
+    """Centres by K-means: from the best of several short runs, or where there is too much to do for one thread, from
+    k-means++ on all threads.
 
     >>> points = np.array([[0.0], [1.0], [9.0], [11.0]])
     >>> sorted(fitted_centres(points, None, 2, seed=0).ravel().tolist())
     [0.5, 10.0]
     """
-    points = np.ascontiguousarray(points)
-    (n_rows, n_columns), origin = points.shape, np.zeros(points.shape[1])
-    picked = PlusPlus()(points, weights, n_clusters, np.random.default_rng(seed))
-    model = KMeansModel(n_clusters, origin, choose(n_rows, n_columns, n_clusters).ready(points, origin))
-    stop = AssignmentsFixed(VARIANCE_SHARE * float(np.mean(np.var(points, axis=0))))
-    source = ArraySource(points, weights)
-    outcome = fit(Parts(model, source, Hard(), Batch(), Threads(), stop, max_iter=300), Centres(points[picked]))
+    (n, d), random = points.shape, np.random.default_rng(seed)
+    tol = VARIANCE_SHARE * float(np.mean(np.var(points, axis=0)))
+    if is_direct(n, d, n_clusters):
+        origin, heavy = np.zeros(d), NOTHING if weights is None else np.asarray(weights, np.float64)
+        start = short_runs(points, origin, heavy, n_clusters, random)
+        if start is not None:
+            return np.asarray(descend(points, origin, heavy, start[None], tol, MOST_PASSES).centres[0])
+    return _fitted(np.ascontiguousarray(points), weights, n_clusters, random, tol)
+
+
+def _fitted(points: Floats, weights: Floats | None, n_clusters: int, random: np.random.Generator, tol: float) -> Floats:
+    """On all threads."""
+    (n, d), origin = points.shape, np.zeros(points.shape[1])
+    picked = PlusPlus()(points, weights, n_clusters, random)
+    assignment = choose(n, d, n_clusters).ready(points, origin)
+    model, source = KMeansModel(n_clusters, origin, assignment), ArraySource(points, weights)
+    parts = Parts(model, source, Hard(), Batch(), Threads(), AssignmentsFixed(tol), max_iter=MOST_PASSES)
+    outcome = fit(parts, Centres(points[picked]))
     if outcome.status is Status.INTERRUPTED:
         raise KeyboardInterrupt  # a start that was not finished is nothing to keep
     centres: Floats = outcome.params.centres

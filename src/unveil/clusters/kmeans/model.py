@@ -16,23 +16,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unveil.clusters.assignment.assign import Assignment, Filter, Known
-from unveil.clusters.assignment.cluster_sums import Tally
-from unveil.clusters.assignment.in_numpy import distances, distances_to
+from unveil.clusters.assignment.assign import Assignment
+from unveil.clusters.assignment.direct import to_all
 from unveil.clusters.assignment.rules import Plain
 from unveil.clusters.kmeans.spherical import directions, directions_of_means
 from unveil.core.arrays import Floats
 from unveil.core.protocols import Block, Expectation, Model
 from unveil.core.statistics import Statistics
-from unveil.numerics.jit import kernel
 from unveil.numerics.tiles import readable
 
-NO_LABELS = np.empty(0, np.int32)  # no labels
 NO_WEIGHTS = readable(np.empty(0))
 
 
@@ -64,13 +61,6 @@ class EmptyClusters:
                 "'keep' leaves it where it is, 'drop' leaves it out, and fewer n_clusters may be what the data supports"
             )
         return np.where(filled[:, None], means, before)
-
-
-class CentreMemo(NamedTuple):
-    """What a partition remembers."""
-
-    known: Known
-    tally: Tally
 
 
 @dataclass(frozen=True)
@@ -147,22 +137,19 @@ class KMeansModel(Model):
         random: Callable[[], np.random.Generator] | None = None,
     ) -> tuple[Statistics, Any]:
         """Assign the rows of a block. Assignment is hard by nature, so `expectation` and `random` go unused."""
-        rows = readable(block.rows)
-        known = self.assignment.assign(rows, plan, None if memo is None else memo.known)
-        before, tally = (NO_LABELS, None) if memo is None else (memo.known.bounds.labels, memo.tally)
         weights = NO_WEIGHTS if block.weights is None else readable(block.weights)
-        labels = known.bounds.labels
-        tally, changed, inertia = self.assignment.account(
-            rows, self.shift, weights, before, labels, tally, plan.centres
-        )
-        return self.statistics(block, inertia, changed, counts=tally.counts, sums=tally.sums), CentreMemo(known, tally)
+        memo, changed, inertia = self.assignment.visit(readable(block.rows), weights, plan, memo)
+        weight, tally = self.weight(block), memo.tally
+        return self.statistics(weight, inertia, changed, counts=tally.counts, sums=tally.sums), memo
 
-    def statistics(self, block: Block, inertia: float, changed: int, **sums: Floats) -> Statistics:
-        """What a block adds up to, given its squared distances, how many labels changed, and sums by cluster."""
-        weight, cost = len(block.rows) if block.weights is None else block.weights.sum(), self.share * inertia
-        return Statistics(
-            weight=float(weight), log_likelihood=-cost, free_energy=-cost, inertia=cost, changed=changed, **sums
-        )
+    def weight(self, block: Block) -> float:
+        """Of all rows of a block."""
+        return float(len(block.rows) if block.weights is None else block.weights.sum())
+
+    def statistics(self, weight: float, inertia: float, changed: int, **sums: Floats) -> Statistics:
+        """What rows add up to, given their weight, squared distances, how many labels changed, and sums by cluster."""
+        cost = self.share * inertia
+        return Statistics(weight=weight, log_likelihood=-cost, free_energy=-cost, inertia=cost, changed=changed, **sums)
 
     def maximise(self, statistics: Statistics, params: Centres) -> Centres:
         """Weighted means, on the sphere their directions."""
@@ -189,27 +176,24 @@ class KMeansModel(Model):
         labels, squares = self.nearest(plan, block)
         return labels, self.share * squares
 
+    def labels(self, plan: Any, block: Block) -> tuple[NDArray[np.int32], float]:
+        """The nearest centre of each row of a block, the first of equals, and what all rows cost together."""
+        weights = NO_WEIGHTS if block.weights is None else readable(block.weights)
+        labels, cost = self.assignment.labelled(readable(block.rows), weights, plan)
+        return labels, self.share * cost
+
     def apart(self, plan: Any, block: Block) -> NDArray[np.float64]:
         """Distance of each row of a block to each centre, (m, k); on the sphere one minus the cosine."""
-        gaps = np.sqrt(self.squares(plan, block))
-        return 0.5 * gaps**2 if self.sphere else gaps
+        squares = self.squares(plan, block)
+        return 0.5 * np.sqrt(squares) ** 2 if self.sphere else np.sqrt(squares, out=squares)
 
     def nearest(self, plan: Any, block: Block) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """The nearest centre of each row of a block, the first of equals, and the squared distance to it."""
-        labels = self.assignment.assign(readable(block.rows), plan, None).bounds.labels
-        if is_bare(plan):
-            return labels, distances_to(block.rows, plan.shift, plan.centres, labels)
-        out = np.empty(len(labels))
-        to_own(readable(block.rows), plan.shift, plan.centres, labels, out)
-        return labels, out
+        return self.assignment.nearest(readable(block.rows), plan)
 
     def squares(self, plan: Any, block: Block) -> NDArray[np.float64]:
         """Squared distance of each row of a block to each centre, (m, k)."""
-        if is_bare(plan):
-            return distances(block.rows, plan.shift, plan.centres)
-        out = np.empty((len(block.rows), len(plan.centres)))
-        to_all(readable(block.rows), plan.shift, np.ascontiguousarray(plan.centres.T), out)
-        return out
+        return to_all(readable(block.rows), plan.shift, plan.centres)
 
     def framed(self, block: Block, which: NDArray[np.intp]) -> NDArray[np.float64]:
         """Some rows of a block, in the frame: what a centre on them would be."""
@@ -232,38 +216,5 @@ class AssignmentsFixed:
 
     def __call__(self, before: Any, after: Any) -> bool:
         """Compare two states, each with `params`."""
-        gap = after.params.centres - before.params.centres
-        return bool(np.vdot(gap, gap) <= self.tol)
-
-
-def is_bare(plan: Any) -> bool:
-    """Whether the plan was made for few rows: it has nothing for the kernels, and no kernel need be compiled."""
-    return isinstance(plan, Filter) and len(plan.norms) == 0
-
-
-# -- distances in float64, by differences: exact where the expanded form would cancel ----------------------------------
-
-
-@kernel
-def to_all(rows: Any, shift: Any, turned: Any, out: Any) -> None:
-    """Squared distances of each row to each centre, the columns of `turned`: so laid out, the loop vectorises."""
-    for i in range(out.shape[0]):
-        row = out[i]
-        for c in range(len(row)):
-            row[c] = 0.0
-        for j in range(len(shift)):
-            value, coordinates = rows[i, j] - shift[j], turned[j]
-            for c in range(len(row)):
-                gap = value - coordinates[c]
-                row[c] += gap * gap
-
-
-@kernel
-def to_own(rows: Any, shift: Any, centres: Any, labels: Any, out: Any) -> None:
-    """Squared distance of each row to the centre that `labels` names."""
-    for i in range(len(out)):
-        centre, total = centres[labels[i]], 0.0
-        for j in range(len(shift)):
-            gap = (rows[i, j] - shift[j]) - centre[j]
-            total += gap * gap
-        out[i] = total
+        gap = (after.params.centres - before.params.centres).reshape(-1)
+        return bool(np.add.accumulate(gap * gap)[-1] <= self.tol)  # one by one, as `descend_rows` adds them

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from contextlib import nullcontext
 from functools import partial
-from typing import Any, NamedTuple
+from itertools import pairwise
+from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from unveil.clusters.kmeans.geometry import RowGeometry
+from unveil.clusters.kmeans.geometry import RowGeometry, is_lone, lone_block
 from unveil.clusters.kmeans.model import KMeansModel
 from unveil.core.arrays import Floats
-from unveil.core.partition import count_of
 from unveil.core.protocols import Block, Source
+from unveil.engines.threads import Threads
 from unveil.estimation.base import engine_for
 from unveil.numerics.blas import single_threaded_blas
 from unveil.sources.array import ArraySource
+
+SPAN_WORK = 1 << 20  # cells times centres: a tenth of a millisecond, in which a thread has hardly begun
 
 
 class Assigned(NamedTuple):
@@ -32,17 +36,44 @@ class Assigned(NamedTuple):
 
 def assigned(geometry: RowGeometry, model: KMeansModel, plan: Any, block: Block) -> Assigned:
     """Labels, cost and counts of a block at the nearest centres."""
-    geometry.check(block)
-    labels, squares = model.label(plan, block)
-    cost = squares.sum() if block.weights is None else block.weights @ squares
+    labels, cost = model.labels(plan, block)
+    if not np.isfinite(cost):
+        geometry.check(block)
     counts = np.bincount(labels, block.weights, model.n_clusters).astype(np.float64)
-    return Assigned(labels, float(cost), counts)
+    return Assigned(labels, cost, counts)
+
+
+def labels_of(geometry: RowGeometry, model: KMeansModel, plan: Any, block: Block) -> NDArray[np.int32]:
+    """Labels of a block."""
+    labels, cost = model.labels(plan, block)
+    if not np.isfinite(cost):
+        geometry.check(block)
+    return labels
 
 
 def distances(geometry: RowGeometry, model: KMeansModel, plan: Any, block: Block) -> NDArray[Any]:
     """Distance of each row of a block to each centre, (rows, clusters), in the precision of the rows."""
-    geometry.check(block)
-    return np.asarray(model.apart(plan, block)).astype(block.rows.dtype, copy=False)
+    found = model.apart(plan, block)
+    if not np.isfinite(np.sum(found)):
+        geometry.check(block)
+    return found.astype(block.rows.dtype, copy=False)
+
+
+def is_contiguous(source: Source) -> TypeGuard[ArraySource]:
+    """Whether rows are at hand, one after the other."""
+    return isinstance(source, ArraySource) and bool(source.rows.flags.c_contiguous)
+
+
+def spans_of(source: ArraySource, threads: int, n_clusters: int) -> list[Block]:
+    """The rows in as many pieces as there are threads, fewer where that would hardly be any work for one."""
+    count = max(min(threads, source.rows.size * n_clusters // SPAN_WORK), 1)
+    ends = [source.n_rows * number // count for number in range(count + 1)]
+    return [Block(0, start, *source.slice(start, stop)) for start, stop in pairwise(ends)]
+
+
+def joined(blocks: list[NDArray[Any]]) -> NDArray[Any]:
+    """One array after the other; a single one as it is."""
+    return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
 
 
 class CentredClusters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin):
@@ -71,15 +102,26 @@ class CentredClusters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
 
     def _assign(self, source: Source) -> Assigned:
         """All rows at their nearest centres; costs and counts are added block by block, in order."""
-        found = list(self._each(partial(assigned, *self._fitted(source)), source))
-        labels = np.concatenate([here.labels for here in found])
+        found = self._each(assigned, source)
+        labels = joined([here.labels for here in found])
         return Assigned(labels, sum(here.inertia for here in found), sum(here.counts for here in found))  # type: ignore[arg-type]
 
-    def _each(self, work: Callable[[Block], Any], source: Source) -> Iterable[Any]:
-        """What `work` makes of each block, on the engine; a single block that is at hand needs none."""
-        if isinstance(source, ArraySource) and count_of(source) == 1:
-            return map(work, source.read())
-        return engine_for(self.engine, source).map(work, source)
+    def _each(self, function: Callable[..., Any], source: Source) -> list[Any]:
+        """`function` of what is fitted and each block, on the engine; a single block that is at hand needs none."""
+        geometry, model, plan = self._fitted(source)
+        work = partial(function, geometry, model, plan)
+        if not is_lone(source):
+            return list(engine_for(self.engine, source).map(work, source))
+        with single_threaded_blas() if model.assignment.products else nullcontext():
+            return [work(lone_block(source))]
+
+    def _rowwise(self, function: Callable[..., NDArray[Any]], source: Source) -> NDArray[Any]:
+        """The same for what is said of each row by itself: a span of rows at hand goes to each thread, in one piece."""
+        fitted, engine = self._fitted(source), engine_for(self.engine, source)
+        if fitted[1].assignment.products or not isinstance(engine, Threads) or not is_contiguous(source):
+            return joined(self._each(function, source))
+        spans = spans_of(source, engine.count, len(self.cluster_centers_))
+        return joined(list((engine.share if len(spans) > 1 else map)(partial(function, *fitted), spans)))
 
     def predict(self, X: Any) -> NDArray[np.int32]:
         """The nearest cluster of each row, the first of equals.
@@ -93,8 +135,7 @@ class CentredClusters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         labels : array of shape (n_samples,)
         """
         check_is_fitted(self)
-        with single_threaded_blas():
-            return self._assign(self._source(X, reset=False)).labels
+        return self._rowwise(labels_of, self._source(X, reset=False))
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> NDArray[np.int32]:
         """Fit, then the cluster of each row."""
@@ -114,9 +155,7 @@ class CentredClusters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
             In the precision of `X`.
         """
         check_is_fitted(self)
-        source = self._source(X, reset=False)
-        with single_threaded_blas():
-            return np.concatenate(list(self._each(partial(distances, *self._fitted(source)), source)))
+        return self._rowwise(distances, self._source(X, reset=False))
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> NDArray[Any]:
         """Fit, then the distance of each row to each centre."""
@@ -126,8 +165,7 @@ class CentredClusters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Minus the cost of the rows, so that more is better."""
         check_is_fitted(self)
-        with single_threaded_blas():
-            return -self._assign(self._source(X, sample_weight, reset=False)).inertia
+        return -self._assign(self._source(X, sample_weight, reset=False)).inertia
 
     @property
     def _n_features_out(self) -> int:

@@ -13,15 +13,18 @@ they are kept, and so every route gives the same bits.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple, final
 
 import numpy as np
 
+from unveil.clusters.kmeans.descent import climb
 from unveil.clusters.kmeans.hartigan import HartiganOutcome, cost, hartigan
 from unveil.clusters.kmeans.model import Centres
 from unveil.core.arrays import Floats
-from unveil.core.loop import Parts, fit
+from unveil.core.loop import Parts, best_of
 from unveil.core.protocols import Source
 from unveil.core.result import Fit, Record, Status
 
@@ -70,11 +73,17 @@ class RestartClimb:
 
     def __call__(self, start: Centres) -> Fit:
         """From some centres as far as it goes, in `max_iter` passes."""
-        outcome = fit(self.parts, start)
+        outcome = climb(self.parts, start)
         return outcome if self.table is None else self._onward(outcome, 0)
 
-    def best(self, outcome: Fit) -> Fit:
+    def only(self, start: Centres) -> Fit:
+        """What there is to keep where there is one start."""
+        outcome = self(start)
+        return replace(outcome, history=replace(outcome.history, restarts=(outcome.objective,)))
+
+    def best(self, starts: Iterable[Centres]) -> Fit:
         """The best of several, shaken as often as there were starts."""
+        outcome = best_of(partial(self, start) for start in starts)
         if self.table is None:
             return outcome
         try:
@@ -91,7 +100,7 @@ class RestartClimb:
         polished = self.table.shaken(outcome.params.centres, shakes, random)
         if np.array_equal(polished.centres, outcome.params.centres):
             return outcome
-        after = fit(replace(self.parts, max_iter=left), Centres(polished.centres))
+        after = climb(replace(self.parts, max_iter=left), Centres(polished.centres))
         return joined(outcome, after, polished.moves) if after.objective >= outcome.objective else outcome
 
 

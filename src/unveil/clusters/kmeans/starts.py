@@ -4,6 +4,9 @@ Most starts are drawn from a sample of the rows: all of them, or 65,536 of a lar
 many). Careful seeding looks at every row once or more for each centre; on a sample it costs little beside the passes
 that follow, and seeds are not the answer, only where the search for it begins. k-means|| looks at all rows, wherever
 they are, in a few passes.
+
+Where nobody says how many starts there are to be, k-means++ is `refined`: the best of several short runs, which on
+tables of more than one partition goes on to its end on 8,192 rows. Few passes over all rows are then left to make.
 """
 
 from __future__ import annotations
@@ -19,14 +22,22 @@ from scipy.sparse import issparse
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array
 
-from unveil.clusters.kmeans.geometry import RowGeometry, Sample, Seeding
-from unveil.clusters.kmeans.variance import variance_of
+from unveil.clusters.assignment.direct import NOTHING, is_direct
+from unveil.clusters.kmeans.descent import descend
+from unveil.clusters.kmeans.geometry import RowGeometry, Sample, Seeding, is_lone, lone_block
+from unveil.clusters.kmeans.short_runs import ROWS_EACH, one_of_each, short_runs
+from unveil.clusters.kmeans.variance import mean_variance
 from unveil.clusters.seeding.plusplus import PlusPlus
-from unveil.core.arrays import Floats
-from unveil.core.protocols import Engine, Source
+from unveil.core.arrays import Array, Floats, Indices
+from unveil.core.partition import count_of
+from unveil.core.protocols import Block, Engine, Source
 from unveil.engines.threads import Threads
 from unveil.estimation.input import refuse_nonfinite
 from unveil.estimation.registry import lookup
+from unveil.sources.array import ArraySource
+
+RUNG_ROWS = 1 << 13  # of a larger table, that are climbed before all of them: a pass is a tenth of a millisecond
+RUNG_TOL, RUNG_PASSES = 1e-4, 300  # of the climb over these
 
 
 @final
@@ -51,15 +62,40 @@ class StartGround:
         return self.geometry.sample(self.source, self.seed, self.n_clusters)
 
     @cached_property
+    def rung(self) -> Block:
+        """All rows of one partition, or some of a larger table: what is climbed first. For tables of numbers."""
+        if is_lone(self.source):
+            return lone_block(self.source)
+        return scattered_rows(self.source, max(RUNG_ROWS, ROWS_EACH * self.n_clusters), self.seed)
+
+    @cached_property
+    def refined(self) -> Floats | None:
+        """The best of several short runs, at the end of a climb if that was over some of the rows only.
+
+        None where rows or clusters are so many that this would take long, or rows are not numbers alone.
+        """
+        if not self.geometry.single_moves:
+            return None
+        if not is_direct(len(self.rung.rows), self.source.n_columns, self.n_clusters):
+            return None
+        rows, weights = self.rung.rows, NOTHING if self.rung.weights is None else self.rung.weights
+        best = short_runs(rows, self.shift, weights, self.n_clusters, np.random.default_rng(self.seed))
+        if best is None or len(rows) == self.source.n_rows:
+            return best
+        tol = RUNG_TOL * mean_variance(self.geometry.spread(self.rung, self.shift))
+        return np.asarray(descend(rows, self.shift, weights, best[None], tol, RUNG_PASSES).centres[0])
+
+    @cached_property
     def variance(self) -> float:
         """Mean variance of the columns, which tolerances are a share of."""
-        return variance_of(self.geometry.spread, self.source, self.engine, self.shift)
+        return self.geometry.variance(self.source, self.engine, self.shift)
 
 
 class SeededStart(NamedTuple):
     """A start that a word names."""
 
     seeding: str  # what makes the seeding, imported when it is asked for
+    refined: bool = False  # is it the best of several short runs where nobody says how many starts?
     streamed: bool = False  # does it find centres by passes over all the rows, not among those of the sample?
     auto: int = 1  # starts where nobody says how many
 
@@ -79,7 +115,7 @@ class SeededStart(NamedTuple):
 
 
 STARTS = {
-    "k-means++": SeededStart("unveil.clusters.seeding.plusplus:PlusPlus"),
+    "k-means++": SeededStart("unveil.clusters.seeding.plusplus:PlusPlus", refined=True),
     "plain-k-means++": SeededStart("unveil.clusters.kmeans.starts:plain_plus_plus"),
     "furthest-first": SeededStart("unveil.clusters.seeding.furthest:Furthest"),
     "random": SeededStart("unveil.clusters.seeding.random:RandomRows", auto=10),
@@ -93,11 +129,17 @@ def times_of(init: Any, n_init: Any) -> int:
     return auto if isinstance(n_init, str) else int(n_init)
 
 
+def is_refined(init: Any, n_init: Any) -> bool:
+    """Whether a start is the best of several short runs, where these are soon done."""
+    return isinstance(init, str) and STARTS[init].refined and isinstance(n_init, str)
+
+
 def starts(init: Any, n_init: Any, ground: StartGround) -> Iterator[Floats]:
     """First centres in the frame, one set per start, by a word, a function or an array of centres."""
     times = times_of(init, n_init)
     if isinstance(init, str):
-        return STARTS[init].centres(init, ground, times)
+        best = ground.refined if is_refined(init, n_init) else None
+        return STARTS[init].centres(init, ground, times) if best is None else iter([best])
     return _called(init, ground, times) if callable(init) else _given(init, ground, times)
 
 
@@ -137,6 +179,35 @@ def framed(centres: Any, ground: StartGround) -> Floats:
 def plain_plus_plus() -> PlusPlus:
     """k-means++ as it was first described: one candidate at each step."""
     return PlusPlus(trials=1)
+
+
+def scattered_rows(source: Source, size: int, seed: int) -> Block:
+    """Rows at random, all over a table, and their weights; all, if there are no more."""
+    chosen = one_of_each(source.n_rows, min(size, source.n_rows), np.random.default_rng(seed))
+    if isinstance(source, ArraySource):
+        rows, weights = source.rows[chosen], None if source.weights is None else source.weights[chosen]
+    else:
+        found = [_chosen(block, chosen) for block in source.read()]
+        rows = np.concatenate([here for here, _ in found])
+        weights = None if found[0][1] is None else np.concatenate([heavy for _, heavy in found if heavy is not None])
+    if not np.all(np.isfinite(rows)):
+        refuse_nonfinite(source)
+    return Block(0, 0, rows, weights)
+
+
+def _chosen(block: Block, numbers: Indices) -> tuple[Array, Floats | None]:
+    """Those rows of a block that are among some of the table, in order, and their weights."""
+    first, last = np.searchsorted(numbers, (block.start, block.start + len(block.rows)))
+    here = numbers[first:last] - block.start
+    return block.rows[here], None if block.weights is None else block.weights[here]
+
+
+def at_hand(source: Source) -> Source:
+    """A source of one partition that is read once, wherever and however it is kept; a larger one as it is."""
+    if count_of(source) > 1 or (isinstance(source, ArraySource) and source.rows.flags.c_contiguous):
+        return source
+    (block,) = source.read()
+    return ArraySource(block.rows, block.weights, source.names) if isinstance(block.rows, np.ndarray) else source
 
 
 def share_of(engine: Engine) -> Callable[..., Iterable[Any]]:

@@ -25,11 +25,9 @@ def variance_of(of: Spread, source: Source, engine: Engine, shift: Floats) -> fl
 
 
 def _spread(of: Spread, shift: Floats, block: Block) -> Statistics:
-    with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is named by the first pass
-        return of(block, shift)
+    return of(block, shift)
 
 
-@np.errstate(over="ignore", invalid="ignore")
 def mean_variance(spread: Statistics) -> float:
     """Mean variance of the columns.
 
@@ -38,5 +36,6 @@ def mean_variance(spread: Statistics) -> float:
     4.0
     """
     counts, sums = np.maximum(spread["counts"], 1), spread["sums"]
-    total = np.sum(spread["squares"] / counts) - np.sum((sums / counts) ** 2)
+    with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is named by the first pass
+        total = np.sum(spread["squares"] / counts) - np.sum((sums / counts) ** 2)
     return max(float(total) / len(sums), 0.0)

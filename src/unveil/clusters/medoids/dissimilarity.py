@@ -126,9 +126,10 @@ def _fill(metric: Dissimilarity, rows: Array, out: Array, first: int) -> None:
 def _tiled(measure: Callable[..., None], rows: Array, others: Array) -> Array:
     """A kernel on tiles of the columns, in float64, rounded to the precision of the rows."""
     wide, out = np.ascontiguousarray(rows, dtype=np.float64), np.empty((len(rows), len(others)), rows.dtype)
+    sums = np.empty(TILE_COLUMNS)
     for first in range(0, len(others), TILE_COLUMNS):
         turned = np.ascontiguousarray(others[first : first + TILE_COLUMNS].T, dtype=np.float64)
-        measure(wide, turned, out[:, first : first + TILE_COLUMNS])
+        measure(wide, turned, sums, out[:, first : first + TILE_COLUMNS])
     return out
 
 
@@ -140,31 +141,29 @@ def _named(metric: Any) -> str:
 
 
 @kernel
-def _roots(rows: Any, turned: Any, out: Any) -> None:
+def _roots(rows: Any, turned: Any, sums: Any, out: Any) -> None:
     """Distance of each row to each column of `turned`: so laid out, the inner loop vectorises."""
-    sums = np.empty(turned.shape[1])
     for i in range(len(rows)):
-        sums[:] = 0.0
+        for c in range(turned.shape[1]):
+            sums[c] = 0.0
         for j in range(rows.shape[1]):
-            value, others = rows[i, j], turned[j]
-            for c in range(len(sums)):
-                gap = value - others[c]
+            for c in range(turned.shape[1]):
+                gap = rows[i, j] - turned[j, c]
                 sums[c] += gap * gap
-        for c in range(len(sums)):
+        for c in range(turned.shape[1]):
             out[i, c] = np.sqrt(sums[c])
 
 
 @kernel
-def _absolute(rows: Any, turned: Any, out: Any) -> None:
+def _absolute(rows: Any, turned: Any, sums: Any, out: Any) -> None:
     """Sum of absolute differences of each row to each column of `turned`."""
-    sums = np.empty(turned.shape[1])
     for i in range(len(rows)):
-        sums[:] = 0.0
+        for c in range(turned.shape[1]):
+            sums[c] = 0.0
         for j in range(rows.shape[1]):
-            value, others = rows[i, j], turned[j]
-            for c in range(len(sums)):
-                sums[c] += abs(value - others[c])
-        for c in range(len(sums)):
+            for c in range(turned.shape[1]):
+                sums[c] += abs(rows[i, j] - turned[j, c])
+        for c in range(turned.shape[1]):
             out[i, c] = sums[c]
 
 

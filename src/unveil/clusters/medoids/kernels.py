@@ -7,177 +7,174 @@ alone (Schubert and Rousseeuw, "Fast and eager k-medoids clustering", 2021, algo
 
 Matrices are turned: row c of `toward` holds the dissimilarities of all rows to c. They stay in the precision they came
 in; sums are float64.
+
+All of a search is one kernel, into which each part is pasted once: every kernel that calls another is compiled with it.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from unveil.numerics.jit import kernel
+from unveil.numerics.jit import inlined, kernel
 
 PARTIAL_SUMS = 8  # independent partial sums: the processor need not wait for one addition before the next
 GAIN_ROUNDING = 1e-12  # a gain below this share of the loss is rounding; to take it could go round in circles
 
 
-class Ranks(NamedTuple):
-    """For each row its nearest medoid, the second nearest, and how far they are."""
-
-    first: Any  # place among the medoids
-    second: Any
-    near: Any  # dissimilarity to the first
-    far: Any
-
-
-@kernel
-def rank(toward: Any, medoids: Any, ranks: Any) -> None:
-    """Fill `ranks` from scratch; of equals the first medoid is the nearest."""
-    ranks.near[:], ranks.far[:] = np.inf, np.inf
-    ranks.first[:], ranks.second[:] = -1, -1
+@inlined
+def rank(toward: Any, medoids: Any, first: Any, second: Any, near: Any, far: Any) -> None:
+    """Each row's nearest and second nearest medoid, and how far they are; of equals the first is the nearest."""
+    for i in range(len(near)):
+        near[i], far[i], first[i], second[i] = np.inf, np.inf, -1, -1
     for place in range(len(medoids)):
-        row = toward[medoids[place]]
-        for i in range(len(row)):
-            if row[i] < ranks.near[i]:
-                ranks.far[i], ranks.second[i] = ranks.near[i], ranks.first[i]
-                ranks.near[i], ranks.first[i] = row[i], place
-            elif row[i] < ranks.far[i]:
-                ranks.far[i], ranks.second[i] = row[i], place
+        for i in range(len(near)):
+            here = toward[medoids[place], i]
+            if here < near[i]:
+                far[i], second[i] = near[i], first[i]
+                near[i], first[i] = here, place
+            elif here < far[i]:
+                far[i], second[i] = here, place
 
 
-@kernel
-def removals(ranks: Any, weights: Any, out: Any) -> float:
+@inlined
+def removals(first: Any, near: Any, far: Any, weights: Any, out: Any) -> float:
     """The loss, and into `out` by how much it would grow without each medoid."""
     loss = 0.0
-    out[:] = 0.0
+    for place in range(len(out)):
+        out[place] = 0.0
     for i in range(len(weights)):
-        near = np.float64(ranks.near[i])
-        loss += weights[i] * near
-        out[ranks.first[i]] += weights[i] * (np.float64(ranks.far[i]) - near)
+        loss += weights[i] * np.float64(near[i])
+        out[first[i]] += weights[i] * (np.float64(far[i]) - np.float64(near[i]))
     return loss
 
 
-@kernel
-def _second(toward: Any, medoids: Any, ranks: Any, i: int) -> None:
-    """Find the second nearest medoid of row `i` anew."""
-    first = ranks.first[i]
-    far, second = np.inf, -1
-    for place in range(len(medoids)):
-        there = toward[medoids[place], i]
-        if place != first and there < far:
-            far, second = there, place
-    ranks.far[i], ranks.second[i] = far, second
-
-
-@kernel
-def exchange(toward: Any, medoids: Any, place: Any, candidate: int, ranks: Any) -> None:
+@inlined
+def exchange(
+    toward: Any, medoids: Any, place: Any, candidate: int, first: Any, second: Any, near: Any, far: Any
+) -> None:
     """Put `candidate` in the place of a medoid, and bring the ranks up to date."""
     medoids[place] = candidate
-    row, first, second, near, far = toward[candidate], ranks.first, ranks.second, ranks.near, ranks.far
-    for i in range(len(row)):
-        here = row[i]
+    for i in range(len(near)):
+        here, anew = toward[candidate, i], False
         if first[i] == place:
-            if here < far[i]:
-                near[i] = here
-            else:
-                near[i], first[i] = far[i], second[i]
-                _second(toward, medoids, ranks, i)
+            anew = not here < far[i]
+            near[i], first[i] = (far[i], second[i]) if anew else (here, first[i])
         elif here < near[i]:
             far[i], second[i] = near[i], first[i]
             near[i], first[i] = here, place
         elif second[i] == place and here > far[i]:
-            _second(toward, medoids, ranks, i)
+            anew = True
         elif second[i] == place or here < far[i]:
             far[i], second[i] = here, place
+        if anew:  # the second nearest may be any
+            far[i], second[i] = np.inf, -1
+            for other in range(len(medoids)):
+                there = toward[medoids[other], i]
+                if other != first[i] and there < far[i]:
+                    far[i], second[i] = there, other
 
 
-@kernel
-def _gains(row: Any, ranks: Any, weights: Any, closer: Any, changes: Any) -> float:
-    """Add to `changes` what depends on the medoid that leaves; return what does not."""
+@inlined
+def gains(
+    toward: Any, candidate: int, first: Any, near: Any, far: Any, weights: Any, removal: Any, closer: Any, changes: Any
+) -> float:
+    """Into `changes` what the loss changes by for each medoid that leaves for a candidate; return what it does for any.
+
+    The sum of the two is the change of the loss.
+    """
     count, shared = 0, 0.0
-    for i in range(len(row)):
+    for i in range(len(weights)):
         closer[count] = i
-        count += row[i] < ranks.far[i]
+        count += toward[candidate, i] < far[i]
+    for place in range(len(changes)):
+        changes[place] = removal[place]
     for t in range(count):
         i = closer[t]
-        here, near, far = np.float64(row[i]), np.float64(ranks.near[i]), np.float64(ranks.far[i])
-        shared += weights[i] * min(here - near, 0.0)
-        changes[ranks.first[i]] += weights[i] * (max(here, near) - far)
+        here, nearest, next_nearest = np.float64(toward[candidate, i]), np.float64(near[i]), np.float64(far[i])
+        shared += weights[i] * (here - nearest if here < nearest else 0.0)
+        changes[first[i]] += weights[i] * ((here if here > nearest else nearest) - next_nearest)
     return shared
 
 
 @kernel
-def sweep(
-    toward: Any, weights: Any, medoids: Any, taken: Any, ranks: Any, removal: Any, loss: float, idle: int
-) -> tuple[float, int, int]:
-    """One round of candidates in order, each swapped in at once if that lowers the loss.
+def search(
+    toward: Any, weights: Any, medoids: Any, trial: Any, taken: Any, first: Any, second: Any, near: Any, far: Any,
+    removal: Any, changes: Any, closer: Any, places: Any, rows: Any, rounds: int, resumed: bool, idle: int, losses: Any,
+) -> int:  # fmt: skip
+    """Swap medoids while that lowers the loss: candidates in order, each swapped in at once if it does.
 
-    Ends early once `idle`, the number of candidates in a row that were of no use, reaches all rows. Returns the loss,
-    that number and the number of swaps.
+    Descends from `medoids`, at most so many `rounds` of all candidates, and goes on where it was if it is `resumed`;
+    the last `idle` candidates were then of no use.
+    Where there are `places`, for each row of them and of `rows`: perturb the medoids, descend, keep what is better. A
+    perturbation puts rows in the places of medoids, but for rows that are medoids already. `losses` begins with the
+    loss and gets the best after each perturbation; without any, it is the loss. Returns the number of candidates in a
+    row that were of no use: all rows, if the descent is at its end.
     """
-    changes, closer, swaps = np.empty_like(removal), np.empty(len(weights) + 1, np.int32), 0
-    for candidate in range(len(weights)):
-        if idle >= len(weights):
-            break
-        idle += 1
-        if taken[candidate]:
-            continue
-        changes[:] = removal
-        shared = _gains(toward[candidate], ranks, weights, closer, changes)
-        place = np.argmin(changes)
-        if changes[place] + shared < -GAIN_ROUNDING * loss:
-            gone = medoids[place]
-            exchange(toward, medoids, place, candidate, ranks)
-            after = removals(ranks, weights, removal)
-            if after < loss:
-                taken[gone], taken[candidate] = False, True
-                loss, idle, swaps = after, 0, swaps + 1
-            else:  # a gain that rounding feigned, as where nothing is left of the loss: it would never end
-                exchange(toward, medoids, place, gone, ranks)
-                removals(ranks, weights, removal)
-    return loss, idle, swaps
+    n = len(weights)
+    for kick in range(max(len(places), 1)):
+        candidate, place, incoming, gone, loss = 0, -1, -1, -1, np.inf
+        if not resumed:
+            idle = 0
+            for i in range(n):
+                taken[i] = False
+            for p in range(len(medoids)):
+                trial[p] = medoids[p]
+                taken[medoids[p]] = True
+            for t in range(places.shape[1] if len(places) > 0 else 0):
+                if not taken[rows[kick, t]]:
+                    taken[trial[places[kick, t]]], taken[rows[kick, t]] = False, True
+                    trial[places[kick, t]] = rows[kick, t]
+            rank(toward, trial, first, second, near, far)
+        while True:
+            if incoming >= 0:
+                exchange(toward, trial, place, incoming, first, second, near, far)
+            after = removals(first, near, far, weights, removal)
+            if place < 0 or after < loss:
+                loss = after
+                if place >= 0:
+                    taken[gone], taken[incoming], idle = False, True, 0
+            elif incoming != gone:  # a gain that rounding feigned, as where nothing is left of the loss: back again
+                incoming = gone
+                continue
+            incoming = -1
+            while incoming < 0 and idle < n and candidate < rounds * n:
+                idle += 1
+                now = candidate % n
+                candidate += 1
+                if not taken[now]:
+                    shared = gains(toward, now, first, near, far, weights, removal, closer, changes)
+                    place = 0
+                    for other in range(1, len(changes)):
+                        place = other if changes[other] < changes[place] else place
+                    if changes[place] + shared < -GAIN_ROUNDING * loss:
+                        incoming, gone = now, trial[place]
+            if incoming < 0:
+                break
+        better = len(places) == 0 or loss < losses[kick] - GAIN_ROUNDING * losses[kick]
+        for p in range(len(medoids) if better else 0):
+            medoids[p] = trial[p]
+        losses[min(kick + 1, len(losses) - 1)] = loss if better else losses[kick]
+    return idle
 
 
 @kernel
-def iterate(toward: Any, weights: Any, medoids: Any, ranks: Any, places: Any, rows: Any, losses: Any) -> None:
-    """Perturb the medoids, descend, and keep what is better: once for each row of `places` and `rows`.
+def potentials(toward: Any, near: Any, weights: Any, sums: Any, out: Any) -> None:
+    """What the loss would be with each candidate besides the medoids that `near` tells of: Σ w min(near, d).
 
-    A perturbation puts `rows` in the `places` of medoids, but for rows that are medoids already. `losses` holds the
-    loss to begin with, and gets the best loss after each perturbation.
+    There is room for partial `sums`.
     """
-    taken, removal = np.zeros(len(weights), np.bool_), np.empty(len(medoids))
-    for kick in range(len(places)):
-        trial = medoids.copy()
-        taken[:] = False
-        taken[trial] = True
-        for t in range(places.shape[1]):
-            place, row = places[kick, t], rows[kick, t]
-            if not taken[row]:
-                taken[trial[place]], taken[row] = False, True
-                trial[place] = row
-        rank(toward, trial, ranks)
-        loss, idle = removals(ranks, weights, removal), 0
-        while idle < len(weights):
-            loss, idle, _ = sweep(toward, weights, trial, taken, ranks, removal, loss, idle)
-        best = losses[kick]
-        losses[kick + 1] = best
-        if loss < best - GAIN_ROUNDING * best:
-            losses[kick + 1] = loss
-            medoids[:] = trial
-
-
-@kernel
-def potentials(toward: Any, near: Any, weights: Any, out: Any) -> None:
-    """What the loss would be with each candidate besides the medoids that `near` tells of: Σ w min(near, d)."""
-    whole = len(near) // PARTIAL_SUMS * PARTIAL_SUMS
-    sums = np.empty(PARTIAL_SUMS)
     for c in range(len(out)):
-        row = toward[c]
-        sums[:] = 0.0
-        for first in range(0, whole, PARTIAL_SUMS):
+        for lane in range(PARTIAL_SUMS):
+            sums[lane] = 0.0
+        for begin in range(0, len(near) // PARTIAL_SUMS * PARTIAL_SUMS, PARTIAL_SUMS):
             for lane in range(PARTIAL_SUMS):
-                i = first + lane
-                sums[lane] += weights[i] * np.float64(min(row[i], near[i]))
-        for i in range(whole, len(near)):
-            sums[0] += weights[i] * np.float64(min(row[i], near[i]))
-        out[c] = sums.sum()
+                i = begin + lane
+                here = toward[c, i] if toward[c, i] < near[i] else near[i]
+                sums[lane] += weights[i] * np.float64(here)
+        out[c] = 0.0
+        for i in range(len(near) // PARTIAL_SUMS * PARTIAL_SUMS, len(near)):
+            out[c] += weights[i] * np.float64(toward[c, i] if toward[c, i] < near[i] else near[i])
+        for lane in range(PARTIAL_SUMS):
+            out[c] += sums[lane]

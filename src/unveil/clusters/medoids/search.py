@@ -33,6 +33,8 @@ logger = logging.getLogger("unveil")
 KICKS = 100  # perturbations after a restart, at most
 KICK_PAIRS = 1 << 23  # pairs of rows that the perturbations of a restart look at in a round: hundredths of a second
 KICKED = 3  # medoids that a perturbation replaces, at most
+NO_KICKS = np.empty((0, 0), np.int64)
+ROUNDS = 1 << 30  # as many as it takes
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +80,8 @@ class MedoidSearch:
         fewer = np.arange(shape[1]) >= random.integers(1, shape[1] + 1, size=(kicks, 1))
         rows[fewer] = rows[:, :1].repeat(shape[1], axis=1)[fewer]  # a row that is there already changes nothing
         losses = np.full(kicks + 1, -found.objective)
-        kernels.iterate(self.toward, self.weights, medoids, self._ranks(medoids), places, rows, losses)
+        state = (*self._room(len(medoids)), places, rows, ROUNDS, False, 0, losses)
+        kernels.search(self.toward, self.weights, medoids, *state)
         better = losses[1:][np.diff(losses) < 0]
         records = (*found.history.records, *map(self._record, better.tolist()))
         return replace(found, params=medoids, history=replace(found.history, records=records, passes=len(records)))
@@ -87,19 +90,16 @@ class MedoidSearch:
         """Swap until no swap lowers the loss. Ctrl-C ends it after a round, and keeps what was reached."""
         if len(medoids) == 1:
             return self._single()
-        medoids, taken = medoids.astype(np.int64), np.zeros(len(self.weights), dtype=np.bool_)
-        taken[medoids] = True
-        ranks, removal = self._ranks(medoids), np.empty(len(medoids))
-        loss, idle = kernels.removals(ranks, self.weights, removal), 0
+        medoids, room, loss, idle = medoids.astype(np.int64), self._room(len(medoids)), np.empty(1), 0
         records: list[Record] = []
         try:
             while idle < len(self.weights) and len(records) < self.max_iter:
-                state = (self.weights, medoids, taken, ranks, removal, loss, idle)
-                loss, idle, _ = kernels.sweep(self.toward, *state)
-                records.append(self._record(loss))
+                state = (*room, NO_KICKS, NO_KICKS, 1, len(records) > 0, idle, loss)
+                idle = kernels.search(self.toward, self.weights, medoids, *state)
+                records.append(self._record(float(loss[0])))
         except KeyboardInterrupt:
             logger.warning("interrupted after %d rounds; keeping the best so far", len(records))
-            return _fit(medoids, records or [self._record(loss)], Status.INTERRUPTED)
+            return _fit(medoids, records or [self._record(self._loss(medoids))], Status.INTERRUPTED)
         status = Status.CONVERGED if idle >= len(self.weights) else Status.MAX_ITER
         return _fit(medoids, records, status)
 
@@ -109,11 +109,15 @@ class MedoidSearch:
         loss = float(self.weights @ self.toward[medoid].astype(np.float64))
         return _fit(np.array([medoid]), [self._record(loss)], Status.CONVERGED)
 
-    def _ranks(self, medoids: Medoids) -> kernels.Ranks:
+    def _loss(self, medoids: Medoids) -> float:
+        return float(self.weights @ self.toward[medoids].min(axis=0).astype(np.float64))
+
+    def _room(self, n_clusters: int) -> tuple[Any, ...]:
+        """Room for a trial, which rows it takes, ranks, and what swaps would change."""
         n, kind = len(self.weights), self.toward.dtype
-        ranks = kernels.Ranks(np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, kind), np.empty(n, kind))
-        kernels.rank(self.toward, medoids, ranks)
-        return ranks
+        ranks = np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, kind), np.empty(n, kind)
+        changes = np.empty(n_clusters), np.empty(n_clusters), np.empty(n + 1, np.int32)
+        return np.empty(n_clusters, np.int64), np.empty(n, np.bool_), *ranks, *changes
 
     def _record(self, loss: float) -> Record:
         return record_of(loss, float(self.weights.sum()), perf_counter() - self.began)

@@ -19,11 +19,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.clusters.medoids.kernels import potentials
+from unveil.clusters.medoids.kernels import PARTIAL_SUMS, potentials
 from unveil.core.arrays import Floats
 
 Medoids = NDArray[np.int64]
 Start = Callable[[NDArray[Any], Floats, int, np.random.Generator], Medoids]  # numbers of so many different rows
+FEW_ROWS = 256  # up to which NumPy is done sooner than a kernel is compiled
 EXTRA_ROWS = 10  # rows that LAB draws besides √n, so that a small table is not left with next to none
 
 
@@ -89,6 +90,9 @@ def _grown(
 
 def _best(toward: NDArray[Any], near: NDArray[Any], weights: Floats, allowed: NDArray[np.int64]) -> int:
     """Which of the `allowed` rows lowers the loss most as one more medoid; the first of equals."""
-    losses = np.empty(len(toward))
-    potentials(toward, near, weights, losses)
+    if len(toward) <= FEW_ROWS:
+        losses = np.einsum("ij,j->i", np.minimum(toward, near), weights, dtype=np.float64)
+    else:
+        losses = np.empty(len(toward))
+        potentials(toward, near, weights, np.empty(PARTIAL_SUMS), losses)
     return int(allowed[np.argmin(losses[allowed])])

@@ -56,7 +56,7 @@ class Furthest:
         """The first seed; none where no row has weight."""
         if self.first is not None:
             return np.array([self.first])
-        return sample(ground.weights.sum(axis=1), ground.weights.__getitem__, 1, generator)
+        return sample(ground.weights.sum(axis=1), ground.weights.__getitem__, generator.random(1))
 
 
 def _walk(ground: Ground, chosen: Indices, n_clusters: int) -> Indices:

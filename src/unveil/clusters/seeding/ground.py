@@ -145,13 +145,13 @@ def _lay_out(rows: Floats, scale: float, weights: Floats, dtype: Any, share: Sha
     return LargeTable(laid, share, span_cells)
 
 
-def sample(sums: Floats, odds: Callable[[int], Floats], size: int, generator: np.random.Generator) -> Indices:
+def sample(sums: Floats, odds: Callable[[int], Floats], uniform: Floats) -> Indices:
     """Rows drawn in proportion to their odds; none where all are zero. A row with odds zero is never drawn.
 
     `sums` are those of the odds over each tile, and `odds` gives the odds of the rows of a tile.
     """
     tops = np.cumsum(sums)
-    draws = generator.random(size) * tops[-1]
+    draws = uniform * tops[-1]
     if not tops[-1] > 0:
         return np.empty(0, np.intp)
     chosen = []

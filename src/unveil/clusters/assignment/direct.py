@@ -1,0 +1,240 @@
+"""Every row against every centre by the exact rule itself: for few columns times clusters, where nothing is faster.
+
+A vector of rows at a time races all centres (`unveil.clusters.assignment.nearest`), so the distance of every row is at
+hand, and with it the cost. Rows that change their cluster are taken out of one sum and put into another as they do
+(`unveil.clusters.assignment.cluster_sums` says why the sums do not depend on the path).
+
+There is one kernel, since each takes a second to compile. It goes on from pass to pass for as long as it is asked to:
+
+    a pass of a partition     labels, sums and cost at given centres
+    a whole descent           centres = means of their rows, until they stand still (`unveil.clusters.kmeans.descent`)
+    prediction                labels, or squared distances, and the cost
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.clusters.assignment.assign import Assignment, CentreMemo, DistanceBounds, Known
+from unveil.clusters.assignment.cluster_sums import LOST_SHARE, Tally
+from unveil.clusters.assignment.double_double import fused
+from unveil.clusters.assignment.nearest import nearest_exact, squares_exact
+from unveil.core.arrays import Array, Floats
+from unveil.numerics.jit import strict
+from unveil.numerics.tiles import readable
+
+LANES = 8  # rows of a vector of float64
+DIRECT_WORK = 1 << 23  # cells of a table times centres: about a millisecond
+SOON_WORK = 1 << 21  # so many that a pass over all blocks takes no longer than handing them out
+DIRECT_ROW = 64  # columns times centres: a row takes no longer than to look up what is known of it
+NOTHING, NO_WEIGHTS = np.empty(0), readable(np.empty(0))
+STILL, LACKING, OVERFLOWN = 1, 2, 3  # how passes end: see `descend_rows`
+
+
+def is_direct(n_rows: int, n_columns: int, n_clusters: int, row: int = DIRECT_ROW) -> bool:
+    """Whether a pass over all centres takes hardly longer than one that leaves some out; always for so much a `row`."""
+    work = n_columns * n_clusters
+    return work <= row or n_rows * work <= DIRECT_WORK
+
+
+class Bare(NamedTuple):
+    """The centres alone."""
+
+    centres: Floats
+    shift: Floats
+
+
+@final
+@dataclass(frozen=True)
+class Direct(Assignment):
+    """Every row against every centre, each pass. Remembers labels alone."""
+
+    products: ClassVar[bool] = False
+
+    def plan(self, centres: Floats, shift: Floats) -> Bare:
+        """The centres alone."""
+        return Bare(centres, shift)
+
+    def assign(self, rows: Array, plan: Bare, known: Known | None) -> Known:
+        """The nearest by distance, the first of equals."""
+        return _known(plan, labelled(rows, plan.shift, plan.centres)[0])
+
+    def nearest(self, rows: Array, plan: Bare) -> tuple[NDArray[np.int32], Floats]:
+        """Both at once."""
+        squares = np.empty(len(rows))
+        return labelled(rows, plan.shift, plan.centres, squares=squares)[0], squares
+
+    def labelled(self, rows: Array, weights: Floats, plan: Bare) -> tuple[NDArray[np.int32], float]:
+        """Both at once."""
+        return labelled(rows, plan.shift, plan.centres, weights)
+
+    def visit(self, rows: Array, weights: Floats, plan: Bare, memo: CentreMemo | None) -> tuple[CentreMemo, int, float]:
+        """All at once; from nothing where digits may be lacking."""
+        passed = _pass(rows, weights, plan, memo)
+        if passed.end == LACKING:
+            passed = _pass(rows, weights, plan, None)._replace(changed=passed.changed)
+        return CentreMemo(_known(plan, passed.labels), passed.tally), passed.changed, passed.cost
+
+
+class _Pass(NamedTuple):
+    labels: NDArray[np.int32]
+    tally: Tally
+    cost: float
+    changed: int
+    end: int
+
+
+def _pass(rows: Array, weights: Floats, plan: Bare, memo: CentreMemo | None) -> _Pass:
+    """One pass over a partition, from what it remembers."""
+    (k, d), n, costs, said = plan.centres.shape, len(rows), np.empty((1, 1)), np.empty((1, 4), np.int64)
+    if memo is None:
+        labels, tally = no_labels(n), Tally.nothing(k, d)
+    else:
+        labels, tally = np.empty(in_vectors(n), np.int32), Tally(*map(np.copy, memo.tally))
+        labels[:n] = memo.known.bounds.labels
+    members, high, low = (part[None] for part in tally)
+    descend_rows(
+        *arguments(rows, plan.shift, weights), 0.0, plan.centres.flatten(), NOTHING, *room_for(d), labels, NOTHING,
+        members, high, low, high.copy(), costs, said,
+    )  # fmt: skip
+    return _Pass(labels[:n], tally, float(costs[0, 0]), int(said[0, 1]), int(said[0, 3]))
+
+
+def _known(plan: Bare, labels: NDArray[np.int32]) -> Known:
+    return Known(plan, DistanceBounds(labels, NOTHING, NOTHING.reshape(1, 0)))
+
+
+def labelled(
+    rows: Array, shift: Floats, centres: Floats, weights: Floats = NO_WEIGHTS, squares: Floats = NOTHING
+) -> tuple[NDArray[np.int32], float]:
+    """The nearest centre of each row and the cost; squared distances if there is room for them."""
+    labels, costs = np.empty(in_vectors(len(rows)), np.int32), np.empty((1, 1))
+    room = (*room_for(len(shift)), labels, squares, *NO_TALLY, costs, np.empty((1, 4), np.int64))
+    descend_rows(*arguments(rows, shift, weights), 0.0, centres.flatten(), NOTHING, *room)
+    return labels[: len(rows)], float(costs[0, 0])
+
+
+def arguments(rows: Array, shift: Floats, weights: Floats) -> tuple[Array, Floats, Floats]:
+    """What kernels are handed of a table: a kernel is compiled anew for arrays that may, or may not, be written to."""
+    return readable(rows).reshape(-1), shift if shift.flags.writeable else shift.copy(), readable(weights)
+
+
+def room_for(n_columns: int) -> tuple[Floats, NDArray[np.int32], Floats, Floats]:
+    """Room for a vector of rows, their labels before, their squared distances, and sums of these."""
+    return np.empty(LANES * n_columns), np.empty(LANES, np.int32), np.empty(LANES), np.empty(LANES)
+
+
+def in_vectors(n_rows: int) -> int:
+    """Rows of as many whole vectors as it takes."""
+    return -(-n_rows // LANES) * LANES
+
+
+def no_labels(n_rows: int, runs: int = 1) -> NDArray[np.int32]:
+    """Labels of rows that have none yet, in whole vectors, one run after the other."""
+    return np.full(runs * in_vectors(n_rows), -1, np.int32)
+
+
+NO_TALLY = np.empty((1, 0), np.int64), *(np.empty((1, 0, 0)) for _ in range(3))
+
+
+@strict
+def descend_rows(
+    cells: Any, shift: Any, weights: Any, tol: float, centres: Any, entered: Any, room: Any, past: Any, gaps: Any,
+    sums: Any, labels: Any, squares: Any, members: Any, high: Any, low: Any, old: Any, costs: Any, said: Any,
+) -> None:  # fmt: skip
+    """Passes from each of several sets of centres, until these move by no more than `tol` in all.
+
+    For each run there is room for labels, in whole vectors one run after the other, and for a tally: both are those of
+    the pass before and are changed in place. There is room for the costs of its passes, and for what is `said`: the
+    passes, the labels that changed in the last, clusters without rows in all of them, and how it ended: 1 where centres
+    stand still, 2 where a tally may lack digits, since so much was taken out of it, 3 where the cost is not finite.
+    Without room for a tally there is none, and without room for the centres `entered` they stay.
+
+    Places are unsigned: looking for negative ones, which count from the end, keeps loops from being vectors.
+    """
+    n, d, k = len(cells) // len(shift), np.uint64(len(shift)), np.uint64(members.shape[1])
+    for run in range(len(costs)):
+        count = len(centres) // (len(shift) * len(costs))
+        number, changed, emptied, end = 0, 0, 0, 0
+        while number < costs.shape[1] and end == 0:
+            cost, moved, changed = 0.0, 0.0, 0
+            for lane in range(LANES):
+                sums[lane] = 0.0
+            for first in range(0, n, LANES):
+                place, begin = run * (len(labels) // len(costs)) + first, run * count * len(shift)
+                bits = nearest_exact(
+                    cells, first, n, shift, centres, begin, count, room, labels, place, past, gaps, sums
+                )
+                for lane in range(min(LANES, n - first) if len(weights) + len(squares) > 0 else 0):
+                    if len(weights) > 0:
+                        cost += gaps[lane] * weights[first + lane]
+                    if len(squares) > 0:
+                        squares[first + lane] = gaps[lane]
+                for lane in range(LANES if bits != 0 and k > 0 else 0):
+                    if bits >> lane & 1 == 1:
+                        changed += 1
+                        weight = weights[first + lane] if len(weights) > 0 else 1.0
+                        for side in range(2):  # out of the old, into the new
+                            home = labels[place + lane] if side == 1 else past[lane]
+                            if weight > 0 and home >= 0:
+                                c, share, i = np.uint64(home), weight if side == 1 else -weight, np.uint64(first + lane)
+                                members[run, c] += 2 * side - 1
+                                for j in range(d + np.uint64(1)):
+                                    value = cells[i * d + j] - shift[j] if j < d else 1.0
+                                    more, before = value * share, high[run, c, j]
+                                    total = before + more
+                                    gone = total - before
+                                    rest = ((before - (total - gone)) + (more - gone)) + fused(value, share, -more)
+                                    high[run, c, j] = total
+                                    low[run, c, j] += rest
+            for lane in range(LANES if len(weights) == 0 else 0):
+                cost += sums[lane]
+            costs[run, number] = cost
+            for cluster in range(k):
+                emptied += members[run, cluster] == 0
+                for q in range(d + np.uint64(1)):
+                    at = d if q == 0 else q - np.uint64(1)  # the weight first
+                    before, less = high[run, cluster, at], low[run, cluster, at]
+                    total = before + less if members[run, cluster] > 0 else 0.0  # of nothing, nothing is left
+                    gone = total - before
+                    rest = (before - (total - gone)) + (less - gone)
+                    high[run, cluster, at] = total
+                    low[run, cluster, at] = rest if members[run, cluster] > 0 else 0.0
+                    if members[run, cluster] > 0 and abs(total) < abs(old[run, cluster, at]) * LOST_SHARE:
+                        end = LACKING
+                    old[run, cluster, at] = total
+                    if len(entered) > 0 and q > 0:
+                        p = (np.uint64(run) * k + cluster) * d + at
+                        entered[p] = centres[p]
+                        if members[run, cluster] > 0:
+                            centres[p] = total / high[run, cluster, d]
+                            moved += (centres[p] - entered[p]) * (centres[p] - entered[p])
+            number += 1
+            if not cost < np.inf:
+                end = OVERFLOWN
+            elif end == 0 and number > 1 and moved <= tol and len(entered) > 0:
+                end = STILL
+        said[run, 0], said[run, 1], said[run, 2], said[run, 3] = number, changed, emptied, end
+
+
+def to_all(rows: Array, shift: Floats, centres: Floats) -> Floats:
+    """Squared distance of each row to each centre, (rows, centres), by the exact rule."""
+    (k, d), out = centres.shape, np.empty((len(rows), len(centres)))
+    cells, origin, _ = arguments(rows, shift, NOTHING)
+    measure_rows(cells, origin, centres.flatten(), np.empty(LANES * d), np.empty(LANES * k), out)
+    return out
+
+
+@strict
+def measure_rows(cells: Any, shift: Any, centres: Any, room: Any, squares: Any, out: Any) -> None:
+    """Squared distances of all rows to all centres."""
+    n, k = out.shape
+    for first in range(0, n, LANES):
+        squares_exact(cells, first, n, shift, centres, k, room, squares)
+        for lane in range(min(LANES, n - first)):
+            for c in range(k):
+                out[first + lane, c] = squares[c * LANES + lane]

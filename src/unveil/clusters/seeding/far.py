@@ -1,0 +1,125 @@
+"""Greedy k-means++ on rows that are at hand, in one call of compiled code: for samples, where that is soon done.
+
+At each step some rows are drawn in proportion to w D², D being the distance to the nearest seed so far, and the one
+that lowers Σ w D² most becomes a seed (`unveil.clusters.seeding.plusplus`). Squares are of differences in float64, a
+vector of rows at a time against all candidates: `approach` is 2.5 to 4.9 times as fast as plain loops for 3 to 40
+columns (on a shared AMD EPYC, Zen 4).
+"""
+
+from __future__ import annotations
+
+from math import log
+from typing import Any
+
+import numpy as np
+
+from unveil.clusters.assignment.nearest import turn
+from unveil.core.arrays import Array, Floats, Indices
+from unveil.numerics.jit import strict
+from unveil.numerics.tiles import readable
+from unveil.numerics.vectors import Code, Flat, Value, Variable, vector_code
+
+LANES = 8  # rows of a vector of float64
+
+
+def candidates(n_clusters: int) -> int:
+    """At each step, as many as scikit-learn takes."""
+    return 2 + int(log(n_clusters))
+
+
+def uniform(generator: np.random.Generator, runs: int, n_clusters: int, trials: int) -> Floats:
+    """Random numbers for so many seedings: (runs, n_clusters, trials), in order for each seed but the first.
+
+    Candidates are found in one walk along the rows; the first seed has one, and takes the first number.
+    """
+    draws = generator.random((runs, n_clusters, trials))
+    draws[:, 1:].sort(axis=2)
+    return draws
+
+
+def far_rows(rows: Array, weights: Floats, draws: Floats) -> list[Indices]:
+    """Numbers of rows far from each other, for each of several seedings.
+
+    `draws` (seedings, seeds, candidates at a step) are those of `uniform`; `weights` are empty where every row counts
+    once. A seeding ends early where no row with weight is away from its seeds, or squares are out of range.
+
+    >>> rows = np.array([[0.0], [0.1], [9.0], [9.1]])
+    >>> [seeds.tolist() for seeds in far_rows(rows, np.empty(0), np.full((1, 2, 3), 0.5))]
+    [[2, 0]]
+    """
+    (n, d), (runs, k, trials), size = rows.shape, draws.shape, -(-len(rows) // LANES) * LANES
+    heavy = np.zeros(size)
+    heavy[:n] = weights if len(weights) else 1.0
+    near, points, costs = np.empty((trials + 1) * size), np.empty(trials * d), np.empty(trials * LANES)
+    seeds, counts = np.empty((runs, k), np.int64), np.empty(runs, np.int64)
+    room, chosen = np.empty(LANES * d), np.empty(trials, np.int64)
+    draw_far(readable(rows).reshape(-1), n, heavy, draws, near, points, costs, room, chosen, seeds, counts)
+    return [found[:count] for found, count in zip(seeds, counts, strict=True)]
+
+
+@vector_code()
+def approach(
+    code: Code, cells: Flat, rows: Value, columns: Value, points: Flat, trials: Value, weights: Flat,
+    near: Flat, costs: Flat, room: Flat,
+) -> None:  # fmt: skip
+    """Let each of some points be a candidate, and leave min(D², ‖x - point‖²) of every row, and its weighted sums.
+
+    `near` holds D² of all rows, and after it room for as many again for each point, in whole vectors; `costs` are
+    vectors, one for each point.
+    """
+    lanes, size = room.lanes, weights.length
+    total = Variable(room.full(0.0, lanes))
+    with code.loop(0, trials) as trial:
+        costs.store(trial * lanes, total.value)
+    with code.loop(0, size, lanes) as first:
+        turn(code, cells, first, rows, columns, None, room)
+        before, weight = near.load(first, lanes), weights.load(first, lanes)
+        with code.loop(0, trials) as trial:
+            total.set(room.full(0.0, lanes))
+            point = points.after(trial * columns)
+            with code.loop(0, columns) as column:
+                gap = room.load(column * lanes, lanes) - point[column]
+                total.set(total.value + gap * gap)
+            after = total.value.smaller(before)
+            near.store((trial + 1) * size + first, after)
+            costs.store(trial * lanes, costs.load(trial * lanes, lanes) + after * weight)
+
+
+@strict
+def draw_far(
+    cells: Any, n: int, weights: Any, draws: Any, near: Any, points: Any, costs: Any, room: Any, chosen: Any,
+    seeds: Any, counts: Any,
+) -> None:  # fmt: skip
+    """Write the seeds of each run, and how many there are."""
+    size, d = len(weights), len(room) // LANES
+    for run in range(len(counts)):
+        counts[run] = 0
+        potential, many = 0.0, 1
+        for i in range(size):
+            near[i] = 1.0  # the first seed is drawn in proportion to the weights
+            potential += weights[i]
+        while counts[run] < seeds.shape[1] and many > 0:
+            step, drawn, running = counts[run], 0, 0.0
+            for i in range(n):  # one walk along the rows finds all candidates
+                odds = weights[i] * near[i]
+                running += odds
+                while odds > 0.0 and drawn < many and running > draws[run, step, drawn] * potential:
+                    for j in range(d):
+                        points[drawn * d + j] = cells[i * d + j]
+                    chosen[drawn] = i
+                    drawn += 1
+            for i in range(size if step == 0 else 0):
+                near[i] = np.inf
+            approach(cells, n, d, points, drawn, weights, near, costs, room)
+            best, potential = 0, np.inf
+            for t in range(drawn):
+                cost = 0.0
+                for lane in range(LANES):
+                    cost += costs[t * LANES + lane]
+                if cost < potential:
+                    best, potential = t, cost
+            for i in range(size if drawn > 0 else 0):
+                near[i] = near[(best + 1) * size + i]
+            seeds[run, step] = chosen[best]
+            counts[run] += drawn > 0
+            many = len(chosen) if drawn > 0 else 0
