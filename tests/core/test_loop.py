@@ -14,10 +14,11 @@ from distributed import Client, LocalCluster
 from numpy.typing import NDArray
 
 from tests import laws
-from unveil.core.loop import BoundChange, Parts, best_of, fit
+from unveil.core.loop import Parts, best_of, fit
 from unveil.core.protocols import Block, Expectation, Model
 from unveil.core.result import Fit, History, Record, State, Status
 from unveil.core.statistics import Statistics
+from unveil.core.stopping import BoundChange
 from unveil.engines import Dask, Threads
 from unveil.expectations import Exact, Hard
 from unveil.schedules import Batch, Stepwise
@@ -164,22 +165,6 @@ def test_the_prior_is_part_of_the_objective_at_the_parameters_that_entered() -> 
 def state(objective: float, weight: float = 10.0) -> State:
     record = Record(objective, objective, objective, weight, 0.0)
     return State(1, None, Statistics(weight=weight), record)
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "stops"),
-    [
-        (-100.0, -99.5, True),
-        (-99.5, -100.0, True),
-        (-100.0, -99.0, False),
-        (-100.0, -98.0, False),
-        (0.0, np.nan, False),
-    ],
-)
-def test_the_bound_change_is_counted_per_unit_of_weight_in_either_direction(
-    before: float, after: float, stops: bool
-) -> None:
-    assert BoundChange(0.1)(state(before), state(after)) is stops
 
 
 def test_with_no_tolerance_it_never_stops_early() -> None:

@@ -12,7 +12,7 @@ from scipy.special import logsumexp
 from scipy.stats import gamma, poisson
 
 from tests import laws
-from unveil.core.loop import BoundChange
+from unveil.core.stopping import BoundChange
 from unveil.expectations import Exact, Hard
 from unveil.families.base import Tile
 from unveil.families.poisson import Poisson, PoissonParams

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 from unveil.certificate import examine
-from unveil.core.loop import BoundChange, Parts, fit
+from unveil.core.loop import Parts, fit
 from unveil.core.protocols import Block
 from unveil.core.statistics import Statistics
+from unveil.core.stopping import BoundChange
 from unveil.engines.threads import Threads
 from unveil.estimation.scaffold import stationarity
 from unveil.expectations import Exact

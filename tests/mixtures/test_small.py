@@ -10,8 +10,9 @@ import pytest
 
 import unveil
 from unveil import GaussianMixture
-from unveil.core.loop import BoundChange, Parts, fit
+from unveil.core.loop import Parts, fit
 from unveil.core.result import State, Status
+from unveil.core.stopping import BoundChange, GainLeft
 from unveil.engines import Threads
 from unveil.expectations import Exact, Hard
 from unveil.families.covariance.structure import Diagonal, Full, Spherical, Tied
@@ -19,6 +20,7 @@ from unveil.families.gaussian import Gaussian
 from unveil.mixtures.model.model import Mixture, MixtureParams
 from unveil.mixtures.small import SmallClimb, climb_over, small_table
 from unveil.schedules import Batch, Squarem
+from unveil.schedules.adaptive import Adaptive
 from unveil.sources import ArraySource
 
 RANDOM = np.random.default_rng(5)
@@ -55,6 +57,32 @@ def test_a_climb_is_that_of_the_loop(structure: Any, weights: Any) -> None:
         np.testing.assert_allclose(mine.components.covariances, theirs.components.covariances, **close)
     np.testing.assert_allclose(one.statistics["moments"], other.statistics["moments"], rtol=1e-7, atol=1e-7)
     assert one.history.passes == other.history.passes
+
+
+@pytest.mark.parametrize("structure", [Full(), Tied(), Diagonal(), Spherical()], ids=lambda one: type(one).__name__)
+def test_leaps_are_those_of_the_loop(structure: Any) -> None:
+    """They are made of other sums, so digits part in the end; where they lead is the same."""
+    parts = replace(parts_of(structure, WEIGHTS, max_iter=2000), schedule=Adaptive(GainLeft(1e-9)), stop=GainLeft(1e-9))
+    one, other = climb_over(parts.model, parts)(parts, start_of(parts)), fit(parts, start_of(parts))  # type: ignore[arg-type]
+    assert one.status is other.status is Status.CONVERGED
+    assert one.objective == pytest.approx(other.objective, abs=1e-5)
+    np.testing.assert_allclose(one.history.log_likelihood[:6], other.history.log_likelihood[:6], rtol=1e-9)
+    np.testing.assert_allclose(one.params.components.means, other.params.components.means, rtol=1e-2, atol=1e-2)
+
+
+@pytest.mark.parametrize("structure", [Full(), Tied(), Diagonal(), Spherical()], ids=lambda one: type(one).__name__)
+def test_raw_moments_and_back(structure: Any) -> None:
+    parts = parts_of(structure)
+    table = small_table(parts.model, next(iter(parts.source.read())))  # type: ignore[arg-type]
+    assert table is not None
+    vector = table.labelled((ROWS[:, 0] > 1.0).astype(np.intp), 2)
+    again = table.m_step(table.raw_moments(vector))
+    assert again is not None
+    np.testing.assert_allclose(again, vector, rtol=1e-12)
+    assert table.is_proper(again)
+    assert table.m_step(-table.raw_moments(vector)) is None
+    again[-len(ROWS[0]) :] = -1.0
+    assert not table.is_proper(again)
 
 
 def test_only_small_and_plain_climbs_are_taken() -> None:

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tests import laws
-from unveil.core.loop import BoundChange, Parts, fit
+from unveil.core.loop import Parts, fit
 from unveil.core.result import Fit
+from unveil.core.stopping import BoundChange
 from unveil.engines import Threads
 from unveil.expectations import Exact
 from unveil.families.base import Family

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from unveil.core.loop import BoundChange, Parts, fit
+from unveil.core.loop import Parts, fit
 from unveil.core.protocols import Block, Params
 from unveil.core.result import Fit
 from unveil.core.statistics import Statistics
+from unveil.core.stopping import BoundChange
 from unveil.engines import Threads
 from unveil.expectations import Exact, Hard, Sampled
 from unveil.families.covariance.structure import Full

@@ -11,9 +11,9 @@ from hypothesis import given
 
 from tests import laws
 from unveil.clusters.kmeans.model import KMeansModel
-from unveil.core.loop import BoundChange
 from unveil.core.protocols import Piece, Work
 from unveil.core.statistics import Statistics
+from unveil.core.stopping import BoundChange
 from unveil.expectations import Exact, Hard
 from unveil.families.covariance.structure import Full
 from unveil.families.gaussian import Gaussian, GaussianParams

@@ -1,12 +1,14 @@
 """A certificate with every fit: what was checked, and whether the answer can be trusted.
 
 A finding is "fine", a "note" (worth knowing, and common in good fits) or a "warning" (it speaks against the fit).
+Some checks take longer than a small fit and hardly ever speak against one: these are made when somebody looks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from html import escape
 from typing import Any
 
@@ -27,7 +29,7 @@ class Finding:
     value: float | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Certificate:
     """What a fit was checked for.
 
@@ -44,7 +46,22 @@ class Certificate:
     (2.5, False)
     """
 
-    findings: tuple[Finding, ...]
+    at_once: tuple[Finding, ...]
+    later: Callable[[], Iterable[Finding]] | None = field(default=None, repr=False)
+
+    @cached_property
+    def findings(self) -> tuple[Finding, ...]:
+        """All of them; asked for the first time, the checks that were put off are made."""
+        return self.at_once if self.later is None else (*self.at_once, *self.later())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Certificate) and self.findings == other.findings
+
+    def __hash__(self) -> int:
+        return hash(self.findings)
+
+    def __reduce__(self) -> Any:
+        return Certificate, (self.findings,)  # a copy or a pickle needs no more than the words
 
     @property
     def ok(self) -> bool:

@@ -6,7 +6,8 @@ there are any), so they can be made again from a saved model. What the parameter
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 
 import numpy as np
 
@@ -50,11 +51,12 @@ def examine(
     counts: np.ndarray | None = None,
     excuse: str | None = None,
     figures: Mapping[str, float] | None = None,
+    later: Callable[[], Mapping[str, float]] | None = None,
 ) -> Certificate:
     """Check a fit by its history, by how many rows each component stands for, and by figures of its parameters.
 
     `excuse` says why the free energy may fall although the schedule promises that it does not. `figures` may hold any
-    of the names in `unveil.certificate.figures`.
+    of the names in `unveil.certificate.figures`; `later` gives more of them, when somebody looks.
 
     >>> from unveil.core.result import Record
     >>> climb = tuple(Record(value, value, value, 272.0, 0.0) for value in (-1200.0, -1131.0, -1130.3))
@@ -69,7 +71,12 @@ def examine(
     if counts is not None:
         findings.extend(_support(counts))
     findings.extend(judge(figures or {}, history, excuse))
-    return Certificate(tuple(findings))
+    put_off = None if later is None else partial(_judged_later, later, history, excuse)
+    return Certificate(tuple(findings), put_off)
+
+
+def _judged_later(later: Callable[[], Mapping[str, float]], history: History, excuse: str | None) -> Iterator[Finding]:
+    return judge(later(), history, excuse)
 
 
 def _convergence(history: History) -> Iterator[Finding]:

@@ -89,7 +89,7 @@ schedule, expectation
         transmat_prior: Any = None,
         emissionprob_prior: float | None = None,
         handle_unknown: str = "missing",
-        tol: float = 1e-6,
+        tol: float | str = "auto",
         max_iter: int = 1000,
         n_init: int = 3,
         init_params: str = "auto",
@@ -99,7 +99,7 @@ schedule, expectation
         verbose: int = 0,
         verbose_interval: int = 10,
         engine: Any = "auto",
-        schedule: Any = "batch",
+        schedule: Any = "auto",
         expectation: Any = "exact",
     ) -> None:
         self.n_components = n_components

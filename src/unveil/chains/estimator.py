@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from numbers import Real
 from typing import Any, Self
@@ -43,9 +43,9 @@ from unveil.chains.starts import (
     supported,
 )
 from unveil.core.arrays import Floats, Indices
-from unveil.core.loop import BoundChange, Parts
-from unveil.core.result import Fit, State
-from unveil.estimation.base import Estimator, engine_for
+from unveil.core.loop import Parts
+from unveil.core.result import Fit
+from unveil.estimation.base import Estimator, LaterFigures, engine_for
 from unveil.estimation.emissions.base import Emission
 from unveil.estimation.input import frame_of
 from unveil.estimation.masks import check_names, table_of
@@ -56,10 +56,12 @@ from unveil.estimation.scaffold import (
     end_of,
     feed_rows,
     fit_rows,
-    general_figures,
+    has_settled,
     learn,
     parts_of,
     set_or_forget,
+    sizes,
+    slope,
 )
 from unveil.expectations import Annealed
 from unveil.numerics.blas import single_threaded_blas
@@ -67,16 +69,6 @@ from unveil.sources.sequences import Sequences
 
 COOLER = {"annealed": Annealed(0.85)}  # what a word means for chains: neighbours count too, so states melt sooner
 ZEROS = "see transitions, startprob_init, transmat_init and what is given of the emissions"
-
-
-@dataclass(frozen=True)
-class PossibleChange(BoundChange):
-    """Stop as ever, and where nothing can come of going on: a chain that is impossible stays so."""
-
-    def __call__(self, before: State, after: State) -> bool:
-        """Whether to stop."""
-        never = before.record.log_likelihood == after.record.log_likelihood == -np.inf
-        return never or super().__call__(before, after)
 
 
 class HMMEstimator(ChainMethods, Estimator, DensityMixin, BaseEstimator, ABC):
@@ -263,8 +255,7 @@ class HMMEstimator(ChainMethods, Estimator, DensityMixin, BaseEstimator, ABC):
 
     def _parts(self, model: HiddenMarkov, source: Sequences) -> Parts:
         word = self.expectation if isinstance(self.expectation, str) else ""
-        stop, suited = PossibleChange(self.tol), model.suited_to(source.n_rows)
-        return parts_of(self, suited, source, stop, COOLER.get(word, self.expectation))
+        return parts_of(self, model.suited_to(source.n_rows), source, COOLER.get(word, self.expectation))
 
     def _task(self, source: Sequences) -> Task:
         model = self._model(self._frame(source))
@@ -285,14 +276,18 @@ class HMMEstimator(ChainMethods, Estimator, DensityMixin, BaseEstimator, ABC):
     def _shares(self, outcome: Fit) -> Floats:
         return occupancy(outcome.statistics) if outcome.history else np.zeros(self.n_components)
 
-    def _figures(self, parts: Parts, outcome: Fit, order: Indices) -> Mapping[str, float]:
+    def _figures(self, parts: Parts, outcome: Fit, order: Indices) -> tuple[Mapping[str, float], LaterFigures | None]:
         """How much the emissions of two states overlap is not among them: neighbours tell states apart as well."""
         if not outcome.history:
-            return {}
+            return {}, None
         if outcome.history[-1].log_likelihood == -np.inf:
             raise ValueError(f"X holds a sequence that has no chance, since probabilities of 0 rule it out: {ZEROS}")
         params, statistics = end_of(parts, outcome)
-        return general_figures(parts.model, params, statistics, params.emissions)
+        figures, later = (
+            sizes(parts.model, statistics, params.emissions),
+            partial(slope, parts.model, params, statistics),
+        )
+        return (figures, later) if has_settled(parts, outcome) else ({**figures, **later()}, None)
 
     def _set_attributes(self, stream: Stream) -> Any:
         emission, params, order = self._emission(), stream.params, stream.order

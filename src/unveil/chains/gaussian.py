@@ -45,8 +45,9 @@ class GaussianHMM(HMMEstimator):
         Concentrations, at least 1, of Dirichlet priors on the first state and on the steps out of each state.
     mean_precision_prior, mean_prior, degrees_of_freedom_prior, covariance_prior : optional
         A normal-inverse-Wishart prior of each state, as in :class:`unveil.GaussianMixture`.
-    tol : float, default=1e-6
-        Stop when the mean log-likelihood of a step rises by less.
+    tol : "auto" or float, default="auto"
+        "auto" stops when all that is still to be gained, judged by how the gains fall off, is below 0.01 nats for each
+        thousand steps. A number: stop when the mean log-likelihood of a step rises by less from one pass to the next.
     reg_covar : float, default=1e-6
         Added to the diagonal of the covariances.
     max_iter : int, default=1000
@@ -133,7 +134,7 @@ class GaussianHMM(HMMEstimator):
         mean_prior: Any = None,
         degrees_of_freedom_prior: float | None = None,
         covariance_prior: Any = None,
-        tol: float = 1e-6,
+        tol: float | str = "auto",
         reg_covar: float = 1e-6,
         max_iter: int = 1000,
         n_init: int = 3,
@@ -144,7 +145,7 @@ class GaussianHMM(HMMEstimator):
         verbose: int = 0,
         verbose_interval: int = 10,
         engine: Any = "auto",
-        schedule: Any = "batch",
+        schedule: Any = "auto",
         expectation: Any = "exact",
     ) -> None:
         self.n_components = n_components

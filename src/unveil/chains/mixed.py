@@ -75,7 +75,7 @@ schedule, expectation
         transmat_init: Any = None,
         startprob_prior: Any = None,
         transmat_prior: Any = None,
-        tol: float = 1e-6,
+        tol: float | str = "auto",
         max_iter: int = 1000,
         n_init: int = 3,
         init_params: str = "auto",
@@ -85,7 +85,7 @@ schedule, expectation
         verbose: int = 0,
         verbose_interval: int = 10,
         engine: Any = "auto",
-        schedule: Any = "batch",
+        schedule: Any = "auto",
         expectation: Any = "exact",
     ) -> None:
         self.n_components = n_components

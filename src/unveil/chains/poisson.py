@@ -69,7 +69,7 @@ schedule, expectation
         startprob_prior: Any = None,
         transmat_prior: Any = None,
         rate_prior: Any = None,
-        tol: float = 1e-6,
+        tol: float | str = "auto",
         max_iter: int = 1000,
         n_init: int = 3,
         init_params: str = "auto",
@@ -79,7 +79,7 @@ schedule, expectation
         verbose: int = 0,
         verbose_interval: int = 10,
         engine: Any = "auto",
-        schedule: Any = "batch",
+        schedule: Any = "auto",
         expectation: Any = "exact",
     ) -> None:
         self.n_components = n_components

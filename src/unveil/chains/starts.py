@@ -29,10 +29,11 @@ from scipy.special import softmax
 
 from unveil.chains.model.model import HiddenMarkov, MarkovParams
 from unveil.core.arrays import Floats, Indices
-from unveil.core.loop import BoundChange, Parts, stream
+from unveil.core.loop import Parts, stream
 from unveil.core.protocols import Block, Engine
 from unveil.core.result import Fit
 from unveil.core.statistics import Statistics
+from unveil.core.stopping import BoundChange
 from unveil.engines.threads import Threads
 from unveil.estimation.scaffold import ranked, run_briefly
 from unveil.expectations import Exact

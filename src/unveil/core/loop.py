@@ -32,47 +32,7 @@ logger = logging.getLogger("unveil")
 Stop = Callable[[State, State], bool]
 Callback = Callable[[State], None]
 
-LOST_IN_ROUNDING = 1e-13  # of a sum over all rows: a gain below this share is none
-
 _WATCHING: ContextVar[tuple[Callback, ...]] = ContextVar("unveil_watching", default=())
-
-
-@dataclass(frozen=True)
-class BoundChange:
-    """Stop when the objective per unit of weight changes by less than `tol`."""
-
-    tol: float
-
-    def __call__(self, before: State, after: State) -> bool:
-        """Whether to stop."""
-        return self.settled((before.record, after.record))
-
-    def settled(self, records: Sequence[Record]) -> bool:
-        """Whether to stop after these passes."""
-        if len(records) < 2:
-            return False
-        change = records[-1].objective - records[-2].objective
-        return bool(abs(change) < self.tol * records[-1].weight)
-
-
-def remaining_gain(bounds: Sequence[float]) -> float:
-    """What a climb has still to gain, from how its last gains fall off (Aitken); infinite where that cannot be told.
-
-    Gains that shrink by a constant ratio r add up to the last one times r / (1 - r). The larger of the last two ratios
-    is taken; where gains do not shrink, the climb is on its way up or leaving a plateau, and no end is in sight.
-
-    >>> remaining_gain([0.0, 8.0, 12.0, 14.0])
-    2.0
-    """
-    if len(bounds) < 4:
-        return np.inf
-    first, second, last = (bounds[-3] - bounds[-4], bounds[-2] - bounds[-3], bounds[-1] - bounds[-2])
-    if last <= LOST_IN_ROUNDING * abs(bounds[-1]):
-        return 0.0
-    if second <= 0.0 or first <= 0.0:
-        return np.inf
-    ratio = max(last / second, second / first)
-    return last * ratio / (1.0 - ratio) if ratio < 1.0 else np.inf
 
 
 @dataclass(frozen=True)
@@ -191,10 +151,10 @@ def fit(parts: Parts, start: Params) -> Fit:
             records.append(record_of(statistics, prior, perf_counter() - began))
             add_events(events, parts.model.events(statistics, params))
             add_events(events, parts.schedule.events(schedule_state))
-            state = State(iteration, params, statistics, records[-1])
+            state = State(iteration, params, statistics, records[-1], records)
             for callback in parts.callbacks:
                 callback(state)
-            settled = parts.expectation.settled(passes.passes)
+            settled = parts.expectation.settled(passes.passes) and parts.schedule.settled(schedule_state)
             if before is not None and settled and parts.stop(before, state):
                 status = Status.CONVERGED
                 break
@@ -202,6 +162,7 @@ def fit(parts: Parts, start: Params) -> Fit:
     except KeyboardInterrupt:
         status = told_of_interrupt(len(records))
     monotone = parts.schedule.monotone and parts.expectation.monotone
+    params = parts.schedule.ending(params, schedule_state)
     return Fit(params, statistics, History(tuple(records), dict(events), status, monotone, (), passes.passes), entered)
 
 

@@ -219,6 +219,7 @@ class Schedule(ABC):
 
     monotone: bool  # does theory promise that the free energy never falls?
     statistical: bool = False  # are the new parameters the M step of the statistics that a sweep returns?
+    whole_pass: bool = False  # are these statistics those of one pass over all rows, at `measured_at`?
 
     @abstractmethod
     def sweep(self, work: Work, params: Params, state: Any) -> tuple[Params, Statistics, Any]:
@@ -231,6 +232,14 @@ class Schedule(ABC):
     def measured_at(self, entering: Params, state: Any) -> Params:
         """The parameters to which the free energy of the last sweep belongs: those that entered it, as a rule."""
         return entering
+
+    def settled(self, state: Any) -> bool:
+        """Whether the gains of the last sweeps tell how far the end is; no fit has converged before."""
+        return True
+
+    def ending(self, params: Params, state: Any) -> Params:
+        """The parameters to end with after the last sweep: its own, as a rule."""
+        return params
 
     @property
     def name(self) -> str:

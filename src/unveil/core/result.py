@@ -115,6 +115,7 @@ class State(NamedTuple):
     params: Any  # after the M step of this pass
     statistics: Statistics
     record: Record
+    records: Sequence[Record] = ()  # of all passes so far, this one included
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from unveil.estimation.scaffold import Stream
 
 logger = logging.getLogger("unveil")
+
+LaterFigures = Callable[[], Mapping[str, float]]  # figures of a fit that are computed when somebody looks
 
 
 def engine_for(engine: Any, source: Source) -> Engine:
@@ -58,7 +61,15 @@ def on_cluster(source: Any) -> bool:
 
 def seed_of(random_state: Any) -> int:
     """A seed drawn from what scikit-learn calls a random state."""
+    if type(random_state) is int:
+        return _seed_of_number(random_state)
     return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+
+
+@lru_cache(maxsize=1024)
+def _seed_of_number(number: int) -> int:
+    """The same for a number, which always gives the same seed; a generator takes longer to make than a small fit."""
+    return int(check_random_state(number).randint(np.iinfo(np.int32).max))
 
 
 class Announcer:
@@ -120,13 +131,20 @@ class Estimator:
         """Why the free energy of this fit may fall, if there is a reason."""
         return None
 
-    def _report(self, outcome: Fit, counts: Any, figures: Mapping[str, float] | None = None, depth: int = 4) -> None:
+    def _report(
+        self,
+        outcome: Fit,
+        counts: Any,
+        figures: Mapping[str, float] | None = None,
+        later: LaterFigures | None = None,
+        depth: int = 4,
+    ) -> None:
         """Set what every iterative estimator has, and warn where the fit is not fine; see `warn_of` for `depth`."""
         self.history_ = outcome.history
         self.converged_ = outcome.status is Status.CONVERGED
         self.n_iter_ = len(outcome.history)
-        self.certificate_ = examine(outcome.history, counts, self._excuse(), figures)
-        warn_of(self, self.certificate_.findings, depth)
+        self.certificate_ = examine(outcome.history, counts, self._excuse(), figures, later)
+        warn_of(self, self.certificate_.at_once, depth)
 
 
 def warn_of(estimator: Any, findings: Iterable[Finding], depth: int = 3) -> None:

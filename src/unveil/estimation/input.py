@@ -28,6 +28,7 @@ from unveil.sources.weighted import with_weights
 SAMPLE_CELLS = 1 << 22  # cells of the sample that starts are drawn from: 32 megabytes
 SAMPLE_ROWS = 1 << 16
 SAMPLE_ROWS_EACH = 64  # for each group at least
+FLOAT_TYPES = frozenset({np.dtype(np.float64), np.dtype(np.float32)})
 
 
 def as_source(
@@ -37,8 +38,11 @@ def as_source(
 
     Cells may be NaN if `missing` is true.
     """
-    if callable(getattr(X, "read", None)) and hasattr(X, "n_columns"):
-        source: Source = X
+    plain = plain_source(estimator, X, reset=reset, min_rows=min_rows)
+    if plain is not None and is_finite(plain.rows):
+        source: Source = plain
+    elif callable(getattr(X, "read", None)) and hasattr(X, "n_columns"):
+        source = X
         _check_names(estimator, source, reset)
     elif not isinstance(X, np.ndarray) and is_dask(X):
         source = DaskSource(X)
@@ -56,6 +60,30 @@ def as_source(
     if not np.any(weights):
         raise ValueError("sample_weight must have a positive entry, got zeros only: no row would count")
     return weighted
+
+
+def plain_source(estimator: Any, X: Any, *, reset: bool, min_rows: int = 1) -> ArraySource | None:
+    """A source over an array of floats that could be taken as it is; None where somebody has to have a closer look.
+
+    It sets or checks `n_features_in_` and `feature_names_in_`, as scikit-learn's `validate_data` does.
+    """
+    if type(X) is not np.ndarray or X.ndim != 2 or X.dtype not in FLOAT_TYPES:
+        return None
+    known, (n_rows, n_columns) = vars(estimator), X.shape
+    if n_rows < min_rows or n_columns == 0:
+        return None
+    if reset:
+        known.pop("feature_names_in_", None)
+        estimator.n_features_in_ = n_columns
+    elif "feature_names_in_" in known or known.get("n_features_in_") != n_columns:
+        return None
+    return ArraySource(X)
+
+
+def is_finite(rows: Array) -> bool:
+    """Whether all cells are finite; False also where their sum is beyond the largest number, and one has to look."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isfinite(np.sum(rows, dtype=np.float64)))
 
 
 def _weights_of(sample_weight: Any) -> NDArray[np.float64]:
@@ -164,9 +192,7 @@ def refuse_nonfinite(source: Source, missing: bool = False) -> None:
 def finite_rows(block: Block, names: Sequence[str] | None = None, missing: bool = False) -> NDArray[Any]:
     """The rows of `block`, or a ValueError that names the first cell that is not finite, or not NaN if `missing`."""
     rows = block.rows
-    with np.errstate(over="ignore", invalid="ignore"):
-        total = np.sum(rows, dtype=np.float64)  # one number tells, unless the sum itself overflows
-    if np.isfinite(total):
+    if is_finite(rows):
         return rows
     if not isinstance(rows, np.ndarray):  # compressed rows, which their source has checked
         return rows

@@ -22,17 +22,17 @@ from unveil.core.loop import ExpectationStep, Parts, Stop, best_of, check_allowe
 from unveil.core.protocols import Expectation, Model, Params, Schedule, Source
 from unveil.core.result import Fit, History, State, Status
 from unveil.core.statistics import Statistics
-from unveil.estimation.base import engine_for, seed_of
+from unveil.core.stopping import GainLeft, rule_for
+from unveil.estimation.base import LaterFigures, engine_for, seed_of
 from unveil.estimation.emissions.base import Emission
 from unveil.estimation.registry import EXPECTATIONS, SCHEDULES, resolve
 from unveil.expectations import Exact
-from unveil.schedules import Batch
-from unveil.schedules.reseeding import Reseeding
+from unveil.schedules.adaptive import Adaptive
 from unveil.schedules.stepwise import Running, Stepwise
 
 EM_CONSTRAINTS: dict[str, list[Any]] = {
     "n_components": [Interval(Integral, 1, None, closed="left")],
-    "tol": [Interval(Real, 0.0, None, closed="left")],
+    "tol": [Interval(Real, 0.0, None, closed="left"), StrOptions({"auto"})],
     "max_iter": [Interval(Integral, 0, None, closed="left")],
     "n_init": [Interval(Integral, 1, None, closed="left")],
     "random_state": ["random_state"],
@@ -40,10 +40,12 @@ EM_CONSTRAINTS: dict[str, list[Any]] = {
     "verbose": ["verbose"],
     "verbose_interval": [Interval(Integral, 1, None, closed="left")],
     "engine": [StrOptions({"auto", "threads", "dask"}), HasMethods("map_reduce")],
-    "schedule": [StrOptions(set(SCHEDULES)), HasMethods("sweep")],
+    "schedule": [StrOptions({"auto", *SCHEDULES}), HasMethods("sweep")],
     "expectation": [StrOptions(set(EXPECTATIONS)), HasMethods("responsibilities")],
 }
 """What arguments may be that all faces have which are fitted here."""
+
+SMALL_GAIN = 1e-3  # nats per row and pass: the gradient has norm 0.05 at most, where 1 is far from a stationary point
 
 
 @dataclass(frozen=True)
@@ -107,24 +109,47 @@ class Face(Protocol):
     def _shares(self, outcome: Fit) -> Floats:
         """What each component stands for, by which they are put in order."""
 
-    def _figures(self, parts: Parts, outcome: Fit, order: Indices) -> Mapping[str, float]:
-        """What the certificate says of the parameters at the end."""
+    def _figures(self, parts: Parts, outcome: Fit, order: Indices) -> tuple[Mapping[str, float], LaterFigures | None]:
+        """What the certificate says of the parameters at the end: now, and when somebody looks."""
 
     def _set_attributes(self, stream: Stream) -> Any:
         """Set the fitted attributes; returns how many rows each component stands for."""
 
-    def _report(self, outcome: Fit, counts: Any, figures: Mapping[str, float] | None = None, depth: int = 4) -> None:
+    def _report(
+        self,
+        outcome: Fit,
+        counts: Any,
+        figures: Mapping[str, float] | None = None,
+        later: LaterFigures | None = None,
+        depth: int = 4,
+    ) -> None:
         """Set history and certificate, and warn."""
 
 
-def parts_of(estimator: Any, model: Model, source: Source, stop: Stop, expectation: Any = None) -> Parts:
+def parts_of(estimator: Any, model: Model, source: Source, expectation: Any = None) -> Parts:
     """The parts that the words of an estimator name; `expectation` in place of its own word, if given."""
     asked = estimator.expectation if expectation is None else expectation
     chosen: Expectation = resolve("expectation", asked, EXPECTATIONS, "responsibilities")
-    schedule: Schedule = resolve("schedule", estimator.schedule, SCHEDULES, "sweep")
+    schedule, stop = pace_of(estimator, model, chosen)
     callbacks = estimator._callbacks_for(source, getattr(estimator, "verbose_interval", 1))
     engine = engine_for(estimator.engine, source)
     return Parts(model, source, chosen, schedule, engine, stop, estimator.max_iter, estimator.random_seed_, callbacks)
+
+
+def pace_of(estimator: Any, model: Model, expectation: Expectation) -> tuple[Schedule, Stop]:
+    """How an estimator climbs and when it stops: "auto" leaps where the end is far, if there are leaps at all."""
+    schedule = schedule_of(estimator.schedule)
+    stop = rule_for(estimator.tol, rises=schedule.monotone and expectation.monotone)
+    if estimator.schedule == "auto" and isinstance(stop, GainLeft):
+        leaps = Adaptive(stop)
+        schedule = schedule if leaps.refuse(model, expectation) else leaps
+    return schedule, stop
+
+
+def schedule_of(word: Any) -> Schedule:
+    """The schedule that a word names, or itself; "auto" begins as batch EM."""
+    found: Schedule = resolve("schedule", "batch" if word == "auto" else word, SCHEDULES, "sweep")
+    return found
 
 
 def fit_rows(face: Face, source: Source) -> None:
@@ -135,7 +160,7 @@ def fit_rows(face: Face, source: Source) -> None:
     order = np.arange(face.n_components) if task.kept else np.argsort(-face._shares(outcome), kind="stable")
     model: Any = task.parts.model
     stream = replace(resumable(outcome, model.shift, order), given=task.given)
-    adopt(face, stream, face._figures(task.parts, outcome, order))
+    adopt(face, stream, *face._figures(task.parts, outcome, order))
 
 
 def feed_rows(face: Face, source: Source, fresh: bool) -> None:
@@ -169,14 +194,16 @@ def climb(task: Task) -> Fit:
     return outcome.noting("tried", tried) if tried else outcome
 
 
-def adopt(face: Any, stream: Stream, figures: Mapping[str, float] | None = None) -> None:
+def adopt(
+    face: Any, stream: Stream, figures: Mapping[str, float] | None = None, later: LaterFigures | None = None
+) -> None:
     """Set the fitted attributes, certify the fit and say where it is not fine."""
     face._stream = stream
     counts = face._set_attributes(stream)
     history = stream.outcome.history
     bounds = [record.objective / record.weight for record in history]
     set_or_forget(face, {"lower_bounds_": bounds, "lower_bound_": bounds[-1] if bounds else -np.inf})
-    face._report(stream.outcome, counts, figures, depth=5)
+    face._report(stream.outcome, counts, figures, later, depth=5)
 
 
 # -- one batch after the other, by stepwise EM -------------------------------------------------------------------------
@@ -220,8 +247,7 @@ def end_of(parts: Parts, outcome: Fit) -> tuple[Params, Statistics]:
 
     Those of the last pass, where that was it; else a pass is run.
     """
-    schedule = parts.schedule.schedule if isinstance(parts.schedule, Reseeding) else parts.schedule
-    if isinstance(schedule, Batch) and parts.expectation.posterior:
+    if parts.schedule.whole_pass and parts.expectation.posterior:
         return outcome.entered, outcome.statistics
     step = ExpectationStep(parts.model, parts.model.prepare(outcome.params), Exact(), parts.seed, 0)
     statistics, _ = parts.engine.map_reduce(step, parts.source, None)
@@ -233,16 +259,34 @@ def general_figures(model: Any, params: Params, statistics: Statistics, componen
 
     `statistics` are those of a pass at `params` themselves (see `stationarity`).
     """
+    return {**slope(model, params, statistics), **sizes(model, statistics, components)}
+
+
+def slope(model: Any, params: Params, statistics: Statistics) -> dict[str, float]:
+    """How far from a stationary point, where that can be told."""
+    norm = stationarity(model, params, statistics)
+    return {} if np.isnan(norm) else {"stationarity": norm}
+
+
+def sizes(model: Any, statistics: Statistics, components: Any) -> dict[str, float]:
+    """How many rows there are for each parameter, and whether components are healthy."""
     rows_each = float(statistics["weight"]) / max(model.n_parameters(len(model.shift)), 1)
-    figures = {
-        "stationarity": stationarity(model, params, statistics),
-        "observations_per_parameter": rows_each,
-        "cells_per_parameter": rows_each * len(model.shift),
-    }
-    figures = {name: value for name, value in figures.items() if not np.isnan(value)}
+    figures = {"observations_per_parameter": rows_each, "cells_per_parameter": rows_each * len(model.shift)}
     with suppress(np.linalg.LinAlgError):  # parameters that ran away: that is for the history to tell
         figures.update(model.family.health(components))
     return figures
+
+
+def has_settled(parts: Parts, outcome: Fit) -> bool:
+    """Whether the last gain says that the gradient is small, so that nothing need be computed to know it.
+
+    A pass of EM gains half of the squared norm of the gradient per row, or more, in the coordinates of `stationarity`:
+    it is a step along the gradient, as long as the information of the complete data says.
+    """
+    records = outcome.history.records
+    if len(records) < 2 or not (parts.schedule.whole_pass and parts.expectation.posterior):
+        return False
+    return bool(0.0 <= records[-1].objective - records[-2].objective < SMALL_GAIN * records[-1].weight)
 
 
 def stationarity(model: Model, params: Any, statistics: Statistics) -> float:

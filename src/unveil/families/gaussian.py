@@ -309,8 +309,11 @@ class Gaussian(ExponentialFamily):
 
     def spiked(self, params: GaussianParams) -> bool:
         """By the smallest eigenvalue of the covariances, and by what had to be floored."""
-        smallest = self.health(params)["smallest_eigenvalue"]
-        return bool(smallest <= SPIKE_VARIANCE * self.reg_covar or params.floored > 0)
+        return self.is_spike(self.health(params)["smallest_eigenvalue"]) or params.floored > 0
+
+    def is_spike(self, smallest: float) -> bool:
+        """Whether a component whose smallest eigenvalue is this has little more spread than was added to it."""
+        return smallest <= SPIKE_VARIANCE * self.reg_covar
 
     def health(self, params: GaussianParams) -> Mapping[str, float]:
         """Extreme eigenvalues of the covariances."""

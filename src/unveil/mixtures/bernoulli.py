@@ -22,8 +22,9 @@ class BernoulliMixture(MixtureEstimator):
         Number of components.
     binarize : float or None, default=0.0
         Cells above it count as 1, the others as 0, as in scikit-learn's BernoulliNB. None takes zeros and ones only.
-    tol : float, default=1e-6
-        Stop when the mean log-likelihood rises by less.
+    tol : "auto" or float, default="auto"
+        "auto" stops when all that is still to be gained, judged by how the gains fall off, is below 0.01 nats for each
+        thousand rows. A number: stop when the mean log-likelihood rises by less from one pass to the next.
     max_iter : int, default=1000
         Limit of passes over the data.
     n_init : int, default=1
@@ -71,7 +72,7 @@ class BernoulliMixture(MixtureEstimator):
         n_components: int = 1,
         *,
         binarize: float | None = 0.0,
-        tol: float = 1e-6,
+        tol: float | str = "auto",
         max_iter: int = 1000,
         n_init: int = 1,
         init_params: str = "auto",
@@ -84,7 +85,7 @@ class BernoulliMixture(MixtureEstimator):
         verbose: int = 0,
         verbose_interval: int = 10,
         engine: Any = "auto",
-        schedule: Any = "batch",
+        schedule: Any = "auto",
         expectation: Any = "exact",
     ) -> None:
         self.n_components = n_components

@@ -24,8 +24,9 @@ class CategoricalMixture(MixtureEstimator):
         Parameter, at least 1, of a Dirichlet prior on the probabilities of every column.
     handle_unknown : {"missing", "error"}, default="missing"
         What becomes of a category that was not there at fit time: a missing cell, or an error.
-    tol : float, default=1e-6
-        Stop when the mean log-likelihood rises by less.
+    tol : "auto" or float, default="auto"
+        "auto" stops when all that is still to be gained, judged by how the gains fall off, is below 0.01 nats for each
+        thousand rows. A number: stop when the mean log-likelihood rises by less from one pass to the next.
     max_iter : int, default=1000
         Limit of passes over the data.
     n_init, init_params, responsibilities_init, weight_concentration_prior, empty_components, random_state, \
@@ -66,7 +67,7 @@ warm_start, verbose, verbose_interval, engine, schedule, expectation
         *,
         concentration_prior: float | None = None,
         handle_unknown: str = "missing",
-        tol: float = 1e-6,
+        tol: float | str = "auto",
         max_iter: int = 1000,
         n_init: int = 1,
         init_params: str = "auto",
@@ -78,7 +79,7 @@ warm_start, verbose, verbose_interval, engine, schedule, expectation
         verbose: int = 0,
         verbose_interval: int = 10,
         engine: Any = "auto",
-        schedule: Any = "batch",
+        schedule: Any = "auto",
         expectation: Any = "exact",
     ) -> None:
         self.n_components = n_components

@@ -19,10 +19,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from unveil.clusters.assignment.in_numpy import SMALL_WORK
 from unveil.core.arrays import Floats, Indices, Labels
-from unveil.core.loop import BoundChange, Parts
+from unveil.core.loop import Parts
 from unveil.core.protocols import Block, Engine, Source
 from unveil.core.result import Fit
-from unveil.estimation.base import Estimator, engine_for
+from unveil.estimation.base import Estimator, LaterFigures, engine_for
 from unveil.estimation.emissions.base import Emission
 from unveil.estimation.input import SAMPLE_ROWS_EACH, frame_of, sample_of
 from unveil.estimation.scaffold import (
@@ -32,15 +32,17 @@ from unveil.estimation.scaffold import (
     end_of,
     feed_rows,
     fit_rows,
+    has_settled,
     learn,
     parts_of,
     set_or_forget,
+    sizes,
 )
 from unveil.families.base import Family
 from unveil.mixtures.empty import POLICIES
 from unveil.mixtures.methods import MixtureMethods
 from unveil.mixtures.model.model import Mixture, MixtureParams
-from unveil.mixtures.overlap import figures_of
+from unveil.mixtures.overlap import costly_figures, figures_of
 from unveil.mixtures.small import climb_over, small_table
 from unveil.mixtures.starts.search import StartSearch
 from unveil.mixtures.starts.starts import STARTS, Given, Sample, short_run_count, short_runs, starts, supported
@@ -148,21 +150,21 @@ class MixtureEstimator(MixtureMethods, Estimator, DensityMixin, BaseEstimator, A
         return Mixture(self._emission().family(shift), n_components or self.n_components, shift, concentration=prior)
 
     def _parts(self, model: Mixture, source: Source) -> Parts:
-        return parts_of(self, model.suited_to(source.n_rows), source, BoundChange(self.tol))
+        return parts_of(self, model.suited_to(source.n_rows), source)
 
     def _task(self, source: Source) -> Task:
         recalled = self.warm_start and hasattr(self, "_stream") and self._suits(self._stream.params)
         model = self._model(self._frame(source))
         sample = self._sample(model, source)
-        parts = self._parts(model, source)
-        run = climb_over(model, parts)
+        parts, search = self._parts(model, source), self._search(sample, source.n_rows)
+        whole = search is not None and sample.weights is None and len(sample.rows) == source.n_rows
+        run = climb_over(model, parts, search.table if search is not None and whole else None)
         if self.empty_components != "keep":
             policy = POLICIES[self.empty_components](Block(0, 0, sample.rows, sample.weights))
             parts = replace(parts, schedule=Reseeding(parts.schedule, policy))
         sound, kept = partial(supported, model), recalled or self._is_given()
         if recalled:
             return Task(parts, iter([self._params_from_attributes(model.shift)]), sound, kept=kept, run=run)
-        search = self._search(sample, source.n_rows)
         begin = self._start_params(model, source, sample, search)
         return Task(parts, begin, sound, partial(self._tried, model, search), kept, run=run)
 
@@ -181,11 +183,15 @@ class MixtureEstimator(MixtureMethods, Estimator, DensityMixin, BaseEstimator, A
         weights: Floats = outcome.params.weights
         return weights
 
-    def _figures(self, parts: Parts, outcome: Fit, order: Indices) -> Mapping[str, float]:
+    def _figures(self, parts: Parts, outcome: Fit, order: Indices) -> tuple[Mapping[str, float], LaterFigures | None]:
         if not outcome.history:
-            return {}
+            return {}, None
         model: Any = parts.model
-        return figures_of(model, *end_of(parts, outcome), parts.seed, order)
+        params, statistics = end_of(parts, outcome)
+        if not has_settled(parts, outcome):
+            return figures_of(model, params, statistics, parts.seed, order), None
+        later = partial(costly_figures, model, params, statistics, parts.seed, order)
+        return sizes(model, statistics, params.components), later
 
     def _set_attributes(self, stream: Stream) -> Any:
         family = self._emission().family(stream.shift)
@@ -214,7 +220,7 @@ class MixtureEstimator(MixtureMethods, Estimator, DensityMixin, BaseEstimator, A
     def _excuse(self) -> str | None:
         reasons = {"reseeded": "a component was re-seeded", "floored": "a floor held a component back"}
         said = next((words for name, words in reasons.items() if self.history_.events.get(name)), None)
-        return said or self._emission().excuse(self._from_attributes()[1].components)
+        return said or self._emission().excuse(self._stream.params.components)
 
     # -- starts --------------------------------------------------------------------------------------------------------
 

@@ -29,8 +29,13 @@ class GaussianMixture(MixtureEstimator):
         "full", "tied", "diag", "spherical" as in scikit-learn, or one of mclust's fourteen: a letter each for volume,
         shape and orientation, E for equal, V for varying, I for none: EII VII EEI VEI EVI VVI EEE VEE EVE VVE EEV VEV
         EVV VVV. (full is VVV, tied EEE, diag VVI, spherical VII.)
-    tol, reg_covar, max_iter, n_init, weights_init, means_init, precisions_init, random_state, warm_start, \
-verbose, verbose_interval
+    tol : "auto" or float, default="auto"
+        "auto" stops when all that is still to be gained, judged by how the gains fall off, is below 0.01 nats for each
+        thousand rows. A number, as in scikit-learn: stop when the mean log-likelihood rises by less from one pass to
+        the next.
+    max_iter : int, default=1000
+        Limit of passes over the data.
+    reg_covar, n_init, weights_init, means_init, precisions_init, random_state, warm_start, verbose, verbose_interval
         As in scikit-learn.
     init_params : str, default="auto"
         Where to start. "auto" climbs from several cheap starts on a sample, splits and merges components of the best
@@ -49,8 +54,9 @@ verbose, verbose_interval
         What becomes of a component that loses all its rows: "reseed" moves it to the rows that are explained worst.
     engine : {"auto", "threads", "dask"} or engine, default="auto"
         Where the work runs; it changes nothing but the time.
-    schedule : str or schedule, default="batch"
-        When the parameters move: "batch", "incremental", "stepwise", "gradient", "ascent", "lbfgs", "squarem".
+    schedule : str or schedule, default="auto"
+        When the parameters move: "batch", "incremental", "stepwise", "gradient", "ascent", "lbfgs", "squarem". "auto"
+        is "batch", and "squarem" from where many passes are ahead, if `tol` is "auto" too.
     expectation : str or expectation, default="exact"
         Which distribution over the components the E step picks: "exact", "hard", "sampled", "sparse", "annealed".
 
@@ -97,9 +103,9 @@ verbose, verbose_interval
         n_components: int = 1,
         *,
         covariance_type: str = "full",
-        tol: float = 1e-3,
+        tol: float | str = "auto",
         reg_covar: float = 1e-6,
-        max_iter: int = 100,
+        max_iter: int = 1000,
         n_init: int = 1,
         init_params: str = "auto",
         weights_init: Any = None,
@@ -117,7 +123,7 @@ verbose, verbose_interval
         verbose: int = 0,
         verbose_interval: int = 10,
         engine: Any = "auto",
-        schedule: Any = "batch",
+        schedule: Any = "auto",
         expectation: Any = "exact",
     ) -> None:
         self.n_components = n_components

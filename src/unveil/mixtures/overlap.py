@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from unveil.core.arrays import Floats
 from unveil.core.protocols import Block
 from unveil.core.statistics import Statistics
-from unveil.estimation.scaffold import general_figures
+from unveil.estimation.scaffold import sizes, slope
 from unveil.mixtures.model.model import DEAD, Mixture, MixtureParams
 
 logger = logging.getLogger("unveil")
@@ -38,7 +38,15 @@ def figures_of(
     `statistics` are those of a pass at `params` themselves (see `stationarity`). Components are called by their place
     in `order`, or by that in `params`.
     """
-    figures = general_figures(model, params, statistics, params.components)
+    figures = sizes(model, statistics, params.components)
+    return {**figures, **costly_figures(model, params, statistics, seed, order)}
+
+
+def costly_figures(
+    model: Mixture, params: MixtureParams, statistics: Statistics, seed: int, order: NDArray[np.intp] | None = None
+) -> dict[str, float]:
+    """Those that take longer than a small fit."""
+    figures = slope(model, params, statistics)
     with suppress(np.linalg.LinAlgError):  # parameters that ran away: that is for the history to tell
         figures.update(_largest_overlap(overlap(model, params, seed), order))
     return figures

@@ -18,8 +18,9 @@ class PoissonMixture(MixtureEstimator):
         Number of components.
     rate_prior : pair of floats, optional
         Shape, at least 1, and rate of a Gamma prior on every rate.
-    tol : float, default=1e-6
-        Stop when the mean log-likelihood rises by less.
+    tol : "auto" or float, default="auto"
+        "auto" stops when all that is still to be gained, judged by how the gains fall off, is below 0.01 nats for each
+        thousand rows. A number: stop when the mean log-likelihood rises by less from one pass to the next.
     max_iter : int, default=1000
         Limit of passes over the data.
     n_init, init_params, responsibilities_init, weight_concentration_prior, empty_components, random_state, \
@@ -54,7 +55,7 @@ warm_start, verbose, verbose_interval, engine, schedule, expectation
         n_components: int = 1,
         *,
         rate_prior: Any = None,
-        tol: float = 1e-6,
+        tol: float | str = "auto",
         max_iter: int = 1000,
         n_init: int = 1,
         init_params: str = "auto",
@@ -66,7 +67,7 @@ warm_start, verbose, verbose_interval, engine, schedule, expectation
         verbose: int = 0,
         verbose_interval: int = 10,
         engine: Any = "auto",
-        schedule: Any = "batch",
+        schedule: Any = "auto",
         expectation: Any = "exact",
     ) -> None:
         self.n_components = n_components

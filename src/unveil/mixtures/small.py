@@ -2,7 +2,7 @@
 
 A table of one partition is at hand as one block, wherever it came from (an array, a file, a cluster), so how it is
 climbed follows from its shape alone. Where a pass meets anything that is not plain, the climb is begun anew in the
-general way, which knows what to do.
+general way, which knows what to do. Leaps of slow climbs are those of `unveil.schedules.squarem`, in raw moments.
 """
 
 from __future__ import annotations
@@ -19,23 +19,33 @@ from unveil.core.partition import count_of
 from unveil.core.protocols import Block
 from unveil.core.result import Fit, History, Record, State, Status
 from unveil.core.statistics import Statistics
+from unveil.core.stopping import GainLeft
 from unveil.estimation.input import FiniteGuard
 from unveil.expectations import Exact
 from unveil.families.small.table import GaussianTable
 from unveil.mixtures.model.model import Mixture, MixtureParams
 from unveil.schedules import Batch
+from unveil.schedules.adaptive import Adaptive, Pace
+from unveil.schedules.squarem import LEAP_TRIES, SHORTEST_LEAP, STRAIGHT
 
 MOST_WORK = 1 << 23  # rows times components times statistics of a small table: a pass of some milliseconds
 
 
-def climb_over(model: Mixture, parts: Parts) -> Callable[[Parts, MixtureParams], Fit]:
-    """How a climb over the rows of `parts` is run: by whole passes where the table is small and all is plain."""
-    source, plain = parts.source, isinstance(parts.schedule, Batch) and isinstance(parts.expectation, Exact)
+def climb_over(
+    model: Mixture, parts: Parts, table: GaussianTable | None = None
+) -> Callable[[Parts, MixtureParams], Fit]:
+    """How a climb over the rows of `parts` is run: by whole passes where the table is small and all is plain.
+
+    `table` are these rows, if somebody has laid them out before.
+    """
+    source = parts.source
+    plain = isinstance(parts.schedule, Batch | Adaptive) and isinstance(parts.expectation, Exact)
     work = source.n_rows * model.n_components * model.family.n_statistics(source.n_columns)
     if not (plain and model.plain and work <= MOST_WORK and count_of(source) == 1):
         return fit
-    table = small_table(model, next(iter(source.read())))
-    return fit if table is None else SmallClimb(table)
+    table = table or small_table(model, next(iter(source.read())))
+    goal = parts.schedule.goal if isinstance(parts.schedule, Adaptive) else None
+    return fit if table is None else SmallClimb(table, goal)
 
 
 def small_table(model: Mixture, block: Block) -> GaussianTable | None:
@@ -44,11 +54,67 @@ def small_table(model: Mixture, block: Block) -> GaussianTable | None:
     return model.family.small_table(rows, block.weights) if np.all(np.isfinite(rows)) else None
 
 
+class Leaps:
+    """Squarem on raw moments: three passes, then a leap, to be judged by the pass that follows."""
+
+    def __init__(self, table: GaussianTable) -> None:
+        self.table = table
+        self.points: list[Floats] = []  # M steps of the passes since the last leap
+        self.longest = 4.0
+        self.plain: Floats | None = None  # what a leap was taken instead of, while it has not been judged
+        self.taken_back = 0
+
+    def after(self, fresh: Floats) -> Floats:
+        """Where to go on after a pass whose M step is `fresh`."""
+        self.plain = None
+        self.points.append(fresh)
+        if len(self.points) < 3:
+            return fresh
+        moments = [self.table.raw_moments(point) for point in self.points]
+        self.points = []
+        step = self._length(*moments)
+        for _ in range(LEAP_TRIES):
+            if step >= -1.0 - SHORTEST_LEAP:
+                break
+            beyond = (1 + step) ** 2 * moments[0] - 2 * step * (1 + step) * moments[1] + step * step * moments[2]
+            vector = self.table.m_step(beyond)
+            if vector is not None and self.table.is_proper(vector):
+                self.plain = fresh
+                return vector
+            step = 0.5 * (step - 1.0)
+        return fresh
+
+    def rest(self, fresh: Floats) -> Floats:
+        """The same where there is to be no leap."""
+        self.plain, self.points = None, []
+        return fresh
+
+    def back(self) -> Floats:
+        """The plain step in place of a leap that led down."""
+        assert self.plain is not None
+        self.longest, self.taken_back, self.points = max(self.longest / 2.0, 1.0), self.taken_back + 1, []
+        vector, self.plain = self.plain, None
+        return vector
+
+    def _length(self, first: Floats, second: Floats, third: Floats) -> float:
+        """The step -|r| / |v|, statistics measured by their own size over the components."""
+        size = np.sqrt(np.sum(first**2, axis=0))
+        unit = np.where(size > 0, size, 1.0)
+        r, v = np.linalg.norm((second - first) / unit), np.linalg.norm((third - 2.0 * second + first) / unit)
+        if not v > STRAIGHT * r:
+            return -1.0
+        step, allowed = -float(r / v), self.longest
+        if -step >= allowed:
+            self.longest *= 4.0
+        return max(step, -allowed)
+
+
 @dataclass(frozen=True)
 class SmallClimb:
     """Climbs over `table`; in the general way where that does not do."""
 
     table: GaussianTable
+    goal: GainLeft | None = None  # leaps begin where it is many passes away
 
     def __call__(self, parts: Parts, start: MixtureParams) -> Fit:
         """As `unveil.core.loop.fit`."""
@@ -58,33 +124,43 @@ class SmallClimb:
         """The climb; None where a pass was not plain."""
         table, weight, began = self.table, self.table.weight, perf_counter()
         watching = [one for one in parts.callbacks if not isinstance(one, FiniteGuard)]
-        vector = entered = table.vector(start.weights, start.components)
-        sums = np.zeros_like(vector)
+        vector = entered = reached = table.vector(start.weights, start.components)
+        sums, leaps, pace, passes = np.zeros_like(vector), Leaps(table), Pace(), 0
         records: list[Record] = []
         status = Status.MAX_ITER
         try:
             while len(records) < parts.max_iter:
-                fresh = np.empty_like(vector)
+                fresh, passes = np.empty_like(vector), passes + 1
                 bound = table.sweep(vector, fresh, sums)
+                if leaps.plain is not None and not bound >= records[-1].objective:
+                    vector = leaps.back()
+                    continue
                 if not np.isfinite(bound):
                     return None
-                entered, vector = vector, fresh
+                entered, reached = vector, fresh
                 records.append(Record(bound, bound, bound, weight, perf_counter() - began))
                 if watching:
-                    self._show(watching, records, entered, vector, sums)
-                if parts.stop.settled(records):  # type: ignore[attr-defined]
+                    self._show(watching, records, entered, fresh, sums)
+                if self.goal is not None:
+                    pace = pace.after(bound, self.goal.enough(weight))
+                if (self.goal is None or pace.is_plain) and parts.stop.settled(records):  # type: ignore[attr-defined]
                     status = Status.CONVERGED
                     break
+                vector = leaps.after(fresh) if pace.leaps else leaps.rest(fresh)
         except KeyboardInterrupt:
             status = told_of_interrupt(len(records))
         if not records:
             return Fit(start, Statistics(), History(status=status), start)
-        history = History(tuple(records), {}, status, True, (), len(records))
-        before, after = self._params(entered), self._params(vector)
+        events = {"taken_back": leaps.taken_back} if leaps.taken_back else {}
+        history = History(tuple(records), events, status, True, (), passes)
+        before = self._params(entered)
+        after = MixtureParams(*table.params(reached, before.components.origins))
         return Fit(after, self._statistics(entered, sums, before, records[-1]), history, before)
 
     def _params(self, vector: Floats) -> MixtureParams:
-        return MixtureParams(*self.table.params(vector))
+        """With frames of their own for components that need them, as the general way has them."""
+        weights, components = self.table.params(vector)
+        return MixtureParams(weights, self.table.family.recentre(components))
 
     def _statistics(self, vector: Floats, sums: Floats, params: MixtureParams, record: Record) -> Statistics:
         moments = self.table.moments(vector, sums, params.components)
@@ -97,4 +173,4 @@ class SmallClimb:
     ) -> None:
         statistics = self._statistics(entered, sums, self._params(entered), records[-1])
         for callback in watching:
-            callback(State(len(records), self._params(vector), statistics, records[-1]))
+            callback(State(len(records), self._params(vector), statistics, records[-1], records))

@@ -29,8 +29,9 @@ class StudentMixture(MixtureEstimator):
         Held fixed where given; estimated for each component otherwise.
     reg_covar : float, default=1e-6
         Added to the diagonal of every scale matrix.
-    tol : float, default=1e-6
-        Stop when the mean log-likelihood rises by less.
+    tol : "auto" or float, default="auto"
+        "auto" stops when all that is still to be gained, judged by how the gains fall off, is below 0.01 nats for each
+        thousand rows. A number: stop when the mean log-likelihood rises by less from one pass to the next.
     max_iter : int, default=1000
         Limit of passes over the data.
     n_init, init_params, responsibilities_init, weight_concentration_prior, empty_components, random_state, \
@@ -77,7 +78,7 @@ warm_start, verbose, verbose_interval, engine, schedule, expectation
         covariance_type: str = "full",
         degrees_of_freedom: float | None = None,
         reg_covar: float = 1e-6,
-        tol: float = 1e-6,
+        tol: float | str = "auto",
         max_iter: int = 1000,
         n_init: int = 1,
         init_params: str = "auto",
@@ -89,7 +90,7 @@ warm_start, verbose, verbose_interval, engine, schedule, expectation
         verbose: int = 0,
         verbose_interval: int = 10,
         engine: Any = "auto",
-        schedule: Any = "batch",
+        schedule: Any = "auto",
         expectation: Any = "exact",
     ) -> None:
         self.n_components = n_components

@@ -6,7 +6,7 @@ may depend on how many threads share it, while one thread always gives the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from threading import Lock
@@ -23,7 +23,7 @@ def _blas() -> Any:
 
 
 _LOCK = Lock()
-_HOLD: dict[str, Any] = {"depth": 0, "limit": None}
+_HOLD: dict[str, Any] = {"depth": 0, "before": []}  # how many hold it, and the threads that there were of each library
 
 
 @contextmanager
@@ -34,8 +34,8 @@ def single_threaded_blas() -> Iterator[None]:
     """
     with _LOCK:
         if _HOLD["depth"] == 0:
-            _forget_owner()
-            _HOLD["limit"] = _blas().limit(limits=1)
+            _HOLD["before"] = [(library, library.num_threads) for library in _blas().lib_controllers]
+            _set_threads((library, 1) for library, _ in _HOLD["before"])
         _HOLD["depth"] += 1
     try:
         yield
@@ -43,9 +43,16 @@ def single_threaded_blas() -> Iterator[None]:
         with _LOCK:
             _HOLD["depth"] -= 1
             if _HOLD["depth"] == 0:
-                _forget_owner()
-                _HOLD["limit"].restore_original_limits()
-                _forget_owner()
+                _set_threads(_HOLD["before"])
+
+
+def _set_threads(wanted: Iterable[tuple[Any, int | None]]) -> None:
+    """So many threads for each library; what need not change is left alone."""
+    _forget_owner()
+    for library, count in wanted:
+        if count is not None and library.num_threads != count:
+            library.set_num_threads(count)
+    _forget_owner()
 
 
 def _forget_owner() -> None:

@@ -10,14 +10,10 @@ from __future__ import annotations
 from contextlib import nullcontext
 from typing import Any
 
-import numpy as np
 from sklearn import config_context
 
 from unveil.core.protocols import Source
-from unveil.estimation.input import as_source
-from unveil.sources.array import ArraySource
-
-FLOAT_TYPES = frozenset({np.dtype(np.float64), np.dtype(np.float32)})
+from unveil.estimation.input import as_source, plain_source
 
 
 def rows_in(
@@ -39,21 +35,3 @@ def rows_in(
         return plain
     with nullcontext() if finite else config_context(assume_finite=True):
         return as_source(estimator, X, sample_weight, reset=reset, min_rows=min_rows, missing=missing)
-
-
-def plain_source(estimator: Any, X: Any, *, reset: bool, min_rows: int = 1) -> ArraySource | None:
-    """A source over an array of floats that could be taken as it is; None where somebody has to have a closer look.
-
-    It sets or checks `n_features_in_` and `feature_names_in_`, as scikit-learn's `validate_data` does.
-    """
-    if type(X) is not np.ndarray or X.ndim != 2 or X.dtype not in FLOAT_TYPES:
-        return None
-    known, (n_rows, n_columns) = vars(estimator), X.shape
-    if n_rows < min_rows or n_columns == 0:
-        return None
-    if reset:
-        known.pop("feature_names_in_", None)
-        estimator.n_features_in_ = n_columns
-    elif "feature_names_in_" in known or known.get("n_features_in_") != n_columns:
-        return None
-    return ArraySource(X)

@@ -21,6 +21,7 @@ class Batch(Schedule):
 
     monotone = True
     statistical = True
+    whole_pass = True
 
     def sweep(self, work: Work, params: Params, state: Any) -> tuple[Params, Statistics, Any]:
         """One pass; no statistics outlive it, so moments may be taken about new points each time."""

@@ -52,6 +52,11 @@ class Reseeding(Schedule):
         return self.schedule.monotone
 
     @property
+    def whole_pass(self) -> bool:  # type: ignore[override]
+        """As the schedule within."""
+        return self.schedule.whole_pass
+
+    @property
     def name(self) -> str:
         """That of the schedule within."""
         return self.schedule.name
@@ -82,6 +87,14 @@ class Reseeding(Schedule):
     def measured_at(self, entering: Params, state: Revived) -> Params:
         """As the schedule within says."""
         return self.schedule.measured_at(state.entering, state.within)
+
+    def settled(self, state: Revived) -> bool:
+        """As the schedule within says."""
+        return self.schedule.settled(state.within)
+
+    def ending(self, params: Params, state: Revived | None) -> Params:
+        """As the schedule within says, unless parameters were changed after its last sweep."""
+        return params if state is None or state.stale else self.schedule.ending(params, state.within)
 
     def events(self, state: Revived) -> Mapping[str, int]:
         """What was revived, and what the schedule within had to mend."""

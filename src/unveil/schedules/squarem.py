@@ -62,6 +62,11 @@ class Squarem(Schedule):
 
     monotone = True
 
+    @property
+    def whole_pass(self) -> bool:  # type: ignore[override]
+        """As the schedule within."""
+        return self.schedule.whole_pass
+
     def refuse(self, model: Model, expectation: Expectation) -> str | None:
         """Leaps need a map that gives the same answer twice."""
         if not model.smooth:
@@ -82,6 +87,10 @@ class Squarem(Schedule):
         """The parameters of the last point."""
         last = state.points[-1]
         return self.schedule.measured_at(last.params, last.state)
+
+    def ending(self, params: Params, state: Cycle | None) -> Params:
+        """The plain M step of the last point: a leap that no pass has judged is nothing to end with."""
+        return params if state is None else state.points[-1].after
 
     def events(self, state: Cycle) -> dict[str, int]:
         """Leaps that were taken back."""

@@ -9,10 +9,9 @@ import pytest
 
 from unveil import GaussianMixture
 from unveil.certificate import FitWarning
-from unveil.core.loop import remaining_gain
 from unveil.families.covariance.structure import Diagonal, Full, Spherical, Tied
 from unveil.families.gaussian import Gaussian
-from unveil.mixtures.starts.search import SampleClimb, StartSearch
+from unveil.mixtures.starts.search import SampleClimb, StartSearch, doubled
 
 PLACES = np.array([[0.0, 0.0], [10.0, 0.0], [20.0, 0.0], [0.0, 12.0], [10.0, 12.0]])
 
@@ -63,9 +62,11 @@ def test_every_seed_finds_the_groups(structure: Any) -> None:
 
 
 def test_climbs_that_agree_spare_the_others() -> None:
-    search, _ = search_over(Full())
+    """Two groups that overlap look like none, so that one climb is not believed."""
+    points = np.random.default_rng(1).normal(size=(200, 2)) * 2.0 + 2.5 * (np.arange(200)[:, None] % 2)
+    search = StartSearch(Gaussian(Full(), 1e-6).small_table(points - points.mean(axis=0), None), points, 2, 200)
     list(search.starts(0, 1))
-    assert search.tried == 2
+    assert 1 < search.tried < 8
 
 
 def test_rows_too_few_to_know_a_component_are_no_start() -> None:
@@ -91,9 +92,38 @@ def test_restarts_are_starts_of_their_own() -> None:
     assert model.history_[-1].objective == max(model.history_.restarts)
 
 
-def test_what_is_still_to_come() -> None:
-    assert remaining_gain([0.0, 1.0, 2.0]) == np.inf  # too early to tell
-    assert remaining_gain([0.0, 1.0, 2.0, 4.0]) == np.inf  # a climb that gains speed has no end in sight
-    assert remaining_gain([-8.0, -4.0, -2.0, -1.0]) == pytest.approx(1.0)
-    assert remaining_gain([0.0, 1.0, 2.0, 2.0]) == 0.0
+def test_a_climb_is_judged_by_where_it_would_end() -> None:
     assert SampleClimb(np.empty(0), [-8.0, -4.0, -2.0, -1.0]).expected == pytest.approx(0.0)
+    low, high = SampleClimb(np.empty(0), [-9.0], plausible=True), SampleClimb(np.empty(0), [-5.0])
+    assert max((low, high), key=lambda climb: climb.rank) is low
+
+
+@pytest.mark.parametrize(("n_rows", "tried"), [(2000, 1), (100, 1)], ids=["many rows", "few, and well apart"])
+def test_a_first_climb_in_which_nothing_looks_double_is_the_start(n_rows: int, tried: int) -> None:
+    search, _ = search_over(Full(), n_rows=n_rows)
+    list(search.starts(0, 1))
+    assert search.tried == tried
+
+
+@pytest.mark.parametrize("structure", [Full(), Diagonal(), Spherical()], ids=lambda one: type(one).__name__)
+@pytest.mark.parametrize("share", [0.5, 0.1])
+def test_two_groups_in_one_component_show_and_heavy_tails_do_not(structure: Any, share: float) -> None:
+    random = np.random.default_rng(0)
+    for away, wanted in ((0.0, [False, False]), (4.0, [True, False])):
+        double = random.normal(size=(600, 3)) + np.where(random.random((600, 1)) < share, [[0.0, away, 0.0]], 0.0)
+        points = np.concatenate([double, 30.0 + random.standard_t(3, size=(600, 3))])
+        table = Gaussian(structure, 1e-6).small_table(points - points.mean(axis=0), None)
+        seen = table.look_at(table.labelled(np.repeat([0, 1], 600), 2))
+        assert doubled(seen).tolist() == wanted
+        assert not seen.spiked
+
+
+def test_groups_with_heavy_tails_stay_apart() -> None:
+    """Higher likelihoods are to be had by joining two of them and spending the third component on the tails."""
+    random = np.random.default_rng(1)
+    labels = np.repeat(np.arange(4), 500)
+    X = 12.0 * np.eye(4, 3)[labels] + random.standard_t(3, size=(2000, 3))
+    for seed in range(3):
+        found = GaussianMixture(4, random_state=seed).fit_predict(X)
+        assert np.mean([np.bincount(found[labels == group]).max() / 500 for group in range(4)]) > 0.95
+        assert len({int(np.bincount(found[labels == group]).argmax()) for group in range(4)}) == 4

@@ -228,6 +228,47 @@ def _variances_step(params: Any, sums: Any, d: int, reg_covar: float, spherical:
 
 
 @kernel
+def two_groups(x: Any, means: Any, axes: Any, shares: Any, limits: Any, along: Any, found: Any) -> None:
+    """Of each component, along each of its axes, how surely its rows are two groups, in standard errors: (k, d).
+
+    `axes` (k, d, d) are rows that make the component's own spread 1, rows count by their responsibilities (k, n), and
+    `limits` are how far out rows are drawn in, the least skewness and the least flatness that count.
+    """
+    (d, n), k = x.shape, len(means)
+    far = limits[0]
+    for c in range(k):
+        own = shares[c]
+        for axis in range(d):
+            for r in range(n):
+                along[r] = 0.0
+            for i in range(d):
+                rows, middle, slope = x[i], means[c, i], axes[c, axis, i]
+                for r in range(n):
+                    along[r] += slope * (rows[r] - middle)
+            s0 = s1 = s2 = s3 = s4 = s6 = 0.0
+            for r in range(n):
+                y, heavy = min(max(along[r], -far), far), own[r]
+                square = y * y
+                s0 += heavy
+                s1 += heavy * y
+                s2 += heavy * square
+                s3 += heavy * square * y
+                s4 += heavy * square * square
+                s6 += heavy * square * square * square
+            m, q = s1 / s0, s2 / s0
+            variance = q - m * m
+            # about the mean, in units of the standard deviation; of the sixth power the mean, near 0, changes little
+            skewness = abs(s3 / s0 - 3.0 * m * q + 2.0 * m * m * m) / (variance * np.sqrt(variance))
+            kurtosis = (s4 / s0 - 4.0 * m * s3 / s0 + 6.0 * m * m * q - 3.0 * m * m * m * m) / (variance * variance)
+            flatness = 3.0 + skewness * skewness - kurtosis
+            noise = s6 / s0 / (variance * variance * variance) - skewness * skewness - 6.0 * kurtosis + 9.0
+            surest = flatness / np.sqrt(24.0) if flatness > limits[2] else 0.0
+            if skewness > limits[1]:
+                surest = max(surest, skewness / np.sqrt(max(noise, 1.0)))
+            found[c, axis] = surest * np.sqrt(s0)
+
+
+@kernel
 def _share(logits: Any, k: int, m: int, weights: Any, peak: Any, scale: Any) -> None:
     """Responsibilities times weights in place of the logits of `m` rows; their log-likelihoods go to `peak`."""
     for r in range(m):

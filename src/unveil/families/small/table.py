@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from unveil.core.arrays import Floats, Indices, Labels, Mask
+from unveil.families.kernels.small_em import two_groups
 from unveil.families.small.wide_pass import WIDE, wide_pass
 
 if TYPE_CHECKING:
@@ -22,11 +23,22 @@ if TYPE_CHECKING:
 
 LEAST_SPREAD = 4e-15  # smallest variance, times the columns, as a share of the variance of the column
 LENT_ROWS = 1.0  # rows of the pooled spread that every group is lent for its first covariance, which may have none
+TOLD_FROM = np.array([3.5, 0.5, 0.5])
+"""Standard deviations from which rows are drawn in; least skewness and flatness that tell of two groups, which have 0.7
+or more where they are three standard deviations apart, however unequal they are."""
 NO_SHARES = np.empty((0, 0))
 
 Components = tuple[
     Floats, Floats, Floats
 ]  # weights (k,), means (k, d) and covariances or variances, (k, d, d) or (k, d)
+
+
+class Appearance(NamedTuple):
+    """What the components of a vector look like."""
+
+    spiked: bool  # does one have, in some direction, little more spread than was added to it?
+    doubled: Floats  # (k, d): how surely each is two groups along each of its principal axes, in standard errors
+    shares: Floats  # (k, rows), responsibilities
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,13 +101,13 @@ class GaussianTable:
         spread = vector[k + k * d :].reshape(k, *self.spread_shape)
         return vector[:k], vector[k : k + k * d].reshape(k, d), spread
 
-    def params(self, vector: Floats) -> tuple[Floats, GaussianParams]:
-        """The way back; moments are about the frame's origin, except for components that need their own."""
+    def params(self, vector: Floats, origins: Floats | None = None) -> tuple[Floats, GaussianParams]:
+        """The way back; moments are about the frame's origin, or about `origins`."""
         from unveil.families.gaussian import GaussianParams
 
         weights, means, spread = (part.copy() for part in self.split(vector))
         covariances = np.ascontiguousarray(self.family.structure.taken_in(spread))
-        return weights, self.family.recentre(GaussianParams(means, covariances, np.zeros_like(means)))
+        return weights, GaussianParams(means, covariances, np.zeros_like(means) if origins is None else origins)
 
     def moments(self, vector: Floats, sums: Floats, params: GaussianParams) -> Floats:
         """The sums of a pass at `vector` as the family's statistics, about the origins of `params`."""
@@ -110,6 +122,44 @@ class GaussianTable:
         about = counts[:, None, None] * step[:, :, None] * step[:, None, :]
         second = self.family.sums.second(whole + cross + np.swapaxes(cross, 1, 2) + about)
         return np.concatenate([counts[:, None], firsts + counts[:, None] * step, second], axis=1)
+
+    def raw_moments(self, vector: Floats) -> Floats:
+        """(k, statistics): weights, weights times means, and times raw second moments, whose M step `vector` is."""
+        weights, means, spread = self.split(vector)
+        shape = (-1,) + (1,) * len(self.spread_shape)
+        seconds = weights.reshape(shape) * (spread - self._added() + self._squares(means))
+        return np.concatenate([weights[:, None], weights[:, None] * means, seconds.reshape(len(weights), -1)], axis=1)
+
+    def m_step(self, moments: Floats) -> Floats | None:
+        """The vector whose raw moments these are; None where they could not be those of rows."""
+        (k, _), d = moments.shape, len(self.x)
+        weights = moments[:, 0].copy()
+        if not weights.min() > 0.0:
+            return None
+        means = moments[:, 1 : 1 + d] / weights[:, None]
+        shape = (-1,) + (1,) * len(self.spread_shape)
+        spread = moments[:, 1 + d :].reshape(k, *self.spread_shape) / weights.reshape(shape) - self._squares(means)
+        spread = self._shared(spread, weights) + self._added()
+        return np.concatenate([weights, means.ravel(), spread.ravel()])
+
+    def is_proper(self, vector: Floats) -> bool:
+        """Whether all covariances of a vector are such."""
+        spread = self.split(vector)[2]
+        if not self._small.matrices:
+            return bool(spread.min() > 0.0)
+        try:
+            np.linalg.cholesky(spread)
+        except np.linalg.LinAlgError:
+            return False
+        return True
+
+    def _added(self) -> Floats | float:
+        """What every covariance, or variance, is added."""
+        return self.family.reg_covar * np.eye(len(self.x)) if self._small.matrices else self.family.reg_covar
+
+    def _squares(self, means: Floats) -> Floats:
+        """Of means, as second moments have them."""
+        return means[:, :, None] * means[:, None, :] if self._small.matrices else means**2
 
     def labelled(self, labels: Labels, n_components: int) -> Floats:
         """A vector from a label for each row; groups are lent a row of the pooled spread each."""
@@ -132,12 +182,16 @@ class GaussianTable:
         return np.concatenate([shares, means.ravel(), self._written(spread, shares).ravel()])
 
     def _written(self, matrices: Floats, shares: Floats) -> Floats:
-        """Covariance matrices (k, d, d) as a vector takes them: with what the structure shares averaged."""
+        """Covariance matrices (k, d, d) as a vector takes them."""
+        return self._shared(matrices if self._small.matrices else np.einsum("kii->ki", matrices), shares)
+
+    def _shared(self, spread: Floats, shares: Floats) -> Floats:
+        """Covariances or variances with what the structure shares averaged."""
         _, has_matrices, shared = self._small
-        if has_matrices:
-            return np.broadcast_to(np.tensordot(shares, matrices, 1), matrices.shape) if shared else matrices
-        variances = np.einsum("kii->ki", matrices)
-        return np.broadcast_to(variances.mean(axis=1, keepdims=True), variances.shape) if shared else variances
+        if not shared:
+            return spread
+        mean = np.tensordot(shares, spread, 1) if has_matrices else spread.mean(axis=1, keepdims=True)
+        return np.broadcast_to(mean, spread.shape)
 
     def scattered(self, vector: Floats, rows: Indices) -> Floats:
         """`vector` with its means at some rows, equal weights, and the same spread for all: a share of that of all."""
@@ -182,9 +236,28 @@ class GaussianTable:
         counts = sums[: self.n_components(sums)]
         return bool(counts.min() > self.family.least_rows(len(self.x)) + 1)
 
-    def spiked(self, vector: Floats) -> bool:
-        """Whether a component has, in some direction, little more spread than was added to it."""
-        return self.family.spiked(self.params(vector)[1])
+    def look_at(self, vector: Floats) -> Appearance:
+        """What the components look like.
+
+        Of Gaussian rows skewness S is 0 and kurtosis K is 3. Two groups side by side lower K - S² (it is 1 for two
+        points, and never below); where one is small, it is S that tells. Heavy tails, which raise K, are no groups, and
+        rows far out are drawn in, so that a few of them do not decide. What is slight is 0, however sure.
+        """
+        _, means, spread = self.split(vector)
+        shares = np.empty((len(means), self.x.shape[1]))
+        self.sweep(vector, np.empty_like(vector), np.empty_like(vector), shares)
+        smallest, axes = self._axes(spread)
+        found = np.empty_like(means)
+        two_groups(self.x, means, axes, shares, TOLD_FROM, np.empty(self.x.shape[1]), found)
+        return Appearance(self.family.is_spike(smallest), found, shares)
+
+    def _axes(self, spread: Floats) -> tuple[float, Floats]:
+        """The smallest variance; rows (k, d, d) along principal axes that make each component's own spread 1."""
+        if not self._small.matrices:
+            return float(spread.min()), np.eye(len(self.x)) / np.sqrt(spread)[:, :, None]
+        values, vectors = np.linalg.eigh(spread)
+        axes = np.swapaxes(vectors, 1, 2) / np.sqrt(np.maximum(values, self.family.reg_covar))[:, :, None]
+        return float(values.min()), np.ascontiguousarray(axes)
 
     def stands_twice(self) -> bool:
         """Whether there are rows enough for two components."""

@@ -14,11 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from unveil.certificate import Certificate, Finding
 from unveil.core.arrays import Floats
-from unveil.core.loop import BoundChange, Parts
+from unveil.core.loop import Parts
 from unveil.core.result import Fit
-from unveil.estimation.base import Estimator, seed_of, warn_of
-from unveil.estimation.registry import SCHEDULES, resolve
-from unveil.estimation.scaffold import EM_CONSTRAINTS, Stream, adopt, climb, feed, parts_of, resumable
+from unveil.estimation.base import Estimator, LaterFigures, seed_of, warn_of
+from unveil.estimation.scaffold import EM_CONSTRAINTS, Stream, adopt, climb, feed, parts_of, resumable, schedule_of
 from unveil.grammar import Grammar, Nonterminal, Rule
 from unveil.grammar.pcfg.fitted import UNKNOWN_WORD_POLICIES
 from unveil.grammar.pcfg.fitting import (
@@ -57,8 +56,9 @@ class PCFG(GrammarMethods, Estimator, DensityMixin, BaseEstimator):
     n_preterminals, preterminals : int or list of str, optional
         Symbols of a random grammar that make words and nothing else; the nonterminals then make pairs of symbols.
         Without any, every symbol does both.
-    tol : float, default=1e-4
-        The climb ends when the objective per word changes by less.
+    tol : "auto" or float, default="auto"
+        "auto" stops when all that is still to be gained, judged by how the gains fall off, is below 0.01 nats for each
+        thousand words. A number: stop when the mean log-likelihood of a word rises by less from one pass to the next.
     max_iter : int, default=200
     n_init : int, default=1
         Climbs of a random grammar, from the best of five short runs each; the best is kept.
@@ -145,7 +145,7 @@ class PCFG(GrammarMethods, Estimator, DensityMixin, BaseEstimator):
         nonterminals: Sequence[str] | None = None,
         n_preterminals: int | None = None,
         preterminals: Sequence[str] | None = None,
-        tol: float = 1e-4,
+        tol: float | str = "auto",
         max_iter: int = 200,
         n_init: int = 1,
         rule_prior: Any = None,
@@ -157,7 +157,7 @@ class PCFG(GrammarMethods, Estimator, DensityMixin, BaseEstimator):
         warm_start: bool = False,
         verbose: int = 0,
         engine: Any = "auto",
-        schedule: Any = "batch",
+        schedule: Any = "auto",
         expectation: Any = "exact",
     ) -> None:
         self.grammar = grammar
@@ -298,14 +298,13 @@ class PCFG(GrammarMethods, Estimator, DensityMixin, BaseEstimator):
 
     def _model(self, grammar: Grammar) -> GrammarModel:
         """The model of a grammar's rules, with the prior and what is fixed."""
-        schedule = resolve("schedule", self.schedule, SCHEDULES, "sweep")
-        return model_of(grammar, self.rule_prior, self.fixed, self.pruned_rules_, schedule)
+        return model_of(grammar, self.rule_prior, self.fixed, self.pruned_rules_, schedule_of(self.schedule))
 
     def _parts(self, model: GrammarModel, grammar: Grammar, sentences: list[Sentence], weights: Floats | None) -> Parts:
         """What a fit is assembled from; sentences that cannot be derived are named or left out."""
         skips = self.impossible == "skip"
         source, self.skipped_ = derivable(model, grammar, sentences, weights, self.engine, skips)
-        return parts_of(self, model, source, BoundChange(self.tol))
+        return parts_of(self, model, source)
 
     def _settled(self, grammar: Grammar, symbols: Symbols | None, outcome: Fit) -> Stream:
         """The outcome of a fit in order and pruned; symbols keep their names where the user speaks of rules."""
@@ -325,9 +324,16 @@ class PCFG(GrammarMethods, Estimator, DensityMixin, BaseEstimator):
         counts = stream.latest.get("counts")
         self.counts_ = np.zeros(self.grammar_.n_rules) if counts is None else np.array(counts)
 
-    def _report(self, outcome: Fit, counts: Any, figures: Mapping[str, float] | None = None, depth: int = 4) -> None:
+    def _report(
+        self,
+        outcome: Fit,
+        counts: Any,
+        figures: Mapping[str, float] | None = None,
+        later: LaterFigures | None = None,
+        depth: int = 4,
+    ) -> None:
         """With what is particular to grammars; where nothing was fitted there is nothing to say."""
-        super()._report(outcome, counts, figures, depth)
+        super()._report(outcome, counts, figures, later, depth)
         own = self._findings() if outcome.history or figures is not None else []
         self.certificate_ = Certificate((*self.certificate_.findings, *own) if own else ())
         warn_of(self, own, depth - 1)

@@ -1,9 +1,10 @@
 """Where a mixture of Gaussians starts when nobody says: a few climbs over a sample, then splits and merges.
 
 Climbs over a sample take a compiled call a pass (`unveil.families.small.table`), so several are run until little is to
-be gained: from K-means, K-means of whitened rows and k-means++. As soon as two end at the same height the others are
-spared. The best is then searched from: where two components share one group and another spans two, EM has no way out,
-so one of the two is merged with its neighbour and the other split (Ueda et al., SMEM, 2000), as long as that helps.
+be gained: from K-means, K-means of whitened rows and k-means++. Where no component of the first looks like two groups,
+that is the start. Else others follow, until two end at the same height. The best is then searched from: where two
+components share one group and another spans two, EM has no way out, so one of the two is merged with its neighbour and
+the other, which looks like two groups, split (Ueda et al., SMEM, 2000), as long as that helps.
 
 * What a merge costs at most is Runnalls' bound (2007), n/2 [(w_a + w_b) log|C_ab| - w_a log|C_a| - w_b log|C_b|].
 * What a split gains is seen by a climb of two components on the rows of one.
@@ -17,12 +18,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import ndtri
 
 from unveil.clusters.kmeans.lloyd import fitted_centres
 from unveil.clusters.seeding.plusplus import PlusPlus
-from unveil.core.arrays import Floats, Indices, Labels
-from unveil.core.loop import remaining_gain
-from unveil.families.small.table import Components, GaussianTable
+from unveil.core.arrays import Floats, Indices, Labels, Mask
+from unveil.core.stopping import remaining_gain
+from unveil.families.small.table import Appearance, Components, GaussianTable
 from unveil.mixtures.model.model import MixtureParams
 from unveil.mixtures.starts.whitening import whitening
 
@@ -33,6 +35,10 @@ ROUGH = 0.1  # nats for each thousand rows (and at least so much) still to be ga
 FEWEST_PASSES, MOST_PASSES = 20, 80  # that such a climb may take: the more, the less a pass costs
 CLIMB_SHARE = 0.125  # of what a search may cost at least, for each climb
 SPLIT_PASSES, SPLIT_ROUGH = 30, 0.3  # the same where two components are tried on the rows of one
+DOUBLE_CHANCE = 0.01  # that Gaussian rows are taken for two groups, in any component along any axis
+DOUBT_CHANCE = 0.3  # the same where rows are few and another climb costs little
+TELLING_ROWS = 250  # of two groups of equal size, three standard deviations apart: seen with a chance of 0.9
+SURE_SHARE = 0.98  # of the rows' weight that goes to their likeliest component, where components are well apart
 OWN = 0.05  # responsibility from which a row counts among those of a component
 TRIALS = 4  # moves that may fail before the search ends
 MOST_MOVES = 60  # in all
@@ -50,6 +56,12 @@ class SampleClimb(NamedTuple):
 
     vector: Floats
     bounds: list[float]
+    plausible: bool = False  # is there no component that looks like two groups, as far as anybody has looked?
+
+    @property
+    def rank(self) -> tuple[bool, float]:
+        """The greater, the better."""
+        return self.plausible, self.expected
 
     @property
     def expected(self) -> float:
@@ -80,7 +92,7 @@ class StartSearch:
         for number, one in enumerate(np.random.SeedSequence(seed).spawn(count)):
             self.worked = 0.0
             best = self._best_climb(FIRST if number == 0 else OTHERS, np.random.default_rng(one))
-            if best is not None and self.table.own_spread:
+            if best is not None and self.table.own_spread and not best.plausible:
                 best = self._split_and_merge(best)
             yield None if best is None else MixtureParams(*self.table.params(best.vector))
 
@@ -89,6 +101,8 @@ class StartSearch:
     def _best_climb(self, kinds: Sequence[str], random: np.random.Generator) -> SampleClimb | None:
         """The best of some climbs; no further ones once the two best have ended at the same height.
 
+        One of which no component looks like two groups goes before all others: where tails are heavy, to join two
+        groups and to spend a component on the tails lifts the likelihood, and nobody wants that.
         A component without spread of its own climbs without end (Day, 1969), so climbs to one are passed over; where
         most end so it is the data that are so, and the general way, which keeps a floor under them, has to look.
         """
@@ -97,14 +111,34 @@ class StartSearch:
         for kind in kinds:
             self.tried += 1
             climb = self._climbed(self._first(kind, random), ROUGH * self.scale, self.patience)
-            if climb is None or self.table.spiked(climb.vector):
+            seen = None if climb is None else self.table.look_at(climb.vector)
+            if climb is None or seen is None or seen.spiked:
                 lost += 1
                 continue
-            found.append(climb)
-            first, second = sorted((-np.inf, *(other.expected for other in found)), reverse=True)[:2]
-            if first - second <= ROUGH * self.scale or self.n_components == 1 or self._has_spent(STARTS_SHARE):
+            found.append(climb._replace(plausible=not doubled(seen).any()))
+            if self.tried == 1 and found[0].plausible and self._is_telling(climb, seen):
                 break
-        return None if lost > len(found) else max(found, key=lambda climb: climb.expected)
+            found.sort(key=lambda one: one.rank, reverse=True)
+            if self.n_components == 1 or self._agree(found) or self._has_spent(STARTS_SHARE):
+                break
+        return None if lost > len(found) else found[0]
+
+    def _agree(self, found: Sequence[SampleClimb]) -> bool:
+        """Whether the two best are as good as each other."""
+        return (
+            len(found) > 1
+            and found[0].plausible == found[1].plausible
+            and found[0].expected - found[1].expected <= ROUGH * self.scale
+        )
+
+    def _is_telling(self, climb: SampleClimb, seen: Appearance) -> bool:
+        """Whether two groups in one component would show: by its rows, if each has many, or elsewhere.
+
+        Where a component is two groups, two others share one, and hardly a row of it knows to which it belongs.
+        """
+        many = self.table.split(climb.vector)[0].min() * self.table.weight >= TELLING_ROWS
+        sure = seen.shares.max(axis=0).sum() >= SURE_SHARE * self.table.weight
+        return bool(many or (sure and not doubled(seen, DOUBT_CHANCE).any()))
 
     def _first(self, kind: str, random: np.random.Generator) -> Floats:
         """A first vector of a kind."""
@@ -153,7 +187,7 @@ class StartSearch:
                 if climb is not None:
                     climb = self._climbed(climb.vector, ROUGH * self.scale, self.patience)
                 higher = climb is not None and climb.expected > best.expected + ROUGH * self.scale
-                if climb is not None and higher and not self.table.spiked(climb.vector):
+                if climb is not None and higher and not self.table.look_at(climb.vector).spiked:
                     best = climb
                     break
             else:
@@ -177,13 +211,12 @@ class StartSearch:
         return found
 
     def _splits(self, vector: Floats) -> tuple[Floats, list[Floats | None]]:
-        """What splitting each component would gain, and its two halves."""
-        table, k = self.table, self.n_components
-        shares, room = np.empty((k, table.x.shape[1])), np.empty_like(vector)
-        table.sweep(vector, room, np.empty_like(vector), shares)
+        """What splitting each component that looks like two groups would gain, and its two halves."""
+        table, k, seen = self.table, self.n_components, self.table.look_at(vector)
+        shares = seen.shares
         gains = np.full(k, -np.inf)
         halves: list[Floats | None] = [None] * k
-        for component in range(k):
+        for component in np.flatnonzero(doubled(seen)).tolist():
             rows = shares[component] > OWN * table.weights
             part = StartSearch(table.part(rows, shares[component]), self.points[:0], 2, 0)
             if not part.table.stands_twice():
@@ -223,6 +256,12 @@ class StartSearch:
             means[component], spread[component] = places[place], widths[place]
         weights /= weights.sum()
         return moved
+
+
+def doubled(seen: Appearance, chance: float = DOUBLE_CHANCE) -> Mask:
+    """Which components look like two groups, where Gaussian rows would do so by this `chance`, along any axis."""
+    surest: Mask = seen.doubled.max(axis=1) > -ndtri(0.5 * chance / seen.doubled.size)
+    return surest
 
 
 def chosen(parts: Components, components: Any) -> Components:

@@ -23,10 +23,11 @@ from unveil.clusters.seeding.furthest import Furthest
 from unveil.clusters.seeding.plusplus import PlusPlus
 from unveil.clusters.seeding.random import RandomRows
 from unveil.core.arrays import Floats
-from unveil.core.loop import BoundChange, Parts, stream
+from unveil.core.loop import Parts, stream
 from unveil.core.protocols import Block, Memo
 from unveil.core.result import Fit
 from unveil.core.statistics import Statistics
+from unveil.core.stopping import BoundChange
 from unveil.engines.threads import Threads
 from unveil.estimation.scaffold import ranked, run_briefly
 from unveil.expectations import Exact

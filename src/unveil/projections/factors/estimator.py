@@ -20,10 +20,11 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from unveil.certificate import Certificate, Finding
 from unveil.core.arrays import Floats
-from unveil.core.loop import BoundChange, Parts, check_allowed
+from unveil.core.loop import Parts, check_allowed
 from unveil.core.protocols import Engine, Source
 from unveil.core.result import Fit, History, Status
 from unveil.core.statistics import Statistics
+from unveil.core.stopping import BoundChange
 from unveil.estimation.base import engine_for, warn_of
 from unveil.estimation.input import refuse_nonfinite
 from unveil.estimation.registry import SCHEDULES, resolve

@@ -12,11 +12,10 @@ from sklearn.utils.validation import validate_data
 
 from unveil.core.arrays import Floats
 from unveil.core.protocols import Block, Source
-from unveil.estimation.input import as_source, finite_rows, frame_of
+from unveil.estimation.input import as_source, finite_rows, frame_of, plain_source
 from unveil.numerics.sparse_rows import Compressed
 from unveil.numerics.tiles import tile_rows
 from unveil.projections.affine import project
-from unveil.projections.input import plain_source
 from unveil.projections.lines import centred
 from unveil.projections.pca.moments import column_sums
 from unveil.projections.pca.product_kernels import expanded, filled, times

@@ -22,7 +22,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from unveil.core.arrays import Floats
-from unveil.core.loop import BoundChange, ExpectationStep, Parts
+from unveil.core.loop import ExpectationStep, Parts
 from unveil.core.protocols import Engine, Source
 from unveil.core.result import Fit
 from unveil.core.statistics import Statistics
@@ -221,7 +221,7 @@ class GenerativeTopographicMap(Projection):
         self.mean_, self.prior_precision_ = spread.mean, float(self.regularization) / spread.size
         model = self._model(NOISE_FLOOR * spread.size, spread.holes)
         suited = replace(model, mixture=model.mixture.suited_to(source.n_rows))
-        parts = parts_of(self, suited, source, BoundChange(self.tol))
+        parts = parts_of(self, suited, source)
         starts = (model.start(*start) for start in self._starts(run, spread, lattice, basis))
         return parts, climb(Task(parts, starts, lambda outcome: True))
 

@@ -1,0 +1,112 @@
+"""When a climb has come to its end.
+
+A rule is a function of two states, that of the last pass and that of the one before. A small step is no sign of the
+end by itself: where gains shrink slowly, many small ones are still to come. `GainLeft` therefore asks what they add up
+to, as Aitken's delta squared process does: gains that shrink by a constant ratio r add up to the last one times
+r / (1 - r).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf, log
+from typing import Any
+
+from unveil.core.result import Record, State
+
+LOST_IN_ROUNDING = 1e-13  # of a sum over all rows: a gain below this share is none
+GAIN_PER_ROW = 1e-5  # nats that may be left behind: 0.01 for each thousand rows,
+LEAST_ROWS = 1000.0  # and no less than for so many: differences that no test between models would ever see
+NOISY_CHANGE = 1e-4  # nats per row, where the objective moves up and down, so that its gains tell nothing
+
+
+@dataclass(frozen=True)
+class BoundChange:
+    """Stop when the objective per unit of weight changes by less than `tol`."""
+
+    tol: float
+
+    def __call__(self, before: State, after: State) -> bool:
+        """Whether to stop."""
+        return self.settled((before.record, after.record))
+
+    def settled(self, records: Sequence[Record]) -> bool:
+        """Whether to stop after these passes."""
+        if len(records) < 2:
+            return False
+        if is_impossible(records):
+            return True
+        change = records[-1].objective - records[-2].objective
+        return bool(abs(change) < self.tol * records[-1].weight)
+
+
+@dataclass(frozen=True)
+class GainLeft:
+    """Stop when all that the objective has still to gain is expected to be less than `per_row` times the weight."""
+
+    per_row: float = GAIN_PER_ROW
+
+    def __call__(self, before: State, after: State) -> bool:
+        """Whether to stop."""
+        return self.settled(after.records)
+
+    def settled(self, records: Sequence[Record]) -> bool:
+        """Whether to stop after these passes."""
+        if not records:
+            return False
+        left = remaining_gain([record.objective for record in records[-4:]])
+        return left < self.enough(records[-1].weight) or is_impossible(records)
+
+    def enough(self, weight: float) -> float:
+        """What may be left behind, in nats."""
+        return self.per_row * max(weight, LEAST_ROWS)
+
+
+def rule_for(tol: Any, rises: bool) -> BoundChange | GainLeft:
+    """The rule that an estimator's `tol` stands for, where the objective `rises` with every pass or may not."""
+    if tol != "auto":
+        return BoundChange(tol)
+    return GainLeft() if rises else BoundChange(NOISY_CHANGE)
+
+
+def is_impossible(records: Sequence[Record]) -> bool:
+    """Whether rows had no probability at all in two passes: nothing can come of going on."""
+    return len(records) > 1 and records[-1].objective == records[-2].objective == -inf
+
+
+def remaining_gain(bounds: Sequence[float]) -> float:
+    """What a climb has still to gain, from how its last gains fall off; infinite where that cannot be told.
+
+    The larger of the last two ratios is taken; where gains do not shrink, the climb is on its way up or leaving a
+    plateau, and no end is in sight.
+
+    >>> remaining_gain([0.0, 8.0, 12.0, 14.0])
+    2.0
+    """
+    last, ratio = _decay(bounds)
+    return last * ratio / (1.0 - ratio) if ratio < 1.0 else inf
+
+
+def passes_ahead(bounds: Sequence[float], enough: float) -> float:
+    """How many passes it takes until no more than `enough` remains to be gained; 0 where that cannot be told.
+
+    >>> passes_ahead([0.0, 8.0, 12.0, 14.0], enough=0.125)
+    4.0
+    """
+    last, ratio = _decay(bounds)
+    if not 0.0 < ratio < 1.0:
+        return 0.0
+    return max(log(enough / (last * ratio / (1.0 - ratio))) / log(ratio), 0.0)
+
+
+def _decay(bounds: Sequence[float]) -> tuple[float, float]:
+    """The last gain, and the ratio by which gains shrink; 1 where they do not, 0 where there is no gain any more."""
+    if len(bounds) < 4:
+        return 0.0, 1.0
+    first, second, last = (bounds[-3] - bounds[-4], bounds[-2] - bounds[-3], bounds[-1] - bounds[-2])
+    if last <= LOST_IN_ROUNDING * abs(bounds[-1]):
+        return 0.0, 0.0
+    if not (second > 0.0 and first > 0.0):
+        return last, 1.0
+    return last, max(last / second, second / first)

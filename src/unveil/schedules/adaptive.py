@@ -1,0 +1,98 @@
+"""Batch EM for as long as it is quick, and leaps between its passes (SQUAREM) where it is slow.
+
+Most climbs end within some tens of passes, and leaps would only disturb them. Where the ratio of successive gains says
+that many more are ahead, three passes and a leap take the place of dozens. A leap hides slow directions for a pass or
+two, so that gains fall off quickly although much is left: where leaps seem to have come to an end, plain passes have
+the last word, and leaps begin again if these say so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, final
+
+from unveil.core.protocols import Expectation, Model, Params, Schedule, Work
+from unveil.core.statistics import Statistics
+from unveil.core.stopping import GainLeft, passes_ahead
+from unveil.schedules.squarem import Squarem
+
+MANY_PASSES = 30.0  # ahead, from which leaps pay: they need a few passes to find their length
+CYCLE = 3  # passes from leap to leap
+SQUAREM = Squarem()
+
+
+class Pace(NamedTuple):
+    """The objectives since the pace was changed, as many as tell, and whether there are leaps."""
+
+    objectives: tuple[float, ...] = ()
+    leaps: bool = False
+
+    def after(self, objective: float, enough: float) -> Pace:
+        """The pace after a pass, where no more than `enough` may be left behind."""
+        objectives = (*self.objectives[-2 * CYCLE :], objective)
+        if self.leaps:
+            over = len(objectives) > 2 * CYCLE and objectives[-1] - objectives[-1 - CYCLE] < enough
+            return Pace((objective,)) if over else Pace(objectives, True)
+        slow = passes_ahead(objectives, enough) > MANY_PASSES
+        return Pace((objective,), True) if slow else Pace(objectives)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether so many plain passes have been made in a row that their gains tell how much is left."""
+        return not self.leaps and len(self.objectives) > CYCLE
+
+
+class Paced(NamedTuple):
+    """The pace, and the state of the leaps while there are any."""
+
+    pace: Pace = Pace()
+    leaps: Any = None
+
+
+@final
+@dataclass(frozen=True)
+class Adaptive(Schedule):
+    """Batch, and SQUAREM while the `goal` is many passes away."""
+
+    goal: GainLeft = field(default_factory=GainLeft)
+
+    monotone = True
+    whole_pass = True
+
+    @property
+    def name(self) -> str:
+        """The word for it."""
+        return "auto"
+
+    def refuse(self, model: Model, expectation: Expectation) -> str | None:
+        """As SQUAREM."""
+        return SQUAREM.refuse(model, expectation)
+
+    def sweep(self, work: Work, params: Params, state: Paced | None) -> tuple[Params, Statistics, Paced]:
+        """One pass of the one or of the other."""
+        pace, leaps = Paced() if state is None else state
+        within = SQUAREM if pace.leaps else SQUAREM.schedule
+        after, statistics, leaps = within.sweep(work, params, leaps if pace.leaps else None)
+        measured = within.measured_at(params, leaps)
+        objective = float(statistics["free_energy"]) + work.model.log_prior(measured)
+        following = pace.after(objective, self.goal.enough(float(statistics["weight"])))
+        if pace.leaps and not following.leaps:
+            after = SQUAREM.ending(after, leaps)
+        return after, statistics, Paced(following, leaps if pace.leaps else None)
+
+    def settled(self, state: Paced) -> bool:
+        """Whether plain passes have had the last word."""
+        return state.pace.is_plain
+
+    def measured_at(self, entering: Params, state: Paced) -> Params:
+        """As SQUAREM says, where it had the last sweep."""
+        return entering if state.leaps is None else SQUAREM.measured_at(entering, state.leaps)
+
+    def ending(self, params: Params, state: Paced | None) -> Params:
+        """As SQUAREM says, where it had the last sweep."""
+        return params if state is None or state.leaps is None else SQUAREM.ending(params, state.leaps)
+
+    def events(self, state: Paced) -> Mapping[str, int]:
+        """Leaps that were taken back."""
+        return {} if state.leaps is None else SQUAREM.events(state.leaps)
