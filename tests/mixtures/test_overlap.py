@@ -21,7 +21,7 @@ from unveil.engines.threads import Threads
 from unveil.estimation.scaffold import stationarity
 from unveil.expectations import Exact
 from unveil.families.bernoulli import Bernoulli, BernoulliParams
-from unveil.families.covariance.structure import Diagonal, Full
+from unveil.families.covariance.structure import Full, Tied
 from unveil.families.gaussian import Gaussian, GaussianParams
 from unveil.mixtures.model.model import Mixture, MixtureParams
 from unveil.mixtures.overlap import FEWEST_DRAWS, MOST_DRAWS, affordable_draws, figures_of, overlap
@@ -171,8 +171,8 @@ def test_a_generator_that_grumbles_is_not_heard() -> None:
 
 
 def test_what_would_cost_too_much_is_left_out(caplog: pytest.LogCaptureFixture) -> None:
-    wide = Mixture(Gaussian(Diagonal(), 0.0), 3, np.zeros(2000))
-    components = GaussianParams(np.zeros((3, 2000)), np.ones((3, 2000)), np.zeros((3, 2000)))
+    wide = Mixture(Gaussian(Tied(), 0.0), 3, np.zeros(2000))
+    components = GaussianParams(np.zeros((3, 2000)), np.eye(2000), np.zeros((3, 2000)))
     with caplog.at_level(logging.INFO, logger="unveil"):
         shares = overlap(wide, MixtureParams(np.full(3, 1 / 3), components), seed=0)
     assert np.isnan(shares).all()

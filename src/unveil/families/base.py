@@ -81,6 +81,10 @@ class Family(ABC):
     def n_statistics(self, n_columns: int) -> int:
         """Length of a row of `moments`."""
 
+    def tile_rows(self, n_columns: int, n_components: int) -> int:
+        """Rows of a tile: so many that what is made of them stays in a cache."""
+        return tile_rows(self.n_statistics(n_columns) + n_components)
+
     def framing(self, n_columns: int) -> NDArray[np.bool_]:
         """Which columns may be shifted."""
         return np.full(n_columns, self.framed)
@@ -132,6 +136,10 @@ class Family(ABC):
     @abstractmethod
     def taken(self, params: Any, components: NDArray[np.intp]) -> Any:
         """Parameters of some components, in this order."""
+
+    def factoring(self, n_columns: int) -> int:
+        """Multiplications, about, that a component costs before a row is drawn from it: those of its covariances."""
+        return int(self.framing(n_columns).sum()) ** 3
 
     def log_base(self, x: Floats) -> Floats | None:
         """log h(x) of each row of `x` (columns, rows), missing cells left out; None when h is 1."""
@@ -360,7 +368,7 @@ def tiles_of(
     `shift` is taken off every row. Where cells are missing, a tile holds rows of one pattern.
     """
     n_rows, n_columns = block.rows.shape
-    size = tile_rows(family.n_statistics(n_columns) + n_components)
+    size = family.tile_rows(n_columns, n_components)
     scratch: dict[str, Any] = {}
     for observed, numbers in [(None, None)] if patterns is None else patterns:
         count = n_rows if numbers is None else len(numbers)

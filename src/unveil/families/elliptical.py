@@ -13,36 +13,22 @@ above tiny shares of what is usual in their column.
 
 from __future__ import annotations
 
-from functools import singledispatch
-from typing import NamedTuple
-
 import numpy as np
 from scipy.special import digamma, polygamma
 
 from unveil.core.arrays import Floats, Mask
+from unveil.families.axial import Axial, EllipticalSums, least_variances
 from unveil.families.coordinates import Coordinates
 from unveil.families.covariance.orbits import orbit_of
-from unveil.families.covariance.structure import ColumnVariances, Products, SphereVariances, Structure, Tied
-from unveil.families.covariance.symmetric import invert_positive, unpack
-from unveil.families.gaussian import VARIANCE_FLOOR, Gaussian, GaussianParams
+from unveil.families.covariance.structure import Structure
+from unveil.families.covariance.symmetric import unpack
+from unveil.families.gaussian import Gaussian, GaussianParams
 from unveil.families.priors import NormalInverseWishart
 from unveil.families.student import LEAST_DOF, MOST_DOF, Student, StudentParams
 
-CHART_VARIANCE_FLOOR = 1e-10  # least variance, as a share of the component's own: Cholesky's factor has some digits
-LEAST_VARIANCE = 1e-31  # of a column of equal numbers, where there is nothing to compare with: about that of the M step
-
-
-class EllipticalSums(NamedTuple):
-    """What the rows say of location and scale: sums about the origins of the components."""
-
-    counts: Floats  # (k,): of log-determinants
-    mass: Floats  # (k,): of squares
-    first: Floats  # (k, d)
-    second: Floats  # (k, n_second)
-
 
 class Elliptical:
-    """Coordinates around means (k, d) and covariances in the shape of a structure; origins stay where they are."""
+    """Coordinates around means (k, d) and covariances with axes of any direction; origins stay where they are."""
 
     def __init__(
         self, structure: Structure, means: Floats, covariances: Floats, origins: Floats, reg_covar: float
@@ -50,12 +36,7 @@ class Elliptical:
         self.structure, self.centre, self.origins = structure, means, origins
         dense = structure.dense(covariances, *means.shape)
         self.roots = np.linalg.cholesky(dense)
-        own = np.einsum("kii->ki", dense)
-        spread = np.mean(own, axis=0) + np.var(means, axis=0)
-        lowest = np.maximum(
-            np.maximum(VARIANCE_FLOOR * spread, CHART_VARIANCE_FLOOR * own), max(reg_covar, LEAST_VARIANCE)
-        )
-        self.orbit = orbit_of(structure, dense, lowest)
+        self.orbit = orbit_of(structure, dense, least_variances(np.einsum("kii->ki", dense), means, reg_covar))
 
     @property
     def size(self) -> int:
@@ -64,13 +45,11 @@ class Elliptical:
 
     def at(self, vector: Floats) -> tuple[Floats, Floats]:
         """Means, and covariances in the shape of the structure."""
-        means, matrices = self._dense(vector)
-        return means, packed(self.structure, matrices)
+        return self._means(vector), self.structure.taken_in(self.orbit.matrices(vector[self.centre.size :]))
 
     def gradient(self, seen: EllipticalSums, prior: NormalInverseWishart | None, vector: Floats) -> Floats:
         """Gradient of the energy, and of the prior where there is one."""
-        means, matrices = self._dense(vector)
-        precisions = invert_positive(matrices)[0]
+        means = self._means(vector)
         away, scatter = self._scatter(seen, means)
         counts, pull = seen.counts, seen.mass[:, None] * away
         if prior is not None:
@@ -78,25 +57,24 @@ class Elliptical:
             counts = counts + prior.dof + means.shape[1] + 1 + (prior.strength > 0)
             scatter = scatter + prior.scale + prior.strength * below[:, :, None] * below[:, None, :]
             pull = pull - prior.strength * below
-        slopes = -0.5 * (counts[:, None, None] * precisions - precisions @ scatter @ precisions)
-        whitened = np.einsum("kji,kjl,kl->ki", self.roots, precisions, pull)
-        return np.concatenate([whitened.ravel(), self.orbit.gradient(slopes, vector[self.centre.size :])])
+        along, pulled = self.orbit.energy_gradient(counts, scatter, pull, vector[self.centre.size :])
+        return np.concatenate([np.einsum("kji,kj->ki", self.roots, pulled).ravel(), along])
 
     def information(self, counts: Floats) -> Floats:
         """Of each coordinate at the origin, if rows were normal, given the weight of each component."""
         return np.concatenate([np.repeat(counts, self.centre.shape[1]), self.orbit.information(counts)])
 
-    def _dense(self, vector: Floats) -> tuple[Floats, Floats]:
+    def _means(self, vector: Floats) -> Floats:
         steps = vector[: self.centre.size].reshape(self.centre.shape)
-        means = self.centre + np.einsum("kij,kj->ki", self.roots, steps)
-        return means, self.orbit.matrices(vector[self.centre.size :])
+        moved: Floats = self.centre + np.einsum("kij,kj->ki", self.roots, steps)
+        return moved
 
     def _scatter(self, seen: EllipticalSums, means: Floats) -> tuple[Floats, Floats]:
         """How far the rows' means are from `means`, and sums of products about `means` (k, d, d)."""
         mass = np.where(seen.mass > 0, seen.mass, 1.0)[:, None]
         offsets = seen.first / mass
         away = offsets - (means - self.origins)
-        centred = spread(self.structure, self.structure.centre(seen.second / mass, offsets), means.shape[1])
+        centred = unpack(self.structure.centre(seen.second / mass, offsets), means.shape[1])
         return away, seen.mass[:, None, None] * (centred + away[:, :, None] * away[:, None, :])
 
 
@@ -105,7 +83,7 @@ class GaussianCoordinates(Coordinates):
 
     def __init__(self, family: Gaussian, params: GaussianParams) -> None:
         self.prior, self.start = family.prior, params
-        self.chart = Elliptical(family.structure, params.means, params.covariances, params.origins, family.reg_covar)
+        self.chart = chart_of(family.structure, params.means, params.covariances, params.origins, family.reg_covar)
         self.origin = np.zeros(self.chart.size)
 
     def params(self, vector: Floats) -> GaussianParams:
@@ -131,7 +109,7 @@ class StudentCoordinates(Coordinates):
 
     def __init__(self, family: Student, params: StudentParams) -> None:
         self.start = params
-        self.chart = Elliptical(family.structure, params.means, params.scales, params.origins, family.reg_covar)
+        self.chart = chart_of(family.structure, params.means, params.scales, params.origins, family.reg_covar)
         k = len(params.dofs)
         estimated = np.ones((k, 1)) if family.shared_dof else np.eye(k)
         self.hand = np.zeros((k, 0)) if family.dof is not None else estimated  # gives components their coordinate
@@ -166,46 +144,12 @@ class StudentCoordinates(Coordinates):
         return np.exp(kept), kept == logs
 
 
-@singledispatch
-def packed(structure: Structure, matrices: Floats) -> Floats:
-    """Matrices (k, d, d) that obey a structure, in its own shape."""
-    return matrices
-
-
-@packed.register
-def _(structure: Tied, matrices: Floats) -> Floats:
-    return matrices[0]
-
-
-@packed.register
-def _(structure: ColumnVariances, matrices: Floats) -> Floats:
-    return np.einsum("kii->ki", matrices).copy()
-
-
-@packed.register
-def _(structure: SphereVariances, matrices: Floats) -> Floats:
-    return matrices[:, 0, 0].copy()
-
-
-@singledispatch
-def spread(structure: Structure, centred: Floats, n_columns: int) -> Floats:
-    """Second moments as a structure reads them, as matrices (k, d, d); what it does not read is left at zero."""
-    raise TypeError(f"{type(structure).__name__} has no unconstrained coordinates, which gradient schedules need")
-
-
-@spread.register
-def _(structure: Products, centred: Floats, n_columns: int) -> Floats:
-    return unpack(centred, n_columns)
-
-
-@spread.register
-def _(structure: ColumnVariances, centred: Floats, n_columns: int) -> Floats:
-    return structure.dense(centred, len(centred), n_columns)
-
-
-@spread.register
-def _(structure: SphereVariances, centred: Floats, n_columns: int) -> Floats:
-    return structure.dense(centred[:, 0], len(centred), n_columns)
+def chart_of(
+    structure: Structure, means: Floats, covariances: Floats, origins: Floats, reg_covar: float
+) -> Elliptical | Axial:
+    """Coordinates around means and covariances of any structure."""
+    kind = Elliptical if structure.has_matrices else Axial
+    return kind(structure, means, covariances, origins, reg_covar)
 
 
 def _columns(moments: Floats, *widths: int) -> list[Floats]:

@@ -23,6 +23,7 @@ from unveil.families.kernels.em import CompiledSums
 from unveil.families.marginal import Observed, about, observe
 from unveil.families.priors import NormalInverseWishart
 from unveil.families.small.table import GaussianTable
+from unveil.families.whitened import WIDE_TILE_ROWS, Whitened, is_wide, sums_of_products, whitened
 
 OWN_FRAME_ABOVE = 1e6  # squared distance of the origin, in standard deviations, past which a component has its own
 #                        frame: the natural form loses as many digits as this has, and sixteen less six are enough
@@ -46,10 +47,11 @@ class GaussianParams:
 class GaussianPlan(NamedTuple):
     """What a pass needs of the parameters."""
 
-    natural: Floats  # each component in its own frame
+    natural: Floats  # each component in its own frame; empty where rows are wide
     params: GaussianParams
     own_frames: tuple[tuple[int, Floats], ...]  # components whose origin is not zero
     observed: dict[bytes, Observed]  # by pattern of missing cells, filled as patterns are met
+    whitened: Whitened | None = None  # where rows are wide
 
 
 @dataclass(frozen=True)
@@ -76,8 +78,16 @@ class Gaussian(ExponentialFamily):
         return self.structure.sums
 
     def fused(self, plan: GaussianPlan) -> CompiledSums | None:
-        """Compiled sums, unless a component has a frame of its own."""
-        return None if plan.own_frames else self.sums
+        """Compiled sums, unless a component has a frame of its own, or rows are wide."""
+        return None if plan.own_frames or plan.whitened is not None else self.sums
+
+    def is_wide(self, n_columns: int, n_components: int) -> bool:
+        """Whether components go by their whitening matrices."""
+        return self.structure.has_matrices and is_wide(n_columns, n_components)
+
+    def tile_rows(self, n_columns: int, n_components: int) -> int:
+        """Enough for matrix products, where there is no table of statistics."""
+        return WIDE_TILE_ROWS if self.is_wide(n_columns, n_components) else super().tile_rows(n_columns, n_components)
 
     @property
     def has_small_tables(self) -> bool:  # type: ignore[override]
@@ -95,14 +105,21 @@ class Gaussian(ExponentialFamily):
         return self.structure.natural(params.means - params.origins, params.covariances)
 
     def plan(self, params: GaussianParams) -> GaussianPlan:
-        """Natural parameters, and the components in frames of their own."""
+        """Natural parameters or whitening matrices, and the components in frames of their own."""
         own = np.flatnonzero(np.any(params.origins != 0.0, axis=1))
-        return GaussianPlan(self.natural(params), params, tuple((int(k), params.origins[k]) for k in own), {})
+        frames = tuple((int(k), params.origins[k]) for k in own)
+        if not self.is_wide(params.means.shape[1], len(params.means)):
+            return GaussianPlan(self.natural(params), params, frames, {})
+        matrices = params.covariances.reshape(-1, *params.covariances.shape[-2:])  # one for all, or one each
+        return GaussianPlan(np.empty((len(params.means), 0)), params, frames, {}, whitened(params.means, matrices))
 
     def score(self, plan: GaussianPlan, tile: Tile) -> None:
         """logits = eta @ T, in each component's frame; by the marginal of what is there where cells are missing."""
         if tile.observed is not None:
             self._observed(plan, tile.observed, len(tile.x)).score(tile.x, tile.logits)
+            return
+        if plan.whitened is not None:
+            plan.whitened.score(tile.x, tile.logits)
             return
         super().score(plan, tile)
         for component, origin in plan.own_frames:
@@ -114,12 +131,21 @@ class Gaussian(ExponentialFamily):
         """moments = R @ T', in each component's frame."""
         if tile.observed is not None:
             return self._observed(plan, tile.observed, len(tile.x)).gather(tile, plan.params.origins, self.sums.second)
+        if plan.whitened is not None:
+            return sums_of_products(tile.x, tile.logits, plan.params.origins)
         moments = super().gather(plan, tile)
         for component, origin in plan.own_frames:
             table = tile.room("framed", *tile.scratch["statistics"].shape)
             self.statistics(tile.x - origin[:, None], table)
             moments[component] = table @ tile.logits[component]
         return moments
+
+    def gather_first(self, tile: Tile) -> Floats:
+        """moments = R @ T', about the frame's origin."""
+        (n_columns, _), n_components = tile.x.shape, len(tile.logits)
+        if self.is_wide(n_columns, n_components):
+            return sums_of_products(tile.x, tile.logits, np.zeros((n_components, n_columns)))
+        return super().gather_first(tile)
 
     def complete(self, plan: GaussianPlan, tile: Tile) -> Floats:
         """Missing cells by their conditional means, in proportion to q."""
@@ -226,9 +252,15 @@ class Gaussian(ExponentialFamily):
     # -- frames --------------------------------------------------------------------------------------------------------
 
     def recentre(self, params: GaussianParams) -> GaussianParams:
-        """Origin at the mean for narrow components, at zero for the others; one that is still near stays put."""
-        precisions = self.structure.dense(self.structure.inverted(params.covariances), *params.means.shape)
-        scales = np.einsum("kii->ki", precisions)
+        """Origin at the mean for narrow components, at zero for the others; one that is still near stays put.
+
+        Where rows are wide, frames cost nothing and precisions would: all stay within a deviation of their mean.
+        """
+        if self.is_wide(params.means.shape[1], len(params.means)):
+            variances = self.structure.columns(params.covariances, *params.means.shape)
+            close = np.all((params.means - params.origins) ** 2 <= variances, axis=1)
+            return replace(params, origins=np.where(close[:, None], params.origins, params.means))
+        scales = self.structure.precise(params.covariances, *params.means.shape)
         narrow = np.max(params.means**2 * scales, axis=1) > OWN_FRAME_ABOVE
         near = np.max((params.means - params.origins) ** 2 * scales, axis=1) < FRAME_KEPT_BELOW
         origins = np.where(near[:, None], params.origins, params.means)
@@ -263,7 +295,12 @@ class Gaussian(ExponentialFamily):
 
     def draw(self, params: GaussianParams, component: int, count: int, random: np.random.RandomState) -> Floats:
         """Normal rows."""
-        return random.multivariate_normal(params.means[component], self.covariances(params)[component], count)
+        shape = count, params.means.shape[1]
+        return params.means[component] + self.structure.draw(params.covariances, component, shape, random)
+
+    def factoring(self, n_columns: int) -> int:
+        """Of matrices; variances of columns need none."""
+        return super().factoring(n_columns) if self.structure.has_matrices else 0
 
     def taken(self, params: GaussianParams, components: NDArray[np.intp]) -> GaussianParams:
         """Some components."""
@@ -280,7 +317,7 @@ class Gaussian(ExponentialFamily):
 
     def distribution(self, params: GaussianParams, column: int, x: Floats) -> Floats:
         """Normal."""
-        deviations = np.sqrt(self.covariances(params)[:, column, column])
+        deviations = np.sqrt(self.structure.columns(params.covariances, *params.means.shape)[:, column])
         found: Floats = ndtr((x - params.means[:, column, None]) / deviations[:, None])
         return found
 
@@ -309,18 +346,18 @@ class Gaussian(ExponentialFamily):
 
     def spiked(self, params: GaussianParams) -> bool:
         """By the smallest eigenvalue of the covariances, and by what had to be floored."""
-        return self.is_spike(self.health(params)["smallest_eigenvalue"]) or params.floored > 0
+        return params.floored > 0 or self.is_spike(params.covariances)
 
-    def is_spike(self, smallest: float) -> bool:
-        """Whether a component whose smallest eigenvalue is this has little more spread than was added to it."""
-        return smallest <= SPIKE_VARIANCE * self.reg_covar
+    def is_spike(self, covariances: Floats) -> bool:
+        """Whether some direction of a component has little more variance than was added to it."""
+        return not self.structure.all_above(covariances, SPIKE_VARIANCE * self.reg_covar)
 
     def health(self, params: GaussianParams) -> Mapping[str, float]:
         """Extreme eigenvalues of the covariances."""
-        values = np.linalg.eigvalsh(self.covariances(params))
-        figures = {"smallest_eigenvalue": float(values.min()), "largest_eigenvalue": float(values.max())}
+        smallest, largest = self.structure.extremes(params.covariances)
+        figures = {"smallest_eigenvalue": float(smallest.min()), "largest_eigenvalue": float(largest.max())}
         with np.errstate(divide="ignore", invalid="ignore"):
-            return figures | {"condition": float(np.max(values[:, -1] / values[:, 0]))}
+            return figures | {"condition": float(np.max(largest / smallest))}
 
     def coordinates(self, params: GaussianParams) -> Any:
         """Whitened means, log-volumes, log-shapes and rotations."""

@@ -92,6 +92,10 @@ class Student(Family):
         """The weight, then u times the statistics of a Gaussian, and log u."""
         return 2 + self.gaussian.n_statistics(n_columns)
 
+    def tile_rows(self, n_columns: int, n_components: int) -> int:
+        """As for Gaussians."""
+        return self.gaussian.tile_rows(n_columns, n_components)
+
     # -- E step --------------------------------------------------------------------------------------------------------
 
     def natural(self, params: StudentParams) -> Floats:
@@ -106,7 +110,7 @@ class Student(Family):
         """The Gaussians of u = 1, and the constants of the density."""
         n_columns, half = params.means.shape[1], 0.5 * params.dofs
         normal, shapes = self.gaussian.plan(params.normal), half + 0.5 * n_columns
-        peaks = _peaks(normal.natural, params)[0]
+        peaks = _peaks(normal.natural, params)[0] if normal.whitened is None else normal.whitened.constants
         constants = peaks - 0.5 * n_columns + _entropic(half) - _entropic(shapes)
         columns = (one[:, None] for one in (peaks, constants, shapes, _gap(shapes)))
         return StudentPlan(normal, *columns)
@@ -151,7 +155,7 @@ class Student(Family):
         about_means, means = self._about_means(moments, params, alive)
         fresh = self.gaussian.maximise(about_means, GaussianParams(params.means, params.scales, means))
         dofs = self._dofs(moments, params.dofs, alive)
-        if not is_sound(self.gaussian.covariances(fresh)):
+        if not is_sound(self.structure.columns(fresh.covariances, *fresh.means.shape)):
             return replace(params, dofs=dofs, floored=len(dofs))  # all but a point: scales go no further down
         return StudentParams(fresh.means, fresh.covariances, dofs, params.origins, fresh.floored)
 
@@ -225,9 +229,12 @@ class Student(Family):
     def draw(self, params: StudentParams, component: int, count: int, random: np.random.RandomState) -> Floats:
         """Normal rows, each over the root of its own u."""
         mean, dof = params.means[component], params.dofs[component]
-        scale = self.gaussian.covariances(params.normal)[component]
-        away = random.multivariate_normal(np.zeros_like(mean), scale, count)
+        away = self.structure.draw(params.scales, component, (count, len(mean)), random)
         return mean + away / np.sqrt(random.chisquare(dof, count) / dof)[:, None]
+
+    def factoring(self, n_columns: int) -> int:
+        """As for Gaussians."""
+        return self.gaussian.factoring(n_columns)
 
     def taken(self, params: StudentParams, components: NDArray[np.intp]) -> StudentParams:
         """Some components."""
@@ -247,7 +254,7 @@ class Student(Family):
 
     def distribution(self, params: StudentParams, column: int, x: Floats) -> Floats:
         """Student's t."""
-        scales = self.gaussian.covariances(params.normal)[:, column, column]
+        scales = self.structure.columns(params.scales, *params.means.shape)[:, column]
         found: Floats = stdtr(params.dofs[:, None], (x - params.means[:, column, None]) / np.sqrt(scales)[:, None])
         return found
 
@@ -331,6 +338,6 @@ def _with_normal(normal: GaussianParams, dofs: Floats) -> StudentParams:
     return StudentParams(normal.means, normal.covariances, dofs, normal.origins, normal.floored)
 
 
-def is_sound(matrices: Floats) -> bool:
-    """Whether the variances are such that their inverses are numbers."""
-    return bool(np.einsum("kii->ki", matrices).min() > COLLAPSED_VARIANCE)
+def is_sound(variances: Floats) -> bool:
+    """Whether the variances (k, d) of columns are such that their inverses are numbers."""
+    return bool(variances.min() > COLLAPSED_VARIANCE)

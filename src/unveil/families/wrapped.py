@@ -41,6 +41,7 @@ class Wrapped(Family):
         return self.family.within
 
     n_statistics = as_within(Family.n_statistics)
+    tile_rows = as_within(Family.tile_rows)
     framing = as_within(Family.framing)
 
     # -- E step --------------------------------------------------------------------------------------------------------
@@ -76,6 +77,7 @@ class Wrapped(Family):
     # -- use -----------------------------------------------------------------------------------------------------------
 
     draw = as_within(Family.draw)
+    factoring = as_within(Family.factoring)
     taken = as_within(Family.taken)
     told_apart = as_within(Family.told_apart)
     means = as_within(Family.means)

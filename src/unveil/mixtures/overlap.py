@@ -27,6 +27,7 @@ logger = logging.getLogger("unveil")
 MOST_DRAWS, FEWEST_DRAWS = 1000, 50  # rows per component: a share of 1/4 to one or to six per cent
 WORK = 2e8  # multiplications that an overlap may cost, some tens of milliseconds
 PAIR = 20  # what a row and a component cost besides its statistics, likewise in multiplications
+DRAWN = 50  # what a cell that is drawn costs, likewise
 FACTORS = 5e7  # components times columns cubed: what factoring their covariances may cost, likewise
 
 
@@ -100,10 +101,10 @@ def overlap(model: Mixture, params: MixtureParams, seed: int, draws: int | None 
 def affordable_draws(model: Mixture) -> int:
     """Rows per component that can be drawn and scored at little cost; 0 where even a few are too many."""
     k, n_columns = model.n_components, len(model.shift)
-    # only families of a location have covariances
-    if k * int(model.family.framing(n_columns).sum()) ** 3 > FACTORS:
+    if k * model.family.factoring(n_columns) > FACTORS:
         return 0
-    draws = min(int(WORK // (k * k * (model.family.n_statistics(n_columns) + PAIR))), MOST_DRAWS)
+    each = k * k * (model.family.n_statistics(n_columns) + PAIR) + k * n_columns * DRAWN
+    draws = min(int(WORK // each), MOST_DRAWS)
     return draws if draws >= FEWEST_DRAWS else 0
 
 

@@ -11,7 +11,8 @@ from unveil import GaussianMixture
 from unveil.certificate import FitWarning
 from unveil.families.covariance.structure import Diagonal, Full, Spherical, Tied
 from unveil.families.gaussian import Gaussian
-from unveil.mixtures.starts.search import SampleClimb, StartSearch, doubled
+from unveil.families.small.appearance import look_at
+from unveil.mixtures.starts.search import SampleClimb, StartSearch
 
 PLACES = np.array([[0.0, 0.0], [10.0, 0.0], [20.0, 0.0], [0.0, 12.0], [10.0, 12.0]])
 
@@ -113,9 +114,7 @@ def test_two_groups_in_one_component_show_and_heavy_tails_do_not(structure: Any,
         double = random.normal(size=(600, 3)) + np.where(random.random((600, 1)) < share, [[0.0, away, 0.0]], 0.0)
         points = np.concatenate([double, 30.0 + random.standard_t(3, size=(600, 3))])
         table = Gaussian(structure, 1e-6).small_table(points - points.mean(axis=0), None)
-        seen = table.look_at(table.labelled(np.repeat([0, 1], 600), 2))
-        assert doubled(seen).tolist() == wanted
-        assert not seen.spiked
+        assert look_at(table, table.labelled(np.repeat([0, 1], 600), 2)).doubled().tolist() == wanted
 
 
 def test_groups_with_heavy_tails_stay_apart() -> None:

@@ -19,12 +19,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 
 import numpy as np
+from scipy.linalg import cho_solve, solve_triangular
 
 from unveil.core.arrays import Floats
 from unveil.families.covariance.diagonals import EEI, EII, EVI, VEI
 from unveil.families.covariance.ellipsoids import EEV, EVE, EVV, VEE, VEV, VVE
 from unveil.families.covariance.orientation import shared_axes
 from unveil.families.covariance.structure import Diagonal, Full, Spherical, Structure, Tied
+from unveil.families.covariance.symmetric import invert_positive
 
 LETTERS: dict[type[Structure], str] = {
     Spherical: "VII",
@@ -76,6 +78,12 @@ class Orbit(ABC):
     @abstractmethod
     def gradient(self, slopes: Floats, vector: Floats) -> Floats:
         """Gradient in `vector` of a function whose derivatives by the covariances are `slopes` (k, d, d)."""
+
+    def energy_gradient(self, counts: Floats, scatter: Floats, pull: Floats, vector: Floats) -> tuple[Floats, Floats]:
+        """Gradient of -1/2 sum_k [counts_k log|C_k| + trace(P_k S_k)] in `vector`, and P `pull` (k, d)."""
+        precisions = invert_positive(self.matrices(vector))[0]
+        slopes = -0.5 * (counts[:, None, None] * precisions - precisions @ scatter @ precisions)
+        return self.gradient(slopes, vector), (precisions @ pull[:, :, None])[:, :, 0]
 
     @abstractmethod
     def stiffness(self) -> Floats:
@@ -129,8 +137,26 @@ class Congruent(Orbit):
 
     def gradient(self, slopes: Floats, vector: Floats) -> Floats:
         """By dC = A (dR R' + R dR') A', with R = exp(volume / 2) T."""
+        triangles = self._triangles(vector)[1]
+        return self._along(2.0 * np.swapaxes(self.roots, 1, 2) @ slopes @ self.roots @ triangles, vector)
+
+    def energy_gradient(self, counts: Floats, scatter: Floats, pull: Floats, vector: Floats) -> tuple[Floats, Floats]:
+        """The same by triangles: with B = A R, the products above are R'^-1 (B^-1 S B'^-1 - counts)."""
+        triangles = self._triangles(vector)[1]
+        pulls, pulled = np.empty_like(scatter), np.empty_like(pull)
+        unmoved, unit = not np.any(vector), np.eye(scatter.shape[1])
+        for k, root in enumerate(self.roots):
+            base = root if unmoved else root @ triangles[k]
+            half = solve_triangular(base, scatter[k], lower=True, check_finite=False)
+            inner = solve_triangular(base, half.T, lower=True, check_finite=False) - counts[k] * unit
+            # at the origin R is the unit matrix
+            pulls[k] = inner if unmoved else solve_triangular(triangles[k], inner, lower=True, trans=1)
+            pulled[k] = cho_solve((base, True), pull[k], check_finite=False)
+        return self._along(pulls, vector), pulled
+
+    def _along(self, pulls: Floats, vector: Floats) -> Floats:
+        """The gradient from derivatives by R."""
         logs, triangles, scales = self._triangles(vector)
-        pulls = 2.0 * np.swapaxes(self.roots, 1, 2) @ slopes @ self.roots @ triangles
         along = self._free(logs, 0.5 * np.einsum("kii,kii->ki", pulls, triangles))
         below = pulls[:, *self.planes]
         volume = along.sum(axis=1) + 0.5 * np.sum(below * triangles[:, *self.planes], axis=1)
@@ -158,7 +184,7 @@ class Spectral(Orbit):
         self.axes = AXES[letters[2]](matrices)
         logs = np.log(np.einsum("kij,kil,klj->kj", self.axes, matrices, self.axes))
         volume = logs.mean(axis=1, keepdims=True)
-        self.logs = _shared(self.volumes, volume) + _shared(self.shapes, logs - volume)
+        self.logs = shared_rows(self.volumes, volume) + shared_rows(self.shapes, logs - volume)
         self.lowest = np.minimum(np.log(np.einsum("ki,kij->kj", floor, self.axes**2)), self.logs)
 
     def matrices(self, vector: Floats) -> Floats:
@@ -195,11 +221,17 @@ class Spectral(Orbit):
         return self.logs + volume[:, None] + shape, self.axes @ turn, inverse, turn
 
 
-def orbit_of(structure: Structure, matrices: Floats, floor: Floats) -> Orbit:
-    """Coordinates around the covariances (k, d, d) of a structure; `floor` (k, d): least variances of the columns."""
+def letters_of(structure: Structure) -> str:
+    """Volume, shape and orientation of a structure."""
     letters = LETTERS.get(type(structure))
     if letters is None:
         raise TypeError(f"{type(structure).__name__} has no unconstrained coordinates, which gradient schedules need")
+    return letters
+
+
+def orbit_of(structure: Structure, matrices: Floats, floor: Floats) -> Orbit:
+    """Coordinates around the covariances (k, d, d) of a structure; `floor` (k, d): least variances of the columns."""
+    letters = letters_of(structure)
     kind = Congruent if letters[1] == letters[2] != "I" else Spectral
     return kind(letters, matrices, floor)
 
@@ -212,6 +244,6 @@ def contrasts(n_columns: int) -> Floats:
     return found / np.sqrt(steps * (steps + 1.0))
 
 
-def _shared(hand: Floats, values: Floats) -> Floats:
+def shared_rows(hand: Floats, values: Floats) -> Floats:
     """`values` (k, n) averaged over the components that share a row; zero where there is none."""
     return hand @ np.linalg.pinv(hand) @ values

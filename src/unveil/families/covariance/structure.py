@@ -22,7 +22,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.core.arrays import Floats
-from unveil.families.covariance.symmetric import floored_matrices, invert_positive, positive, triangle, unpack, width_of
+from unveil.families.covariance.symmetric import (
+    extreme_eigenvalues,
+    floored_matrices,
+    invert_positive,
+    positive,
+    positive_above,
+    triangle,
+    unpack,
+    whitening_matrices,
+    width_of,
+)
 from unveil.families.kernels.em import NORM, PRODUCTS, SQUARES, CompiledSums
 from unveil.families.kernels.small_em import matrices_pass, variances_pass
 from unveil.numerics.constants import LOG_TWO_PI
@@ -41,6 +51,7 @@ class Structure(ABC):
 
     closed: ClassVar[bool] = True  # is the M step a formula, or an iteration?
     small: ClassVar[SmallPass | None] = None  # for small tables, where there is one
+    has_matrices: ClassVar[bool] = False  # are covariances matrices, or variances of columns?
 
     @abstractmethod
     def n_second(self, n_columns: int) -> int:
@@ -88,6 +99,28 @@ class Structure(ABC):
         """Covariance matrices (k, d, d), as views where possible."""
 
     @abstractmethod
+    def columns(self, covariances: Floats, n_components: int, n_columns: int) -> Floats:
+        """Variance of each column, (k, d)."""
+
+    @abstractmethod
+    def precise(self, covariances: Floats, n_components: int, n_columns: int) -> Floats:
+        """Diagonals of the precisions, (k, d); LinAlgError if a covariance is not positive."""
+
+    def extremes(self, covariances: Floats) -> tuple[Floats, Floats]:
+        """Smallest and largest variance in any direction, of each component."""
+        across = tuple(range(1, covariances.ndim))
+        return covariances.min(axis=across), covariances.max(axis=across)
+
+    def all_above(self, covariances: Floats, variance: float) -> bool:
+        """Whether every direction of every component has more variance than that."""
+        return bool(np.all(covariances > variance))
+
+    def draw(self, covariances: Floats, component: int, shape: tuple[int, int], random: np.random.RandomState) -> Floats:
+        """Normal rows of mean 0, of one component."""
+        normal: Floats = random.standard_normal(shape) * np.sqrt(covariances[component])
+        return normal
+
+    @abstractmethod
     def inverted(self, matrices: Floats) -> Floats:
         """Inverse of covariances or precisions, in the structure's own shape; LinAlgError if one is not positive."""
 
@@ -100,7 +133,7 @@ class Structure(ABC):
         """Shape of the covariances."""
 
     def written_out(self, covariances: Floats, n_components: int, n_columns: int) -> Floats:
-        """Covariances as `small` takes them: a matrix, or a variance per column, for each component."""
+        """Covariances as `small` takes them: a matrix, or a variance for each column, for each component."""
         return self.dense(covariances, n_components, n_columns)
 
     def taken_in(self, written_out: Floats) -> Floats:
@@ -122,9 +155,31 @@ class Products(Structure):
     """Structures that read all products x_i x_j."""
 
     sums: ClassVar[CompiledSums] = PRODUCTS
+    has_matrices: ClassVar[bool] = True
 
     def n_second(self, n_columns: int) -> int:
         return n_columns * (n_columns + 1) // 2
+
+    def matrices(self, covariances: Floats) -> Floats:
+        """Covariance matrices (k, d, d), or (1, d, d) where all components share one."""
+        return covariances.reshape(-1, *covariances.shape[-2:])
+
+    def columns(self, covariances: Floats, n_components: int, n_columns: int) -> Floats:
+        return np.einsum("kii->ki", self.dense(covariances, n_components, n_columns))
+
+    def precise(self, covariances: Floats, n_components: int, n_columns: int) -> Floats:
+        factors = whitening_matrices(self.matrices(covariances))[0]
+        return np.broadcast_to(np.sum(factors**2, axis=1), (n_components, n_columns))
+
+    def extremes(self, covariances: Floats) -> tuple[Floats, Floats]:
+        return extreme_eigenvalues(self.matrices(covariances))
+
+    def all_above(self, covariances: Floats, variance: float) -> bool:
+        return positive_above(self.matrices(covariances), variance)
+
+    def draw(self, covariances: Floats, component: int, shape: tuple[int, int], random: np.random.RandomState) -> Floats:
+        matrix = self.dense(covariances, component + 1, shape[1])[component]
+        return random.multivariate_normal(np.zeros(shape[1]), matrix, shape[0])
 
     def centre(self, second: Floats, offset: Floats) -> Floats:
         rows, columns = triangle(offset.shape[1])
@@ -184,6 +239,15 @@ class ColumnVariances(Structure):
     def dense(self, covariances: Floats, n_components: int, n_columns: int) -> Floats:
         return covariances[:, :, None] * np.eye(n_columns)
 
+    def columns(self, covariances: Floats, n_components: int, n_columns: int) -> Floats:
+        return covariances
+
+    def written_out(self, covariances: Floats, n_components: int, n_columns: int) -> Floats:
+        return covariances
+
+    def precise(self, covariances: Floats, n_components: int, n_columns: int) -> Floats:
+        return self.inverted(covariances)
+
     def inverted(self, matrices: Floats) -> Floats:
         return 1.0 / positive(matrices)
 
@@ -216,6 +280,18 @@ class SphereVariances(Structure):
 
     def dense(self, covariances: Floats, n_components: int, n_columns: int) -> Floats:
         return covariances[:, None, None] * np.eye(n_columns)
+
+    def columns(self, covariances: Floats, n_components: int, n_columns: int) -> Floats:
+        return np.broadcast_to(covariances[:, None], (n_components, n_columns))
+
+    def written_out(self, covariances: Floats, n_components: int, n_columns: int) -> Floats:
+        return np.repeat(covariances[:, None], n_columns, axis=1)
+
+    def taken_in(self, written_out: Floats) -> Floats:
+        return written_out[:, 0]
+
+    def precise(self, covariances: Floats, n_components: int, n_columns: int) -> Floats:
+        return self.columns(self.inverted(covariances), n_components, n_columns)
 
     def inverted(self, matrices: Floats) -> Floats:
         return 1.0 / positive(matrices)
@@ -285,9 +361,6 @@ class Diagonal(ColumnVariances):
 
     small: ClassVar[SmallPass | None] = SmallPass(variances_pass, False, False)
 
-    def written_out(self, covariances: Floats, n_components: int, n_columns: int) -> Floats:
-        return covariances
-
     def estimate(
         self, counts: Floats, centred: Floats, floor: Floats, reg_covar: float, previous: Floats | None
     ) -> tuple[Floats, int]:
@@ -303,12 +376,6 @@ class Spherical(SphereVariances):
     """VII: one variance per component."""
 
     small: ClassVar[SmallPass | None] = SmallPass(variances_pass, False, True)
-
-    def written_out(self, covariances: Floats, n_components: int, n_columns: int) -> Floats:
-        return np.repeat(covariances[:, None], n_columns, axis=1)
-
-    def taken_in(self, written_out: Floats) -> Floats:
-        return written_out[:, 0]
 
     def estimate(
         self, counts: Floats, centred: Floats, floor: Floats, reg_covar: float, previous: Floats | None

@@ -12,6 +12,9 @@ from unveil.core.arrays import Floats, Mask
 
 CHOLESKY_FLOOR = 1e-13  # share of a column's variance that must be its own: below, Cholesky's factor has no digits left
 
+LANCZOS_COLUMNS = 128  # from which two eigenvalues take less than all
+LANCZOS_SHARE = 1e-10  # of an eigenvalue, to which it is known then
+
 
 @cache
 def triangle(n_columns: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -59,6 +62,58 @@ def invert_positive(matrices: Floats) -> tuple[Floats, Floats]:
         inverse, (rows, columns) = lapack.dpotri(factor, lower=1)[0], triangle(len(matrix))
         inverses[k, rows, columns] = inverses[k, columns, rows] = inverse[columns, rows]
     return inverses, log_determinants
+
+
+def whitening_matrices(matrices: Floats) -> tuple[Floats, Floats]:
+    """Inverse Cholesky factors (lower) of positive definite matrices (k, d, d), and their log-determinants."""
+    inverses, log_determinants = np.empty_like(matrices), np.empty(len(matrices))
+    for k, matrix in enumerate(matrices):
+        factor, failed = lapack.dpotrf(matrix, lower=1, clean=1)
+        if failed:
+            raise np.linalg.LinAlgError(f"matrix {k} is not positive definite")
+        log_determinants[k] = -np.sum(np.log(np.diagonal(factor)))
+        inverses[k] = lapack.dtrtri(factor, lower=1, overwrite_c=1)[0]
+    return inverses, log_determinants
+
+
+def packed_upper(matrix: Floats, out: Floats) -> None:
+    """Write the upper triangle of a matrix to a vector, in the order of the products."""
+    start = 0
+    for row, line in enumerate(matrix):  # slices: a list of all places would be larger than the matrix itself
+        out[start : start + len(matrix) - row] = line[row:]
+        start += len(matrix) - row
+
+
+def positive_above(matrices: Floats, least: float) -> bool:
+    """Whether all eigenvalues are above `least`: a Cholesky factor tells, at a twentieth of what they take."""
+    unit = least * np.eye(matrices.shape[-1])
+    return not any(lapack.dpotrf(matrix - unit, lower=1)[1] for matrix in matrices)
+
+
+def extreme_eigenvalues(matrices: Floats) -> tuple[Floats, Floats]:
+    """Smallest and largest eigenvalue of each matrix (k, d, d)."""
+    if matrices.shape[-1] < LANCZOS_COLUMNS:
+        values = np.linalg.eigvalsh(matrices)
+        return values[:, 0], values[:, -1]
+    found = np.array([_extremes(matrix) for matrix in matrices])
+    return found[:, 0], found[:, 1]
+
+
+def _extremes(matrix: Floats) -> tuple[float, float]:
+    """By Lanczos: the largest eigenvalue from products, the smallest from those of the inverse."""
+    from scipy.linalg import cho_solve
+    from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
+
+    factor, failed = lapack.dpotrf(matrix, lower=1)
+    inverse = LinearOperator(matrix.shape, lambda vector: cho_solve((factor, True), vector, check_finite=False))
+    search = {"k": 1, "which": "LA", "v0": np.ones(len(matrix)), "tol": LANCZOS_SHARE, "return_eigenvectors": False}
+    try:
+        if not failed:
+            return 1.0 / float(eigsh(inverse, **search)[0]), float(eigsh(matrix, **search)[0])
+    except ArpackNoConvergence:
+        pass  # values that lie close together, which all of them tell
+    values = np.linalg.eigvalsh(matrix)
+    return float(values[0]), float(values[-1])
 
 
 def unpack(second: Floats, n_columns: int) -> Floats:

@@ -138,7 +138,7 @@ class StudentRule(HoldingRule):
         if self.entries.any:
             pull = self._pull(family, moments, params, best, fixed)
             found = located(pull, self.entries.settled(params.means, params.means), params.scales)
-            if not is_sound(family.structure.dense(found.covariances, *found.means.shape)):
+            if not is_sound(family.structure.columns(found.covariances, *found.means.shape)):
                 return replace(params, dofs=dofs, floored=len(dofs))  # all but a point: scales go no further down
             best = StudentParams(found.means, found.covariances, dofs, params.origins, found.floored)
         return replace(best, floored=0) if fixed.all() else best

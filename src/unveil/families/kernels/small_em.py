@@ -229,22 +229,23 @@ def _variances_step(params: Any, sums: Any, d: int, reg_covar: float, spherical:
 
 @kernel
 def two_groups(x: Any, means: Any, axes: Any, shares: Any, limits: Any, along: Any, found: Any) -> None:
-    """Of each component, along each of its axes, how surely its rows are two groups, in standard errors: (k, d).
+    """Of each component, along each of some axes, how surely its rows are two groups, in standard errors: (k, axes).
 
-    `axes` (k, d, d) are rows that make the component's own spread 1, rows count by their responsibilities (k, n), and
+    `axes` (k, axes, d) are rows that make the component's own spread 1, rows count by their responsibilities (k, n), and
     `limits` are how far out rows are drawn in, the least skewness and the least flatness that count.
     """
     (d, n), k = x.shape, len(means)
     far = limits[0]
     for c in range(k):
         own = shares[c]
-        for axis in range(d):
+        for axis in range(found.shape[1]):
             for r in range(n):
                 along[r] = 0.0
             for i in range(d):
                 rows, middle, slope = x[i], means[c, i], axes[c, axis, i]
-                for r in range(n):
-                    along[r] += slope * (rows[r] - middle)
+                if slope != 0.0:
+                    for r in range(n):
+                        along[r] += slope * (rows[r] - middle)
             s0 = s1 = s2 = s3 = s4 = s6 = 0.0
             for r in range(n):
                 y, heavy = min(max(along[r], -far), far), own[r]

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from unveil.core.arrays import Floats, Indices, Labels, Mask
-from unveil.families.kernels.small_em import two_groups
 from unveil.families.small.wide_pass import WIDE, wide_pass
 
 if TYPE_CHECKING:
@@ -23,22 +22,12 @@ if TYPE_CHECKING:
 
 LEAST_SPREAD = 4e-15  # smallest variance, times the columns, as a share of the variance of the column
 LENT_ROWS = 1.0  # rows of the pooled spread that every group is lent for its first covariance, which may have none
-TOLD_FROM = np.array([3.5, 0.5, 0.5])
-"""Standard deviations from which rows are drawn in; least skewness and flatness that tell of two groups, which have 0.7
-or more where they are three standard deviations apart, however unequal they are."""
+POWER_STEPS = 12  # to the longest axis of some rows
 NO_SHARES = np.empty((0, 0))
 
 Components = tuple[
     Floats, Floats, Floats
 ]  # weights (k,), means (k, d) and covariances or variances, (k, d, d) or (k, d)
-
-
-class Appearance(NamedTuple):
-    """What the components of a vector look like."""
-
-    spiked: bool  # does one have, in some direction, little more spread than was added to it?
-    doubled: Floats  # (k, d): how surely each is two groups along each of its principal axes, in standard errors
-    shares: Floats  # (k, rows), responsibilities
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,11 +105,12 @@ class GaussianTable:
         if self._small.matrices:
             lower = np.tril(seconds)
             whole = lower + np.swapaxes(np.tril(seconds, -1), 1, 2)
+            cross = firsts[:, :, None] * step[:, None, :]
+            about = counts[:, None, None] * step[:, :, None] * step[:, None, :]
+            second = self.family.sums.second(whole + cross + np.swapaxes(cross, 1, 2) + about)
         else:
-            whole = seconds[:, :, None] * np.eye(seconds.shape[1])
-        cross = firsts[:, :, None] * step[:, None, :]
-        about = counts[:, None, None] * step[:, :, None] * step[:, None, :]
-        second = self.family.sums.second(whole + cross + np.swapaxes(cross, 1, 2) + about)
+            second = seconds + (2.0 * firsts + counts[:, None] * step) * step
+            second = second if self.family.structure.n_second(len(self.x)) > 1 else second.sum(axis=1, keepdims=True)
         return np.concatenate([counts[:, None], firsts + counts[:, None] * step, second], axis=1)
 
     def raw_moments(self, vector: Floats) -> Floats:
@@ -163,27 +153,27 @@ class GaussianTable:
 
     def labelled(self, labels: Labels, n_components: int) -> Floats:
         """A vector from a label for each row; groups are lent a row of the pooled spread each."""
-        d = len(self.x)
         order = np.argsort(labels, kind="stable")
         ends = np.searchsorted(labels[order], np.arange(n_components + 1))
         rows, counted = self.x[:, order], self.weights[order]
-        counts, means, scatters = np.zeros(n_components), np.zeros((n_components, d)), np.zeros((n_components, d, d))
+        counts, means = np.zeros(n_components), np.zeros((n_components, len(self.x)))
+        scatters = np.zeros((n_components, *self.spread_shape))
         for group in range(n_components):
             here = slice(ends[group], ends[group + 1])
             counts[group] = counted[here].sum()
             if counts[group] > 0:
                 means[group] = rows[:, here] @ counted[here] / counts[group]
-                away = rows[:, here] - means[group][:, None]
-                scatters[group] = (away * counted[here]) @ away.T
+                scatters[group] = self._scatter(rows[:, here] - means[group][:, None], counted[here])
+        shape = (-1,) + (1,) * len(self.spread_shape)
         pooled = scatters.sum(axis=0) / counts.sum()
-        spread = (scatters + LENT_ROWS * pooled) / (counts + LENT_ROWS)[:, None, None]
-        spread += self.family.reg_covar * np.eye(d)
+        spread = (scatters + LENT_ROWS * pooled) / (counts + LENT_ROWS).reshape(shape) + self._added()
         shares = np.maximum(counts, LENT_ROWS) / np.maximum(counts, LENT_ROWS).sum()
-        return np.concatenate([shares, means.ravel(), self._written(spread, shares).ravel()])
+        return np.concatenate([shares, means.ravel(), self._shared(spread, shares).ravel()])
 
-    def _written(self, matrices: Floats, shares: Floats) -> Floats:
-        """Covariance matrices (k, d, d) as a vector takes them."""
-        return self._shared(matrices if self._small.matrices else np.einsum("kii->ki", matrices), shares)
+    def _scatter(self, away: Floats, weights: Floats) -> Floats:
+        """Weighted sums of products (d, d), or of squares (d,), as the spread of a component is written."""
+        scatter: Floats = (away * weights) @ away.T if self._small.matrices else (away * away) @ weights
+        return scatter
 
     def _shared(self, spread: Floats, shares: Floats) -> Floats:
         """Covariances or variances with what the structure shares averaged."""
@@ -196,20 +186,27 @@ class GaussianTable:
     def scattered(self, vector: Floats, rows: Indices) -> Floats:
         """`vector` with its means at some rows, equal weights, and the same spread for all: a share of that of all."""
         k, d = self.n_components(vector), len(self.x)
-        shares = self.weights / self.weights.sum()
-        away = self.x - (self.x @ shares)[:, None]
-        spread = (away * shares) @ away.T / k ** (2.0 / d) + self.family.reg_covar * np.eye(d)
-        shares = np.full(k, 1.0 / k)
-        written = self._written(np.broadcast_to(spread, (k, d, d)), shares)
-        return np.concatenate([shares, self.x[:, rows].T.ravel(), written.ravel()])
+        away, shares = self._about_the_mean()
+        spread = self._scatter(away, shares) / k ** (2.0 / d) + self._added()
+        equal = np.full(k, 1.0 / k)
+        written = self._shared(np.broadcast_to(spread, (k, *self.spread_shape)), equal)
+        return np.concatenate([equal, self.x[:, rows].T.ravel(), written.ravel()])
 
     def halves(self) -> Labels:
         """0 or 1 for each row: on which side of the mean it lies, along the longest axis."""
-        shares = self.weights / self.weights.sum()
-        away = self.x - (self.x @ shares)[:, None]
-        axis = np.linalg.eigh((away * shares) @ away.T)[1][:, -1]
+        away, shares = self._about_the_mean()
+        axis = np.zeros(len(away))
+        axis[np.argmax((away * away) @ shares)] = 1.0
+        for _ in range(POWER_STEPS):  # towards the first eigenvector, which need not be known well to halve rows by it
+            axis = away @ (shares * (axis @ away))
+            axis /= np.linalg.norm(axis)
         found: Labels = (axis @ away > 0).astype(np.intp)
         return found
+
+    def _about_the_mean(self) -> tuple[Floats, Floats]:
+        """Rows less their mean, and the share of each."""
+        shares = self.weights / self.weights.sum()
+        return self.x - (self.x @ shares)[:, None], shares
 
     def merged(self, one: Components, other: Components) -> Components:
         """Pairs of components as one each, with the same moments: weights, means, spread."""
@@ -236,28 +233,15 @@ class GaussianTable:
         counts = sums[: self.n_components(sums)]
         return bool(counts.min() > self.family.least_rows(len(self.x)) + 1)
 
-    def look_at(self, vector: Floats) -> Appearance:
-        """What the components look like.
+    def spiked(self, vector: Floats) -> bool:
+        """Whether a component has, in some direction, little more spread than was added to it."""
+        return self.family.is_spike(self.family.structure.taken_in(self.split(vector)[2]))
 
-        Of Gaussian rows skewness S is 0 and kurtosis K is 3. Two groups side by side lower K - S² (it is 1 for two
-        points, and never below); where one is small, it is S that tells. Heavy tails, which raise K, are no groups, and
-        rows far out are drawn in, so that a few of them do not decide. What is slight is 0, however sure.
-        """
-        _, means, spread = self.split(vector)
-        shares = np.empty((len(means), self.x.shape[1]))
-        self.sweep(vector, np.empty_like(vector), np.empty_like(vector), shares)
-        smallest, axes = self._axes(spread)
-        found = np.empty_like(means)
-        two_groups(self.x, means, axes, shares, TOLD_FROM, np.empty(self.x.shape[1]), found)
-        return Appearance(self.family.is_spike(smallest), found, shares)
-
-    def _axes(self, spread: Floats) -> tuple[float, Floats]:
-        """The smallest variance; rows (k, d, d) along principal axes that make each component's own spread 1."""
-        if not self._small.matrices:
-            return float(spread.min()), np.eye(len(self.x)) / np.sqrt(spread)[:, :, None]
-        values, vectors = np.linalg.eigh(spread)
-        axes = np.swapaxes(vectors, 1, 2) / np.sqrt(np.maximum(values, self.family.reg_covar))[:, :, None]
-        return float(values.min()), np.ascontiguousarray(axes)
+    def shares(self, vector: Floats) -> Floats:
+        """Responsibilities at `vector`, times weights: (k, rows)."""
+        found = np.empty((self.n_components(vector), self.x.shape[1]))
+        self.sweep(vector, np.empty_like(vector), np.empty_like(vector), found)
+        return found
 
     def stands_twice(self) -> bool:
         """Whether there are rows enough for two components."""

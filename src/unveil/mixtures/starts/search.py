@@ -18,13 +18,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import ndtri
 
 from unveil.clusters.kmeans.lloyd import fitted_centres
 from unveil.clusters.seeding.plusplus import PlusPlus
-from unveil.core.arrays import Floats, Indices, Labels, Mask
+from unveil.core.arrays import Floats, Indices, Labels
 from unveil.core.stopping import remaining_gain
-from unveil.families.small.table import Appearance, Components, GaussianTable
+from unveil.families.small.appearance import Appearance, look_at
+from unveil.families.small.table import Components, GaussianTable
 from unveil.mixtures.model.model import MixtureParams
 from unveil.mixtures.starts.whitening import whitening
 
@@ -35,8 +35,7 @@ ROUGH = 0.1  # nats for each thousand rows (and at least so much) still to be ga
 FEWEST_PASSES, MOST_PASSES = 20, 80  # that such a climb may take: the more, the less a pass costs
 CLIMB_SHARE = 0.125  # of what a search may cost at least, for each climb
 SPLIT_PASSES, SPLIT_ROUGH = 30, 0.3  # the same where two components are tried on the rows of one
-DOUBLE_CHANCE = 0.01  # that Gaussian rows are taken for two groups, in any component along any axis
-DOUBT_CHANCE = 0.3  # the same where rows are few and another climb costs little
+DOUBT_CHANCE = 0.3  # that Gaussian rows are taken for two groups, where rows are few and another climb costs little
 TELLING_ROWS = 250  # of two groups of equal size, three standard deviations apart: seen with a chance of 0.9
 SURE_SHARE = 0.98  # of the rows' weight that goes to their likeliest component, where components are well apart
 OWN = 0.05  # responsibility from which a row counts among those of a component
@@ -111,11 +110,11 @@ class StartSearch:
         for kind in kinds:
             self.tried += 1
             climb = self._climbed(self._first(kind, random), ROUGH * self.scale, self.patience)
-            seen = None if climb is None else self.table.look_at(climb.vector)
-            if climb is None or seen is None or seen.spiked:
+            if climb is None or self.table.spiked(climb.vector):
                 lost += 1
                 continue
-            found.append(climb._replace(plausible=not doubled(seen).any()))
+            seen = look_at(self.table, climb.vector)
+            found.append(climb._replace(plausible=not seen.doubled().any()))
             if self.tried == 1 and found[0].plausible and self._is_telling(climb, seen):
                 break
             found.sort(key=lambda one: one.rank, reverse=True)
@@ -138,7 +137,7 @@ class StartSearch:
         """
         many = self.table.split(climb.vector)[0].min() * self.table.weight >= TELLING_ROWS
         sure = seen.shares.max(axis=0).sum() >= SURE_SHARE * self.table.weight
-        return bool(many or (sure and not doubled(seen, DOUBT_CHANCE).any()))
+        return bool(many or (sure and not seen.doubled(DOUBT_CHANCE).any()))
 
     def _first(self, kind: str, random: np.random.Generator) -> Floats:
         """A first vector of a kind."""
@@ -187,7 +186,7 @@ class StartSearch:
                 if climb is not None:
                     climb = self._climbed(climb.vector, ROUGH * self.scale, self.patience)
                 higher = climb is not None and climb.expected > best.expected + ROUGH * self.scale
-                if climb is not None and higher and not self.table.look_at(climb.vector).spiked:
+                if climb is not None and higher and not self.table.spiked(climb.vector):
                     best = climb
                     break
             else:
@@ -212,11 +211,11 @@ class StartSearch:
 
     def _splits(self, vector: Floats) -> tuple[Floats, list[Floats | None]]:
         """What splitting each component that looks like two groups would gain, and its two halves."""
-        table, k, seen = self.table, self.n_components, self.table.look_at(vector)
+        table, k, seen = self.table, self.n_components, look_at(self.table, vector)
         shares = seen.shares
         gains = np.full(k, -np.inf)
         halves: list[Floats | None] = [None] * k
-        for component in np.flatnonzero(doubled(seen)).tolist():
+        for component in np.flatnonzero(seen.doubled()).tolist():
             rows = shares[component] > OWN * table.weights
             part = StartSearch(table.part(rows, shares[component]), self.points[:0], 2, 0)
             if not part.table.stands_twice():
@@ -256,12 +255,6 @@ class StartSearch:
             means[component], spread[component] = places[place], widths[place]
         weights /= weights.sum()
         return moved
-
-
-def doubled(seen: Appearance, chance: float = DOUBLE_CHANCE) -> Mask:
-    """Which components look like two groups, where Gaussian rows would do so by this `chance`, along any axis."""
-    surest: Mask = seen.doubled.max(axis=1) > -ndtri(0.5 * chance / seen.doubled.size)
-    return surest
 
 
 def chosen(parts: Components, components: Any) -> Components:

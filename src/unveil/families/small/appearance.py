@@ -1,0 +1,63 @@
+"""What the components of a vector look like: is one of them two groups?
+
+Of Gaussian rows skewness S is 0 and kurtosis K is 3. Two groups side by side lower K - S^2 (it is 1 for two points, and
+never below); where one is small, it is S that tells. Heavy tails, which raise K, are no groups, and rows far out are
+drawn in, so that a few of them do not decide. What is slight counts for nothing, however sure it is.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import linalg
+from scipy.special import ndtri
+
+from unveil.core.arrays import Floats, Mask
+from unveil.families.kernels.small_em import two_groups
+from unveil.families.small.table import GaussianTable
+
+TOLD_FROM = np.array([3.5, 0.5, 0.5])
+"""Standard deviations from which rows are drawn in; least skewness and flatness that tell of two groups, which have 0.7
+or more where they are three standard deviations apart, however unequal they are."""
+MOST_AXES = 8  # that are looked along: the longest, since two groups in one component make it long
+DOUBLE_CHANCE = 0.01  # that Gaussian rows are taken for two groups, in any component along any axis
+
+
+class Appearance(NamedTuple):
+    """How surely each component is two groups along each of its axes, in standard errors; and whose the rows are."""
+
+    errors: Floats  # (k, axes)
+    shares: Floats  # (k, rows), responsibilities times weights
+
+    def doubled(self, chance: float = DOUBLE_CHANCE) -> Mask:
+        """Which components look like two groups, where Gaussian rows would do so by this `chance`, along any axis."""
+        found: Mask = self.errors.max(axis=1) > -ndtri(0.5 * chance / self.errors.size)
+        return found
+
+
+def look_at(table: GaussianTable, vector: Floats) -> Appearance:
+    """What the components of a vector look like."""
+    _, means, spread = table.split(vector)
+    shares, axes = table.shares(vector), longest_axes(spread)
+    errors = np.empty(axes.shape[:2])
+    two_groups(table.x, means, axes, shares, TOLD_FROM, np.empty(table.x.shape[1]), errors)
+    return Appearance(errors, shares)
+
+
+def longest_axes(spread: Floats) -> Floats:
+    """(k, axes, d): rows along principal axes, the longest, that make each component's own spread 1.
+
+    Where columns are independent these are columns, and the longest those with most variance next to the others'.
+    """
+    (k, d), count = spread.shape[:2], min(spread.shape[1], MOST_AXES)
+    axes = np.zeros((k, count, d))
+    for component, own in enumerate(spread):
+        if own.ndim == 1:
+            chosen = np.argsort(-own / spread.mean(axis=0))[:count]
+            axes[component, np.arange(count), chosen] = 1.0 / np.sqrt(own[chosen])
+        else:
+            ends = None if count == d else (d - count, d - 1)
+            values, vectors = linalg.eigh(own, subset_by_index=ends, check_finite=False)
+            axes[component] = (vectors / np.sqrt(np.maximum(values, values[-1] * 1e-14))).T
+    return axes
