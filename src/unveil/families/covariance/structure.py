@@ -115,7 +115,9 @@ class Structure(ABC):
         """Whether every direction of every component has more variance than that."""
         return bool(np.all(covariances > variance))
 
-    def draw(self, covariances: Floats, component: int, shape: tuple[int, int], random: np.random.RandomState) -> Floats:
+    def draw(
+        self, covariances: Floats, component: int, shape: tuple[int, int], random: np.random.RandomState
+    ) -> Floats:
         """Normal rows of mean 0, of one component."""
         normal: Floats = random.standard_normal(shape) * np.sqrt(covariances[component])
         return normal
@@ -177,7 +179,9 @@ class Products(Structure):
     def all_above(self, covariances: Floats, variance: float) -> bool:
         return positive_above(self.matrices(covariances), variance)
 
-    def draw(self, covariances: Floats, component: int, shape: tuple[int, int], random: np.random.RandomState) -> Floats:
+    def draw(
+        self, covariances: Floats, component: int, shape: tuple[int, int], random: np.random.RandomState
+    ) -> Floats:
         matrix = self.dense(covariances, component + 1, shape[1])[component]
         return random.multivariate_normal(np.zeros(shape[1]), matrix, shape[0])
 

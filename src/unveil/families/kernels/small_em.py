@@ -231,7 +231,7 @@ def _variances_step(params: Any, sums: Any, d: int, reg_covar: float, spherical:
 def two_groups(x: Any, means: Any, axes: Any, shares: Any, limits: Any, along: Any, found: Any) -> None:
     """Of each component, along each of some axes, how surely its rows are two groups, in standard errors: (k, axes).
 
-    `axes` (k, axes, d) are rows that make the component's own spread 1, rows count by their responsibilities (k, n), and
+    `axes` (k, axes, d) are rows that make the component's own spread 1, rows count by their responsibilities (k, n).
     `limits` are how far out rows are drawn in, the least skewness and the least flatness that count.
     """
     (d, n), k = x.shape, len(means)

@@ -9,10 +9,11 @@ apart.
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import lapack
+from scipy.linalg import blas, lapack
 
 from unveil.core.arrays import Floats
 from unveil.families.kernels.small_em import DEAD, SINGULAR
+from unveil.families.whitened import Whitened
 from unveil.numerics.constants import LOG_TWO_PI
 from unveil.numerics.softmax import NEGLIGIBLE_SHARE
 
@@ -36,17 +37,15 @@ def wide_pass(
     d, n = x.shape
     k = len(params) // (1 + d + d * d)
     mixing, means, covariances = _views(params, k, d)
-    whiteners, constants = _whitened(mixing, covariances, floor)
-    if not np.all(np.isfinite(constants)):
+    components = _whitened(mixing, means, covariances[:1] if tied else covariances, floor)
+    if components is None:
         return float("nan")
     sums[:] = 0.0
     moments, size, total = _views(sums, k, d), max(TILE_CELLS // d, FEWEST_ROWS), 0.0
     for first in range(0, n, size):
         tile, counted = x[:, first : first + size], weights[first : first + size]
         logits = np.empty((k, tile.shape[1]))
-        for c in range(k):
-            scaled = whiteners[c] @ (tile - means[c][:, None])
-            logits[c] = constants[c] - 0.5 * np.einsum("ij,ij->j", scaled, scaled)
+        components.score(tile, logits)
         peak = logits.max(axis=0)
         np.exp(logits - peak, out=logits)
         norms = logits.sum(axis=0)
@@ -63,30 +62,31 @@ def _views(vector: Floats, k: int, d: int) -> tuple[Floats, Floats, Floats]:
     return vector[:k], vector[k : k + k * d].reshape(k, d), vector[k + k * d :].reshape(k, d, d)
 
 
-def _whitened(mixing: Floats, covariances: Floats, floor: Floats) -> tuple[Floats, Floats]:
-    """Inverse Cholesky factors, and the constants of the log-densities; NaN near the floor, or without weight."""
-    d, whiteners, constants = len(floor), np.empty_like(covariances), np.full(len(mixing), np.nan)
+def _whitened(mixing: Floats, means: Floats, covariances: Floats, floor: Floats) -> Whitened | None:
+    """What rows are scored by, weights included; None near the floor, or where a component has no weight."""
+    d, whiteners, logs = len(floor), np.empty_like(covariances), np.empty(len(covariances))
     for c, covariance in enumerate(covariances):
         factor, failed = lapack.dpotrf(covariance, lower=1, clean=1)
         pivots = np.diagonal(factor) ** 2
         least = np.maximum(floor, SINGULAR * d * np.diagonal(covariance))
-        if failed or not mixing[c] > 0.0 or not np.all(pivots > least):
-            break
+        if failed or not mixing.min() > 0.0 or not np.all(pivots > least):
+            return None
         whiteners[c] = lapack.dtrtri(factor, lower=1)[0]
-        constants[c] = np.log(mixing[c]) - 0.5 * np.log(pivots).sum() - 0.5 * d * LOG_TWO_PI
-    return whiteners, constants
+        logs[c] = -0.5 * np.log(pivots).sum()
+    return Whitened(means, whiteners, np.log(mixing) + logs - 0.5 * d * LOG_TWO_PI)
 
 
 def _gather(tile: Floats, means: Floats, shares: Floats, moments: tuple[Floats, Floats, Floats]) -> None:
-    """Add the moments of a tile about the means."""
+    """Add the moments of a tile about the means; of products the lower triangles."""
     counts, firsts, seconds = moments
     for c, line in enumerate(shares):
         own = np.flatnonzero(line > NEGLIGIBLE_SHARE)
         away, part = tile[:, own] - means[c][:, None], line[own]
-        scaled = away * part
         counts[c] += part.sum()
-        firsts[c] += scaled.sum(axis=1)
-        seconds[c] += scaled @ away.T
+        firsts[c] += away @ part
+        away *= np.sqrt(part)
+        if len(own):
+            seconds[c] += blas.dsyrk(1.0, away.T, trans=1, lower=1)
 
 
 def _step(params: Floats, sums: Floats, d: int, reg_covar: float, tied: bool, fresh: Floats) -> bool:
@@ -99,7 +99,8 @@ def _step(params: Floats, sums: Floats, d: int, reg_covar: float, tied: bool, fr
     steps = firsts / counts[:, None]
     mixing[:] = counts / counts.sum()
     means[:] = _views(params, k, d)[1] + steps
-    covariances[:] = seconds / counts[:, None, None] - steps[:, :, None] * steps[:, None, :]
+    for c, lower in enumerate(seconds):
+        covariances[c] = (lower + np.tril(lower, -1).T) / counts[c] - np.outer(steps[c], steps[c])
     if tied:
         covariances[:] = np.tensordot(mixing, covariances, 1)
     covariances += reg_covar * np.eye(d)

@@ -40,9 +40,9 @@ TELLING_ROWS = 250  # of two groups of equal size, three standard deviations apa
 SURE_SHARE = 0.98  # of the rows' weight that goes to their likeliest component, where components are well apart
 OWN = 0.05  # responsibility from which a row counts among those of a component
 TRIALS = 4  # moves that may fail before the search ends
-MOST_MOVES = 60  # in all
 FULL_PASSES = 8  # passes over all rows that a search may cost,
-STARTS_SHARE = 0.5  # of what a search may cost: no further climb is begun then, what is left is for moves
+STARTS_SHARE = 0.5  # of what a search may cost: no further climb is begun then,
+MOVES_SHARE = 2.0  # and no further move then: where a component is two groups, a move is worth several passes
 CALL_WORK = 4e4  # what Python takes between passes, in such products
 LEAST_WORK = 3e7  # or so many products of a row's statistic and a component: some milliseconds
 SLACK = 3.0  # times its gain: a split is tried with a merge whose bound is so much higher, since it is but a bound
@@ -91,8 +91,6 @@ class StartSearch:
         for number, one in enumerate(np.random.SeedSequence(seed).spawn(count)):
             self.worked = 0.0
             best = self._best_climb(FIRST if number == 0 else OTHERS, np.random.default_rng(one))
-            if best is not None and self.table.own_spread and not best.plausible:
-                best = self._split_and_merge(best)
             yield None if best is None else MixtureParams(*self.table.params(best.vector))
 
     # -- climbs --------------------------------------------------------------------------------------------------------
@@ -114,8 +112,9 @@ class StartSearch:
                 lost += 1
                 continue
             seen = look_at(self.table, climb.vector)
-            found.append(climb._replace(plausible=not seen.doubled().any()))
-            if self.tried == 1 and found[0].plausible and self._is_telling(climb, seen):
+            climb, seen = self._split_and_merge(climb._replace(plausible=not seen.doubled().any()), seen)
+            found.append(climb)
+            if self.tried == 1 and climb.plausible and self._is_telling(climb, seen):
                 break
             found.sort(key=lambda one: one.rank, reverse=True)
             if self.n_components == 1 or self._agree(found) or self._has_spent(STARTS_SHARE):
@@ -176,26 +175,29 @@ class StartSearch:
 
     # -- moves ---------------------------------------------------------------------------------------------------------
 
-    def _split_and_merge(self, best: SampleClimb) -> SampleClimb:
-        """Moves from `best` until some have failed in a row."""
-        moves = 0
-        while self.n_components > 2 and moves < MOST_MOVES and (moves == 0 or not self._has_spent()):
-            for vector in self._moves(best.vector):
-                moves += 1
+    def _split_and_merge(self, best: SampleClimb, seen: Appearance) -> tuple[SampleClimb, Appearance]:
+        """Moves from `best` until no component looks like two groups, or none helps; they may cost as much again."""
+        while self._may_move(best) and not self._has_spent(MOVES_SHARE):
+            for vector in self._moves(best.vector, seen):
                 climb = self._climbed(vector, 0.0, self.patience, target=best.bounds[-1])
                 if climb is not None:
                     climb = self._climbed(climb.vector, ROUGH * self.scale, self.patience)
                 higher = climb is not None and climb.expected > best.expected + ROUGH * self.scale
                 if climb is not None and higher and not self.table.spiked(climb.vector):
-                    best = climb
+                    seen = look_at(self.table, climb.vector)
+                    best = climb._replace(plausible=not seen.doubled().any())
                     break
             else:
-                return best
-        return best
+                break
+        return best, seen
 
-    def _moves(self, vector: Floats) -> list[Floats]:
+    def _may_move(self, climb: SampleClimb) -> bool:
+        """Whether a component can be split by itself, and looks like two groups."""
+        return self.n_components > 2 and self.table.own_spread and not climb.plausible
+
+    def _moves(self, vector: Floats, seen: Appearance) -> list[Floats]:
         """The most promising moves: one component split, another merged with its neighbour."""
-        gains, halves = self._splits(vector)
+        gains, halves = self._splits(seen)
         costs, neighbours = self._merges(vector)
         promise = gains[:, None] - costs[None, :]
         np.fill_diagonal(promise, -np.inf)
@@ -209,10 +211,9 @@ class StartSearch:
             found.append(self._moved(vector, int(split), half, int(merged), int(neighbours[merged])))
         return found
 
-    def _splits(self, vector: Floats) -> tuple[Floats, list[Floats | None]]:
+    def _splits(self, seen: Appearance) -> tuple[Floats, list[Floats | None]]:
         """What splitting each component that looks like two groups would gain, and its two halves."""
-        table, k, seen = self.table, self.n_components, look_at(self.table, vector)
-        shares = seen.shares
+        table, k, shares = self.table, self.n_components, seen.shares
         gains = np.full(k, -np.inf)
         halves: list[Floats | None] = [None] * k
         for component in np.flatnonzero(seen.doubled()).tolist():
