@@ -2,7 +2,8 @@
 
 Each turn asks the schedule for one sweep over the data, writes down the bound, shows it to the callbacks and asks the
 stopping rule. Everything else (which q, when the parameters move, where the work runs) is a part handed in, so a
-model written five minutes ago runs here with every one of them.
+model written five minutes ago runs here with every one of them. The loop is a generator that asks for its passes
+(`climbing`), so that many climbs over the same rows can be driven side by side (`unveil.core.drive`); `fit` drives one.
 
 `watch` opens a context in which a function is shown every pass of every fit. It is a context variable, so that it
 holds for the thread (or task) that opened it and for no other.
@@ -16,22 +17,25 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from itertools import count
 from time import perf_counter
-from typing import Any
 
 import numpy as np
 
+from unveil.core.drive import Driver, answer_to, drive, together
 from unveil.core.partition import count_of
-from unveil.core.protocols import Block, Engine, Expectation, Memo, Model, Params, Piece, Schedule, Source, Work
+from unveil.core.protocols import Ask, Asking, Engine, Expectation, Model, Params, Piece, Schedule, Source, Work
 from unveil.core.result import Fit, History, Record, State, Status, add_events
 from unveil.core.statistics import Statistics
+from unveil.core.steps import ExpectationStep as ExpectationStep
+from unveil.core.steps import stream as stream
 
 logger = logging.getLogger("unveil")
 
 Stop = Callable[[State, State], bool]
 Callback = Callable[[State], None]
 
+_owners = count(1)
 _WATCHING: ContextVar[tuple[Callback, ...]] = ContextVar("unveil_watching", default=())
 
 
@@ -50,81 +54,39 @@ class Parts:
     callbacks: tuple[Callback, ...] = ()
 
 
-def stream(seed: int, number: int, partition: int) -> np.random.Generator:
-    """The random stream of one partition in one pass: the same whichever thread or machine draws from it."""
-    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number, partition)))
-
-
-@dataclass(frozen=True)
-class ExpectationStep:
-    """The E step of one block, as engines take it: picklable, and free of state."""
-
-    model: Model
-    plan: Any
-    expectation: Expectation
-    seed: int
-    number: int
-    piece: Piece | None = None  # of the block: all of it by default
-
-    def __call__(self, block: Block, memo: Memo) -> tuple[Statistics, Memo]:
-        """Statistics of `block`, and what it wants to remember."""
-        random = cache(partial(stream, self.seed, self.number, block.index))  # one for all tiles, if any asks for it
-        if self.piece is None:
-            return self.model.expect(self.plan, block, self.expectation, memo, random)
-        statistics, _ = self.model.expect(self.plan, self.piece.cut(block), self.expectation, None, random)
-        return statistics, memo  # what is remembered is of whole blocks
-
-
 class _Passes:
-    """Runs E steps for a schedule, carrying the memos and counting the passes over all rows."""
+    """E steps for a schedule, counted: the passes over all rows, and the calls, each with random streams of its own."""
 
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
-        self.memos: Any = None
-        self.number = 0  # of the call: every one has random streams of its own
+        self.owner = next(_owners)
+        self.number = 0  # of the call
         self.partitions = 0.0  # seen so far; pieces are halves, quarters ..., which add up exactly
         self.count = count_of(parts.source)
-        self.source: Any = (
-            parts.source if getattr(parts.source, "random_access", False) else LastPartition(parts.source)
-        )
+        self._own: Driver | None = None
 
     @property
     def passes(self) -> int:
         """Whole passes so far."""
         return int(self.partitions // self.count)
 
-    def __call__(
+    def ask(
         self, params: Params, partitions: Sequence[int] | None = None, piece: Piece | None = None
-    ) -> Statistics:
+    ) -> Asking[Statistics]:
+        """An E step, asked for along with what others ask for."""
         parts = self.parts
         plan, expectation = parts.model.prepare(params), parts.expectation.at(self.passes)
         step = ExpectationStep(parts.model, plan, expectation, parts.seed, self.number, piece)
-        statistics, self.memos = parts.engine.map_reduce(step, self.source, self.memos, partitions)
+        statistics: Statistics = yield from answer_to(Ask(parts.engine, parts.source, step, partitions, self.owner))
         self.number += 1
         seen = self.count if partitions is None else len(partitions)
         self.partitions += seen if piece is None else seen / piece.of
         return statistics
 
-
-class LastPartition:
-    """A source that keeps the partition it read last, for schedules that take it piece by piece."""
-
-    def __init__(self, source: Source) -> None:
-        self._source = source
-        self._last: Block | None = None
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or name == "_source":
-            raise AttributeError(name)
-        return getattr(self._source, name)
-
-    def read(self, partitions: Sequence[int] | None = None) -> Iterable[Block]:
-        """Blocks of the source; a single one is read once however often it is asked for in a row."""
-        if partitions is None or len(partitions) != 1:
-            return self._source.read(partitions)
-        if self._last is None or self._last.index != partitions[0]:
-            (self._last,) = self._source.read(partitions)
-        return iter([self._last])
+    def expect(self, params: Params, partitions: Sequence[int] | None = None, piece: Piece | None = None) -> Statistics:
+        """An E step at once, for schedules that call it."""
+        self._own = Driver() if self._own is None else self._own
+        return self._own.run(self.ask(params, partitions, piece))
 
 
 def fit(parts: Parts, start: Params) -> Fit:
@@ -132,9 +94,17 @@ def fit(parts: Parts, start: Params) -> Fit:
 
     Ctrl-C ends the climb early and keeps what was reached.
     """
+    outcome = drive(climbing(parts, start))
+    if outcome.status is Status.INTERRUPTED:
+        told_of_interrupt(len(outcome.history))
+    return outcome
+
+
+def climbing(parts: Parts, start: Params) -> Asking[Fit]:
+    """The climb of `fit`, as it is driven along with others."""
     check_allowed(parts)
     passes = _Passes(parts)
-    work = Work(parts.model, parts.source, passes)
+    work = Work(parts.model, parts.source, passes.expect, passes.ask)
     began = perf_counter()
     params, statistics, schedule_state = start, Statistics(), None
     entered = start
@@ -145,13 +115,13 @@ def fit(parts: Parts, start: Params) -> Fit:
     try:
         for iteration in range(1, parts.max_iter + 1):
             entering = params
-            params, statistics, schedule_state = parts.schedule.sweep(work, params, schedule_state)
+            params, statistics, schedule_state = yield from parts.schedule.sweeping(work, params, schedule_state)
             entered = parts.schedule.measured_at(entering, schedule_state)
             prior = parts.model.log_prior(entered)
             records.append(record_of(statistics, prior, perf_counter() - began))
             add_events(events, parts.model.events(statistics, params))
             add_events(events, parts.schedule.events(schedule_state))
-            state = State(iteration, params, statistics, records[-1], records)
+            state = State(iteration, params, statistics, records[-1], records, passes.owner)
             for callback in parts.callbacks:
                 callback(state)
             settled = parts.expectation.settled(passes.passes) and parts.schedule.settled(schedule_state)
@@ -160,7 +130,7 @@ def fit(parts: Parts, start: Params) -> Fit:
                 break
             before = state
     except KeyboardInterrupt:
-        status = told_of_interrupt(len(records))
+        status = Status.INTERRUPTED
     monotone = parts.schedule.monotone and parts.expectation.monotone
     params = parts.schedule.ending(params, schedule_state)
     return Fit(params, statistics, History(tuple(records), dict(events), status, monotone, (), passes.passes), entered)
@@ -197,15 +167,35 @@ def best_of(runs: Iterable[Callable[[], Fit]], sound: Callable[[Fit], bool] = la
     try:
         for run in runs:
             outcomes.append(run())
-            if outcomes[-1].status is Status.INTERRUPTED:
+            if is_interrupted(outcomes[-1]):
                 break
     except KeyboardInterrupt:
         if not outcomes:
             raise
         interrupted = True
+    return _best(outcomes, sound, interrupted)
+
+
+def best_climbing(climbs: Iterable[Asking[Fit]], sound: Callable[[Fit], bool] = lambda fit: True) -> Asking[Fit]:
+    """As `best_of`, with all restarts side by side: each block of rows is read once a pass for all of them.
+
+    Ctrl-C ends them all; each is kept as far as it came.
+    """
+    outcomes = yield from together(climbs, is_interrupted)
+    if any(map(is_interrupted, outcomes)):
+        told_of_interrupt(max(len(outcome.history) for outcome in outcomes))
+    return _best(outcomes, sound)
+
+
+def is_interrupted(outcome: Fit) -> bool:
+    """Whether Ctrl-C ended a climb."""
+    return outcome.status is Status.INTERRUPTED
+
+
+def _best(outcomes: Sequence[Fit], sound: Callable[[Fit], bool], interrupted: bool = False) -> Fit:
+    """The highest of those that are sound, the first of equals, with a word on all of them."""
     best = max(outcomes, key=lambda outcome: (sound(outcome), np.nan_to_num(outcome.objective, nan=-np.inf)))
-    interrupted = interrupted or outcomes[-1].status is Status.INTERRUPTED
-    status = Status.INTERRUPTED if interrupted else best.status
+    status = Status.INTERRUPTED if interrupted or any(map(is_interrupted, outcomes)) else best.status
     restarts = tuple(outcome.objective for outcome in outcomes)
     return replace(best, history=replace(best.history, status=status, restarts=restarts))
 
@@ -214,16 +204,18 @@ def best_of(runs: Iterable[Callable[[], Fit]], sound: Callable[[Fit], bool] = la
 def watch(callback: Callback) -> Iterator[None]:
     """Show `callback` every pass of the fits in this context: progress, plots of a climb, a fit that is ended early.
 
-    Restarts, and the fits of `unveil.select`, are shown one after the other; short runs that only look for a start are
-    not. Contexts nest: the outer function is called first. What the function raises ends the fit; KeyboardInterrupt
-    ends it as Ctrl-C does, and what was reached is kept. A fit in another thread is shown to that thread's watchers.
+    Restarts, and the fits of `unveil.select`, are shown too; short runs that only look for a start are not. Over a
+    small table they are run one after the other, and each begins with ``iteration`` 1. Over a larger one they are run
+    side by side, a pass of each in turn: ``climb`` is a number of its own for each of them. Contexts nest: the outer
+    function is called first. What the function raises ends the fit; KeyboardInterrupt ends it as Ctrl-C does, and what
+    was reached is kept. A fit in another thread is shown to that thread's watchers.
 
     Parameters
     ----------
     callback : callable
-        Takes a state: ``iteration``, counted from 1 in each run; ``params`` after the pass, in the model's own frame;
-        ``statistics``, of which "weight" is the weight of all rows; ``record`` with ``log_likelihood``,
-        ``free_energy``, ``objective`` and ``seconds`` since the run began.
+        Takes a state: ``iteration``, counted from 1 in each run; ``climb``, which tells runs apart; ``params`` after
+        the pass, in the model's own frame; ``statistics``, of which "weight" is the weight of all rows; ``record`` with
+        ``log_likelihood``, ``free_energy``, ``objective`` and ``seconds`` since the run began.
 
     Examples
     --------

@@ -12,8 +12,8 @@ rows are. No part knows which of the others it is working with.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from unveil.core.statistics import Statistics
 Params = Any  # a frozen dataclass that belongs to its model
 Memo = Any  # what a block remembers for itself between passes; only its model and expectation look inside
 Random = Callable[[], np.random.Generator]  # the random stream of a block, made when it is first asked for
+T = TypeVar("T")
 
 
 class Block(NamedTuple):
@@ -114,6 +115,15 @@ class Expectation(ABC):
         """Overwrite `logits` (components, rows), log p(x, s), with q(s) times the row's weight."""
 
 
+class Request(NamedTuple):
+    """An E step of a block, as a model is asked for several at once."""
+
+    plan: Any
+    expectation: Expectation
+    memo: Memo
+    random: Random
+
+
 class Model(ABC):
     """What is hidden and how it is scored. Frozen and stateless; parameters travel beside it.
 
@@ -132,6 +142,13 @@ class Model(ABC):
         self, plan: Any, block: Block, expectation: Expectation, memo: Memo, random: Random
     ) -> tuple[Statistics, Memo]:
         """E step of one block."""
+
+    def expect_many(self, block: Block, requests: Sequence[Request]) -> list[tuple[Statistics, Memo]]:
+        """E steps of one block for several climbs of this model: each with the bits it would have alone.
+
+        A model that can share work between them overrides this; its memos must then not be written to.
+        """
+        return [self.expect(one.plan, block, one.expectation, one.memo, one.random) for one in requests]
 
     @abstractmethod
     def maximise(self, statistics: Statistics, params: Params) -> Params:
@@ -206,24 +223,66 @@ class Engine(Protocol):
         """`function` of each block, in order."""
 
 
+class Ask(NamedTuple):
+    """A pass over the rows that somebody waits for."""
+
+    engine: Engine
+    source: Source
+    step: Step
+    partitions: Sequence[int] | None = None  # all by default
+    owner: int = 0  # whose memos the blocks are handed; 0 where nothing is to be remembered
+
+
+Answer = Any  # statistics, added in tree order; or the error that there was instead
+Asking = Generator[tuple[Ask, ...], Sequence[Answer], T]
+"""What is run by `unveil.core.drive`: yields what it asks for, is sent what came of each, and returns an outcome."""
+
+
+def at_once(function: Callable[..., T], *arguments: Any) -> Asking[T]:
+    """A call, as something that asks for nothing."""
+    yield from ()
+    return function(*arguments)
+
+
 class Work(NamedTuple):
     """What a schedule is handed: a model on a source, with the E step of some partitions as one call."""
 
     model: Model
     source: Source
     expect: Callable[..., Statistics]  # (parameters, partitions or None for all, a piece of them or None for the whole)
+    passes: Callable[..., Asking[Statistics]] | None = None  # the same, to be asked for
+
+    def ask(
+        self, params: Params, partitions: Sequence[int] | None = None, piece: Piece | None = None
+    ) -> Asking[Statistics]:
+        """The E step as ``yield from work.ask(...)`` gets it: along with what others ask for at the time."""
+        given = (params, partitions) if piece is None else (params, partitions, piece)
+        return at_once(self.expect, *given) if self.passes is None else self.passes(*given)
 
 
 class Schedule(ABC):
-    """When and how far the parameters move."""
+    """When and how far the parameters move.
+
+    One of your own has a `sweep`, or a `sweeping`, which is the same as a generator: its climbs then share their passes
+    with others that are run at the same time.
+    """
 
     monotone: bool  # does theory promise that the free energy never falls?
     statistical: bool = False  # are the new parameters the M step of the statistics that a sweep returns?
     whole_pass: bool = False  # are these statistics those of one pass over all rows, at `measured_at`?
 
-    @abstractmethod
     def sweep(self, work: Work, params: Params, state: Any) -> tuple[Params, Statistics, Any]:
         """One pass over the data: new parameters, the statistics of the pass, and the schedule's own state."""
+        sweeping = self.sweeping(work._replace(passes=None), params, state)
+        try:
+            next(sweeping)
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return]
+        raise RuntimeError(f"the sweep of {self.name} asks for passes by other ways than its work")
+
+    def sweeping(self, work: Work, params: Params, state: Any) -> Asking[tuple[Params, Statistics, Any]]:
+        """The same, with ``yield from work.ask(...)`` in place of ``work.expect(...)``."""
+        return at_once(self.sweep, work, params, state)
 
     def refuse(self, model: Model, expectation: Expectation) -> str | None:
         """Why this schedule cannot drive `model` under `expectation`; None if it can."""

@@ -116,6 +116,7 @@ class State(NamedTuple):
     statistics: Statistics
     record: Record
     records: Sequence[Record] = ()  # of all passes so far, this one included
+    climb: int = 0  # a number that no other climb has; 0 where climbs are run one after the other
 
 
 @dataclass(frozen=True)
@@ -126,6 +127,7 @@ class Fit:
     statistics: Statistics
     history: History
     entered: Any = None  # the parameters at which the last pass began
+    at_end: Statistics | None = None  # at the parameters themselves, under the posterior, where a pass was run there
 
     @property
     def objective(self) -> float:

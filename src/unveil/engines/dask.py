@@ -86,6 +86,12 @@ class Dask:
             weakref.finalize(source, self._sent.pop, key, None).atexit = False
         return _Flight(client, task, payload, source, self._sent[key])
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Dask) and self.client is other.client  # work for one may be done by the other
+
+    def __hash__(self) -> int:
+        return hash((Dask, id(self.client)))
+
     def __deepcopy__(self, memo: dict[int, Any]) -> Dask:
         return Dask(self.client)  # scikit-learn's clone copies deeply; a client cannot be copied
 

@@ -1,7 +1,8 @@
 """The one way from rows to a fitted estimator: parts, starts, climbs, the best of them, attributes, certificate.
 
 An estimator that is fitted by EM says what its model is, where it starts and how its parameters are shown (`Face`);
-what happens to them is here, the same for mixtures and chains.
+what happens to them is here, the same for mixtures and chains. A fit asks for its passes (`fitting`), so that several
+fits to the same rows can be driven side by side.
 """
 
 from __future__ import annotations
@@ -18,8 +19,20 @@ import numpy as np
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from unveil.core.arrays import Floats, Indices
-from unveil.core.loop import ExpectationStep, Parts, Stop, best_of, check_allowed, fit, record_of
-from unveil.core.protocols import Expectation, Model, Params, Schedule, Source
+from unveil.core.drive import answer_to, drive, together
+from unveil.core.loop import (
+    ExpectationStep,
+    Parts,
+    Stop,
+    best_climbing,
+    best_of,
+    check_allowed,
+    climbing,
+    fit,
+    is_interrupted,
+    record_of,
+)
+from unveil.core.protocols import Ask, Asking, Expectation, Model, Params, Schedule, Source
 from unveil.core.result import Fit, History, State, Status
 from unveil.core.statistics import Statistics
 from unveil.core.stopping import GainLeft, rule_for
@@ -154,13 +167,18 @@ def schedule_of(word: Any) -> Schedule:
 
 def fit_rows(face: Face, source: Source) -> None:
     """All starts, each to its end; the best of them, with its components in canonical order, adopted."""
+    adopt(face, *drive(fitting(face, source)))
+
+
+def fitting(face: Face, source: Source) -> Asking[tuple[Stream, Mapping[str, float], LaterFigures | None]]:
+    """What `fit_rows` adopts, as it is driven along with other fits."""
     face.random_seed_ = seed_of(face.random_state)
     task = face._task(source)
-    outcome = climb(task)
+    outcome = yield from ending(task.parts, (yield from climbing_all(task)))
     order = np.arange(face.n_components) if task.kept else np.argsort(-face._shares(outcome), kind="stable")
     model: Any = task.parts.model
     stream = replace(resumable(outcome, model.shift, order), given=task.given)
-    adopt(face, stream, *face._figures(task.parts, outcome, order))
+    return stream, *face._figures(task.parts, outcome, order)
 
 
 def feed_rows(face: Face, source: Source, fresh: bool) -> None:
@@ -188,8 +206,16 @@ def set_or_forget(estimator: Any, attributes: Mapping[str, Any]) -> None:
 
 def climb(task: Task) -> Fit:
     """All starts, each to its end, and the best of them."""
+    return drive(climbing_all(task))
+
+
+def climbing_all(task: Task) -> Asking[Fit]:
+    """The same, driven along with others: side by side, or one after the other where each is one compiled piece."""
     check_allowed(task.parts)  # before any start is run
-    outcome = best_of((partial(task.run, task.parts, params) for params in task.starts), task.sound)
+    if task.run is fit:
+        outcome = yield from best_climbing([climbing(task.parts, params) for params in task.starts], task.sound)
+    else:
+        outcome = best_of((partial(task.run, task.parts, params) for params in task.starts), task.sound)
     tried = task.tried()
     return outcome.noting("tried", tried) if tried else outcome
 
@@ -245,13 +271,25 @@ def feed(stream: Stream, parts: Parts) -> Stream:
 def end_of(parts: Parts, outcome: Fit) -> tuple[Params, Statistics]:
     """Parameters, and the statistics of all rows under the posterior at them.
 
-    Those of the last pass, where that was it; else a pass is run.
+    Those of the last pass, where that was it; else a pass is run, unless it has been (see `ending`).
     """
-    if parts.schedule.whole_pass and parts.expectation.posterior:
+    if _ends_with_itself(parts):
         return outcome.entered, outcome.statistics
+    known = drive(ending(parts, outcome)).at_end
+    return outcome.params, outcome.statistics if known is None else known
+
+
+def ending(parts: Parts, outcome: Fit) -> Asking[Fit]:
+    """A climb that has ended, with the statistics that `end_of` needs."""
+    if outcome.at_end is not None or not outcome.history or _ends_with_itself(parts):
+        return outcome
     step = ExpectationStep(parts.model, parts.model.prepare(outcome.params), Exact(), parts.seed, 0)
-    statistics, _ = parts.engine.map_reduce(step, parts.source, None)
-    return outcome.params, statistics
+    return replace(outcome, at_end=(yield from answer_to(Ask(parts.engine, parts.source, step))))
+
+
+def _ends_with_itself(parts: Parts) -> bool:
+    """Whether the statistics of the last pass are those under the posterior at the parameters that entered it."""
+    return parts.schedule.whole_pass and parts.expectation.posterior
 
 
 def general_figures(model: Any, params: Params, statistics: Statistics, components: Any) -> dict[str, float]:
@@ -312,11 +350,16 @@ def stationarity(model: Model, params: Any, statistics: Statistics) -> float:
 
 def run_briefly(parts: Parts, params: Params) -> Fit:
     """A climb of a few passes; a poor start is dropped later, not complained of."""
+    return all_briefly(parts, [params])[0]
+
+
+def all_briefly(parts: Parts, starts: Iterable[Params]) -> list[Fit]:
+    """Climbs of a few passes from each of some starts, side by side."""
     with np.errstate(all="ignore"):
-        outcome = fit(parts, params)
-    if outcome.status is Status.INTERRUPTED:
+        outcomes = drive(together([climbing(parts, params) for params in starts], is_interrupted))
+    if any(map(is_interrupted, outcomes)):
         raise KeyboardInterrupt  # a start that was not finished is nothing to keep
-    return outcome
+    return outcomes
 
 
 def ranked(runs: Iterable[Fit], spiked: Callable[[Fit], bool], sound: Callable[[Fit], bool]) -> list[Fit]:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, final
 
-from unveil.core.protocols import Expectation, Model, Params, Schedule, Work
+from unveil.core.protocols import Asking, Expectation, Model, Params, Schedule, Work
 from unveil.core.statistics import Statistics
 from unveil.core.stopping import GainLeft, passes_ahead
 from unveil.schedules.squarem import Squarem
@@ -69,11 +69,11 @@ class Adaptive(Schedule):
         """As SQUAREM."""
         return SQUAREM.refuse(model, expectation)
 
-    def sweep(self, work: Work, params: Params, state: Paced | None) -> tuple[Params, Statistics, Paced]:
+    def sweeping(self, work: Work, params: Params, state: Paced | None) -> Asking[tuple[Params, Statistics, Paced]]:
         """One pass of the one or of the other."""
         pace, leaps = Paced() if state is None else state
         within = SQUAREM if pace.leaps else SQUAREM.schedule
-        after, statistics, leaps = within.sweep(work, params, leaps if pace.leaps else None)
+        after, statistics, leaps = yield from within.sweeping(work, params, leaps if pace.leaps else None)
         measured = within.measured_at(params, leaps)
         objective = float(statistics["free_energy"]) + work.model.log_prior(measured)
         following = pace.after(objective, self.goal.enough(float(statistics["weight"])))

@@ -19,10 +19,10 @@ from typing import NamedTuple
 import numpy as np
 
 from unveil.core.arrays import Floats
-from unveil.core.protocols import Chart, Expectation, Model, Params, Schedule, Work
+from unveil.core.protocols import Asking, Chart, Expectation, Model, Params, Schedule, Work
 from unveil.core.statistics import Statistics
 from unveil.numerics.lbfgs import Secant, two_loops
-from unveil.schedules.gradient import Found, height_of, lacks_gradient, search
+from unveil.schedules.gradient import Found, height_of, lacks_gradient, searching
 
 LEAST_CURVATURE = 1e-10  # least curvature along a step, as a share of what it could be, from which anything is learnt
 CHART_REACH = 0.3  # distance from a chart's origin, in roots of information per row, at which its units no longer suit
@@ -51,12 +51,12 @@ class Uphill(Schedule):
         return lacks_gradient(model)
 
 
-def enter(work: Work, params: Params, statistics: Statistics | None) -> tuple[Params, Statistics]:
+def enter(work: Work, params: Params, statistics: Statistics | None) -> Asking[tuple[Params, Statistics]]:
     """Parameters in frames that suit them, and statistics there: those at hand, where the frames have not moved."""
     centred = work.model.recentre(params)
     if statistics is not None and work.model.same_frames(params, centred):
         return params, statistics
-    return centred, work.expect(centred, None)
+    return centred, (yield from work.ask(centred))
 
 
 def locate(work: Work, chart: Chart, vector: Floats, params: Params, statistics: Statistics) -> ChartPoint:
@@ -66,26 +66,28 @@ def locate(work: Work, chart: Chart, vector: Floats, params: Params, statistics:
         return ChartPoint(params, statistics, vector, chart.gradient(statistics, vector), height)
 
 
-def ascend(work: Work, chart: Chart, here: ChartPoint, direction: Floats, rate: float) -> Found[ChartPoint] | None:
+def ascend(
+    work: Work, chart: Chart, here: ChartPoint, direction: Floats, rate: float
+) -> Asking[Found[ChartPoint] | None]:
     """A higher point along `direction`; None if there is none. Trials that are hopeless cost no pass."""
     model, slope = work.model, float(here.gradient @ direction)
     if not (np.isfinite(slope) and slope > 0):
         return None
     lowest = model.energy(here.statistics, here.params) - HOPELESS_FALL * float(here.statistics["weight"])
 
-    def look(length: float) -> tuple[ChartPoint, float]:
+    def look(length: float) -> Asking[tuple[ChartPoint, float]]:
         vector = here.vector + length * direction
         with np.errstate(all="ignore"):  # a step may lead out of all numbers, and is then shortened
             params = chart.params(vector)
             if not height_of(model, here.statistics, params) - model.log_prior(here.params) > lowest:
                 return here, -np.inf
         try:
-            there = locate(work, chart, vector, params, work.expect(params, None))
+            there = locate(work, chart, vector, params, (yield from work.ask(params)))
         except np.linalg.LinAlgError:  # so near to singular that rounding decides
             return here, -np.inf
         return there, there.height if np.all(np.isfinite(there.gradient)) else -np.inf
 
-    return search(look, here.height, slope, rate)
+    return (yield from searching(look, here.height, slope, rate))
 
 
 class Climb(NamedTuple):
@@ -105,13 +107,13 @@ class Ascent(Uphill):
     >>> model = GaussianMixture(2, schedule=schedules.Ascent())
     """
 
-    def sweep(self, work: Work, params: Params, state: Climb | None) -> tuple[Params, Statistics, Climb]:
+    def sweeping(self, work: Work, params: Params, state: Climb | None) -> Asking[tuple[Params, Statistics, Climb]]:
         """One step, from the statistics that the last one found."""
-        params, statistics = enter(work, params, None if state is None else state.statistics)
+        params, statistics = yield from enter(work, params, None if state is None else state.statistics)
         chart = work.model.coordinates(params)
         here = locate(work, chart, chart.origin, params, statistics)
         direction = here.gradient / float(statistics["weight"])
-        found = ascend(work, chart, here, direction, 1.0 if state is None else state.rate)
+        found = yield from ascend(work, chart, here, direction, 1.0 if state is None else state.rate)
         if found is None:
             return params, statistics, Climb(statistics, 1.0)
         return found.place.params, statistics, Climb(found.place.statistics, found.best)
@@ -147,15 +149,17 @@ class LBFGS(Uphill):
         if not isinstance(self.memory, int) or self.memory < 1:
             raise ValueError(f"memory must be a positive integer, got {self.memory!r}")
 
-    def sweep(self, work: Work, params: Params, state: QuasiNewton | None) -> tuple[Params, Statistics, QuasiNewton]:
+    def sweeping(
+        self, work: Work, params: Params, state: QuasiNewton | None
+    ) -> Asking[tuple[Params, Statistics, QuasiNewton]]:
         """One step, from the statistics that the last one found; along the plain gradient where curvature misleads."""
-        path = _fresh(work, params, None) if state is None else state
+        path = (yield from _fresh(work, params, None)) if state is None else state
         if _is_far(path):
-            path = _fresh(work, params, path.here.statistics, path.rate)
-        found = _ascend(work, path)
+            path = yield from _fresh(work, params, path.here.statistics, path.rate)
+        found = yield from _ascend(work, path)
         if found is None and path.secants:
-            path = _fresh(work, params, path.here.statistics)
-            found = _ascend(work, path)
+            path = yield from _fresh(work, params, path.here.statistics)
+            found = yield from _ascend(work, path)
         if found is None:
             return path.here.params, path.here.statistics, path
         secants = _learnt(path, found.place)[-self.memory :]
@@ -163,7 +167,7 @@ class LBFGS(Uphill):
         return found.place.params, path.here.statistics, QuasiNewton(path.chart, found.place, secants, rate)
 
 
-def _ascend(work: Work, path: QuasiNewton) -> Found[ChartPoint] | None:
+def _ascend(work: Work, path: QuasiNewton) -> Asking[Found[ChartPoint] | None]:
     """A step of L-BFGS; where nothing is known of the curvature, one along the gradient, of a length that did well."""
     return ascend(work, path.chart, path.here, _direction(path), 1.0 if path.secants else path.rate)
 
@@ -173,9 +177,9 @@ def _is_far(path: QuasiNewton) -> bool:
     return bool(np.linalg.norm(path.here.vector - path.chart.origin) > CHART_REACH)
 
 
-def _fresh(work: Work, params: Params, statistics: Statistics | None, rate: float = 1.0) -> QuasiNewton:
+def _fresh(work: Work, params: Params, statistics: Statistics | None, rate: float = 1.0) -> Asking[QuasiNewton]:
     """A new chart around `params`, about which nothing is known."""
-    params, statistics = enter(work, params, statistics)
+    params, statistics = yield from enter(work, params, statistics)
     chart = work.model.coordinates(params)
     return QuasiNewton(chart, locate(work, chart, chart.origin, params, statistics), (), rate)
 

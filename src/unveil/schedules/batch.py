@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from unveil.core.protocols import Params, Schedule, Work
+from unveil.core.protocols import Asking, Params, Schedule, Work
 from unveil.core.statistics import Statistics
 
 
@@ -23,8 +23,8 @@ class Batch(Schedule):
     statistical = True
     whole_pass = True
 
-    def sweep(self, work: Work, params: Params, state: Any) -> tuple[Params, Statistics, Any]:
+    def sweeping(self, work: Work, params: Params, state: Any) -> Asking[tuple[Params, Statistics, Any]]:
         """One pass; no statistics outlive it, so moments may be taken about new points each time."""
         params = work.model.recentre(params)
-        statistics = work.expect(params, None)
+        statistics = yield from work.ask(params)
         return work.model.maximise(statistics, params), statistics, state

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from unveil.core.protocols import Expectation, Model, Params, Schedule, Work
+from unveil.core.drive import drive
+from unveil.core.protocols import Asking, Expectation, Model, Params, Schedule, Work, at_once
 from unveil.core.statistics import Statistics
 
 ARMIJO_SHARE = 1e-4  # share of the promised rise that a step must bring, as in Nocedal & Wright, section 3.1
@@ -34,9 +36,9 @@ class Found(NamedTuple, Generic[Place]):
     best: float
 
 
-def search(
-    look: Callable[[float], tuple[Place, float]], height: float, slope: float, rate: float
-) -> Found[Place] | None:
+def searching(
+    look: Callable[[float], Asking[tuple[Place, float]]], height: float, slope: float, rate: float
+) -> Asking[Found[Place] | None]:
     """A place along a line that is surely higher than its start, of this `height` and `slope`; None if there is none.
 
     `look` says what there is at a rate, and how high it is; what is not a number lies too far. A rise that rounding
@@ -45,12 +47,19 @@ def search(
     for _ in range(LINE_SEARCH_TRIES):
         if not rate * slope > VISIBLE_RISE * abs(height):
             return None
-        place, found = look(rate)
+        place, found = yield from look(rate)
         best = _parabola(found - height, slope, rate)
         if found >= height + ARMIJO_SHARE * rate * slope and found > height:
             return Found(place, rate, float(np.clip(best, LONGEST_CUT * rate, STEP_GROWTH * rate)))
         rate = float(np.clip(best, SHORTEST_CUT * rate, LONGEST_CUT * rate))
     return None
+
+
+def search(
+    look: Callable[[float], tuple[Place, float]], height: float, slope: float, rate: float
+) -> Found[Place] | None:
+    """The same where looking takes no pass."""
+    return drive(searching(partial(at_once, look), height, slope, rate))
 
 
 def _parabola(rise: float, slope: float, rate: float) -> float:
@@ -111,10 +120,10 @@ class Gradient(Schedule):
         """There must be a gradient to follow; q may be any."""
         return lacks_gradient(model)
 
-    def sweep(self, work: Work, params: Params, state: float | None) -> tuple[Params, Statistics, float]:
+    def sweeping(self, work: Work, params: Params, state: float | None) -> Asking[tuple[Params, Statistics, float]]:
         """One pass, then some steps without looking at the rows. The state is the length to try next."""
         params = work.model.recentre(params)
-        statistics = work.expect(params, None)
+        statistics = yield from work.ask(params)
         rate = 1.0 if state is None else state
         for _ in range(self.steps):
             params, rate = _step(work.model, statistics, params, rate)

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from unveil.core.partition import runs_of
-from unveil.core.protocols import Expectation, Model, Params, Schedule, Work
+from unveil.core.protocols import Asking, Expectation, Model, Params, Schedule, Work
 from unveil.core.statistics import Statistics, tree_sum
 
 
@@ -68,28 +68,30 @@ class Incremental(Schedule):
         """The free energy is that before the last M step."""
         return state.params
 
-    def sweep(self, work: Work, params: Params, state: Visited | None) -> tuple[Params, Statistics, Visited]:
+    def sweeping(self, work: Work, params: Params, state: Visited | None) -> Asking[tuple[Params, Statistics, Visited]]:
         """One pass: every group in turn; the first pass visits all of them before the parameters move."""
         model = work.model
         groups = list(runs_of(work.source, self.batch_rows))
         if state is None:
             params = model.recentre(params)
-            visits = [self._visit(work, params, group) for group in groups]
+            visits = []
+            for group in groups:
+                visits.append((yield from self._visit(work, params, group)))
             total = tree_sum(visit.statistics for visit in visits)
             return model.maximise(total, params), total, Visited(tuple(visits), params)
         visits = list(state.visits)
         after = params
         for number, group in enumerate(groups):
             params = after
-            visits[number] = self._visit(work, params, group)
+            visits[number] = yield from self._visit(work, params, group)
             total = tree_sum(visit.statistics for visit in visits)
             after = model.maximise(total, params)
         free_energy = model.energy(total, params) + sum(visit.entropy for visit in visits)
         return after, _with_bound(total, free_energy), Visited(tuple(visits), params)
 
     @staticmethod
-    def _visit(work: Work, params: Params, group: range) -> Visit:
-        fresh = work.expect(params, group)
+    def _visit(work: Work, params: Params, group: range) -> Asking[Visit]:
+        fresh = yield from work.ask(params, group)
         return Visit(fresh, float(fresh["free_energy"]) - work.model.energy(fresh, params))
 
 

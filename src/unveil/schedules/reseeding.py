@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Protocol, final
 
 from unveil.core.arrays import Indices
-from unveil.core.protocols import Expectation, Model, Params, Schedule, Work
+from unveil.core.protocols import Asking, Expectation, Model, Params, Schedule, Work
 from unveil.core.statistics import Statistics
 
 MOST_REVIVALS = 10  # of components in a fit; one that dies again and again is not wanted
@@ -65,7 +65,7 @@ class Reseeding(Schedule):
         """As the schedule within."""
         return self.schedule.refuse(model, expectation)
 
-    def sweep(self, work: Work, params: Params, state: Revived | None) -> tuple[Params, Statistics, Revived]:
+    def sweeping(self, work: Work, params: Params, state: Revived | None) -> Asking[tuple[Params, Statistics, Revived]]:
         """A sweep of the schedule within, and where it leaves something dead, what the policy does.
 
         A policy whose revivals may lower the free energy has them tried at once, by another sweep: so what is recorded
@@ -73,7 +73,7 @@ class Reseeding(Schedule):
         never tried. After a revival no older statistics are of use to the schedule within.
         """
         times, now, stale, entering = 0 if state is None else state.times, 0, False, params
-        params, statistics, within = self.schedule.sweep(
+        params, statistics, within = yield from self.schedule.sweeping(
             work, params, None if state is None or state.stale else state.within
         )
         while not stale and times < self.policy.most and len(dead := work.model.dead(statistics)):
@@ -81,7 +81,7 @@ class Reseeding(Schedule):
             times, now, stale = times + 1, now + count, True
             if self.policy.at_once:
                 entering, stale = params, False
-                params, statistics, within = self.schedule.sweep(work, entering, None)
+                params, statistics, within = yield from self.schedule.sweeping(work, entering, None)
         return params, statistics, Revived(times, now, stale and now > 0, entering, within)
 
     def measured_at(self, entering: Params, state: Revived) -> Params:

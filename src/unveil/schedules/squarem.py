@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from unveil.core.protocols import Expectation, Model, Params, Schedule, Work
+from unveil.core.protocols import Asking, Expectation, Model, Params, Schedule, Work
 from unveil.core.statistics import Statistics
 from unveil.schedules.batch import Batch
 
@@ -96,15 +96,15 @@ class Squarem(Schedule):
         """Leaps that were taken back."""
         return {"taken_back": int(state.taken_back)}
 
-    def sweep(self, work: Work, params: Params, state: Cycle | None) -> tuple[Params, Statistics, Cycle]:
+    def sweeping(self, work: Work, params: Params, state: Cycle | None) -> Asking[tuple[Params, Statistics, Cycle]]:
         """One pass of the schedule within; after every third, a leap."""
         cycle = Cycle(()) if state is None else state._replace(taken_back=False)
         landed = len(cycle.points) == 3  # the last sweep ended with a leap, after which older statistics are of no use
         within = cycle.points[-1].state if cycle.points and not landed else None
-        after, statistics, within = self.schedule.sweep(work, params, within)
+        after, statistics, within = yield from self.schedule.sweeping(work, params, within)
         here = EmStep(params, statistics, after, within)
         if landed and _objective(work, here) < _objective(work, cycle.points[-1]):
-            return self._taken_back(work, cycle)
+            return (yield from self._taken_back(work, cycle))
         points = (here,) if landed else (*cycle.points, here)
         if len(points) < 3 or not _same_frames(work.model, points):
             return after, statistics, cycle._replace(points=points[-2:])
@@ -124,10 +124,10 @@ class Squarem(Schedule):
             step = 0.5 * (step - 1.0)
         return cycle.points[-1].after, third, Cycle(cycle.points[-1:], longest)
 
-    def _taken_back(self, work: Work, cycle: Cycle) -> tuple[Params, Statistics, Cycle]:
+    def _taken_back(self, work: Work, cycle: Cycle) -> Asking[tuple[Params, Statistics, Cycle]]:
         """The pass after a leap found a lower bound: go on from the plain M step before it."""
         last = cycle.points[-1]
-        after, statistics, within = self.schedule.sweep(work, last.after, last.state)
+        after, statistics, within = yield from self.schedule.sweeping(work, last.after, last.state)
         point = EmStep(last.after, statistics, after, within)
         return after, statistics, Cycle((point,), max(cycle.longest / 2.0, 1.0), True)
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from unveil.core.partition import count_of, partition_rows, rows_of, runs_of, width_of
-from unveil.core.protocols import Params, Piece, Schedule, Work
+from unveil.core.protocols import Asking, Params, Piece, Schedule, Work
 from unveil.core.statistics import Statistics, tree_sum
 
 
@@ -60,7 +60,7 @@ class Stepwise(Schedule):
         """Step size of update number `updates`."""
         return float((updates + 2) ** -self.decay)
 
-    def sweep(self, work: Work, params: Params, state: Running | None) -> tuple[Params, Statistics, Running]:
+    def sweeping(self, work: Work, params: Params, state: Running | None) -> Asking[tuple[Params, Statistics, Running]]:
         """One pass: every mini-batch in turn. The statistics returned are the sum over the mini-batches."""
         seen: list[Statistics] = []
         params = work.model.recentre(params) if state is None else params
@@ -68,7 +68,7 @@ class Stepwise(Schedule):
             rows = self._rows(work, batch, piece)
             if rows == 0:
                 continue
-            fresh = work.expect(params, batch) if piece is None else work.expect(params, batch, piece)
+            fresh = yield from work.ask(params, batch, piece)
             seen.append(fresh)
             if not float(fresh["weight"]) > 0:
                 continue

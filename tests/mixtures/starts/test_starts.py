@@ -185,7 +185,7 @@ def test_an_interrupted_start_is_no_start(monkeypatch: pytest.MonkeyPatch) -> No
     def interrupted(*_: Any) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Batch, "sweep", interrupted)
+    monkeypatch.setattr(Batch, "sweeping", interrupted)
     with pytest.raises(KeyboardInterrupt):
         StudentMixture(2, random_state=0).fit(NUMBERS)
 

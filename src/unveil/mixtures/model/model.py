@@ -9,7 +9,7 @@ responsibility, and the family makes its parameters of the moments.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.core.arrays import Floats
-from unveil.core.protocols import Block, Expectation, Memo, Model
+from unveil.core.protocols import Block, Expectation, Memo, Model, Request
 from unveil.core.statistics import Statistics
 from unveil.families.base import Family, Tile, tiles_of
 from unveil.families.kernels.em import expect_block
@@ -111,6 +111,16 @@ class Mixture(Model):
             moments, log_likelihood, free_energy = self._expect_by_tiles(plan, block, expectation, memo, random)
         base = memo.log_base
         return self._statistics(block, moments, log_likelihood + base, free_energy + base), memo
+
+    def expect_many(self, block: Block, requests: Sequence[Request]) -> list[tuple[Statistics, Memo]]:
+        """One after the other; what does not depend on the parameters is remembered once for all of them."""
+        known = next((one.memo for one in requests if one.memo is not None), None)
+        shared = self._remember(block) if known is None else replace(known, lists=None)
+        memos = (shared if one.memo is None else one.memo for one in requests)
+        return [
+            self.expect(one.plan, block, one.expectation, memo, one.random)
+            for one, memo in zip(requests, memos, strict=True)
+        ]
 
     def _expect_at_once(self, plan: Plan, block: Block, memo: BlockMemo) -> tuple[Floats, float] | None:
         """The E step as one compiled piece, where the family has one."""

@@ -29,7 +29,7 @@ from unveil.core.result import Fit
 from unveil.core.statistics import Statistics
 from unveil.core.stopping import BoundChange
 from unveil.engines.threads import Threads
-from unveil.estimation.scaffold import ranked, run_briefly
+from unveil.estimation.scaffold import all_briefly, ranked
 from unveil.expectations import Exact
 from unveil.mixtures.model.model import Mixture, MixtureParams
 from unveil.mixtures.starts.hierarchical import Hierarchical
@@ -217,13 +217,14 @@ def short_runs(
     source = ArraySource(sample.rows, sample.weights)
     model = sample.model.suited_to(len(sample.rows))
     parts = Parts(model, source, Exact(), Batch(), Threads(), BoundChange(1e-2), FEW_PASSES)
-    runs = []
+    firsts = []
     for name, each in _kinds(model.n_components, count):
         for start in starts(name, sample, seed, each):
             with np.errstate(all="ignore"):  # a poor start is dropped, not complained of
-                first = finish(sample.first(start))
-            runs.append(run_briefly(parts, first))
-    best = ranked(runs, lambda run: model.family.spiked(run.params.components), partial(supported, model))
+                firsts.append(finish(sample.first(start)))
+    best = ranked(
+        all_briefly(parts, firsts), lambda run: model.family.spiked(run.params.components), partial(supported, model)
+    )
     return [outcome.params for outcome in best[:count]]
 
 

@@ -1,0 +1,44 @@
+"""What is done to a block in a pass: the E step, as engines take it, and the random stream of a partition."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+
+from unveil.core.protocols import Block, Expectation, Memo, Model, Piece, Request
+from unveil.core.statistics import Statistics
+
+
+def stream(seed: int, number: int, partition: int) -> np.random.Generator:
+    """The random stream of one partition in one pass: the same whichever thread or machine draws from it."""
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number, partition)))
+
+
+@dataclass(frozen=True)
+class ExpectationStep:
+    """The E step of one block, as engines take it: picklable, and free of state."""
+
+    model: Model
+    plan: Any
+    expectation: Expectation
+    seed: int
+    number: int
+    piece: Piece | None = None  # of the block: all of it by default
+
+    def __call__(self, block: Block, memo: Memo) -> tuple[Statistics, Memo]:
+        """Statistics of `block`, and what it wants to remember."""
+        if self.piece is None:
+            return self.model.expect(self.plan, block, self.expectation, memo, self._random(block))
+        piece = self.piece.cut(block)
+        statistics, _ = self.model.expect(self.plan, piece, self.expectation, None, self._random(block))
+        return statistics, memo  # what is remembered is of whole blocks
+
+    def request(self, block: Block, memo: Memo) -> Request:
+        """The same, as a model is asked that answers several at once."""
+        return Request(self.plan, self.expectation, memo, self._random(block))
+
+    def _random(self, block: Block) -> Any:
+        return cache(partial(stream, self.seed, self.number, block.index))  # one for all tiles, if any asks for it
