@@ -111,17 +111,18 @@ def test_a_cluster_has_them_too(client: Client, expectation: Any) -> None:
 
 
 def test_missing_cells_are_looked_for_once_and_change_nothing() -> None:
-    given = several(source=laws.cut_often(HOLES))
+    others = (CASE.model, CASE.model, replace(CASE.model, concentration=2.0))
+    given = [replace(one, model=own) for one, own in zip(several(source=laws.cut_often(HOLES)), others, strict=True)]
     looked = []
     model = type(CASE.model)
-    original = model._remember
+    original = model._patterns
 
     def counting(self: Mixture, block: Block) -> Any:
         looked.append(block.index)
         return original(self, block)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(model, "_remember", counting)
+        patch.setattr(model, "_patterns", counting)
         found = side_by_side(given)
     assert len(looked) == len(set(looked))
     assert list(map(bits, found)) == list(map(bits, one_by_one(given)))

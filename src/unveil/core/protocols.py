@@ -118,6 +118,7 @@ class Expectation(ABC):
 class Request(NamedTuple):
     """An E step of a block, as a model is asked for several at once."""
 
+    model: Any
     plan: Any
     expectation: Expectation
     memo: Memo
@@ -144,11 +145,11 @@ class Model(ABC):
         """E step of one block."""
 
     def expect_many(self, block: Block, requests: Sequence[Request]) -> list[tuple[Statistics, Memo]]:
-        """E steps of one block for several climbs of this model: each with the bits it would have alone.
+        """E steps of one block for several climbs of models of this class: each with the bits it would have alone.
 
-        A model that can share work between them overrides this; its memos must then not be written to.
+        A class whose models can share work overrides this; what they remember must then not be written to.
         """
-        return [self.expect(one.plan, block, one.expectation, one.memo, one.random) for one in requests]
+        return [one.model.expect(one.plan, block, one.expectation, one.memo, one.random) for one in requests]
 
     @abstractmethod
     def maximise(self, statistics: Statistics, params: Params) -> Params:

@@ -77,7 +77,7 @@ class SharedStep:
 
 
 def _alike(steps: Sequence[StepOfOne]) -> Iterator[list[StepOfOne]]:
-    """Neighbours that ask the same of one model, which may answer them together, and all others by themselves."""
+    """Neighbours that ask the same of models of a class that answers them together, and all others by themselves."""
     group: list[StepOfOne] = []
     for one in steps:
         if group and not _goes_with(group[0], one):
@@ -93,7 +93,7 @@ def _goes_with(one: StepOfOne, other: StepOfOne) -> bool:
     return (
         isinstance(first, ExpectationStep)
         and isinstance(second, ExpectationStep)
-        and first.model is second.model
+        and type(first.model) is type(second.model)
         and first.piece is second.piece is None
         and one.view == other.view
         and type(first.model).expect_many is not Model.expect_many

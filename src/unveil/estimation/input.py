@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, final
 
 import numpy as np
@@ -17,13 +18,15 @@ from sklearn.utils.validation import validate_data
 from unveil.core.arrays import Array, Floats, Mask
 from unveil.core.protocols import Block, Source
 from unveil.core.result import State
+from unveil.core.shared_pass import base_of, change_of
 from unveil.estimation.columns import column_number
+from unveil.estimation.looks import looked
 from unveil.sources.array import ArraySource
 from unveil.sources.binarized import Binarized
 from unveil.sources.dask import DaskSource, is_dask
 from unveil.sources.encoded import Within, encoded
 from unveil.sources.rows import sample_rows
-from unveil.sources.weighted import with_weights
+from unveil.sources.weighted import Weighted, with_weights
 
 SAMPLE_CELLS = 1 << 22  # cells of the sample that starts are drawn from: 32 megabytes
 SAMPLE_ROWS = 1 << 16
@@ -45,12 +48,12 @@ def as_source(
         source = X
         _check_names(estimator, source, reset)
     elif not isinstance(X, np.ndarray) and is_dask(X):
-        source = DaskSource(X)
+        source = looked("rows", X, lambda: DaskSource(X))
         _check_names(estimator, source, reset)
     else:
         taken = {"dtype": [np.float64, np.float32], "ensure_all_finite": "allow-nan" if missing else True}
         rows = validate_data(estimator, X, reset=reset, ensure_min_samples=min_rows, **taken)
-        source = ArraySource(rows)
+        source = looked("rows", X, lambda: ArraySource(rows), missing)
     if reset and source.n_rows < min_rows:
         raise ValueError(f"X has {source.n_rows} rows; {type(estimator).__name__} needs at least {min_rows}")
     if sample_weight is None:
@@ -117,7 +120,7 @@ def frame_of(source: Source) -> NDArray[np.float64]:
     Missing cells do not count; where a column has none there, the next partitions are asked.
     """
     shift = np.full(source.n_columns, np.nan)
-    for block in source.read():
+    for block in _from_the_first(source):
         rows = block.rows if block.weights is None else block.rows[block.weights > 0]
         unknown = np.isnan(shift)
         if len(rows) and unknown.any():
@@ -130,6 +133,17 @@ def frame_of(source: Source) -> NDArray[np.float64]:
         refuse_nonfinite(source, missing=True)  # infinities of both signs have no mean either
         refuse_empty_column(source, int(np.flatnonzero(np.isnan(shift))[0]))
     return shift
+
+
+def _from_the_first(source: Source) -> Iterator[Block]:
+    """The blocks of a source; the first of what is under its layers is read once for all that look at it."""
+    base = base_of(source)
+    first: Block | None = looked("first", base, lambda: next(iter(base.read()), None))
+    if first is None:
+        return
+    change = change_of(source, first.start, first.start + len(first.rows))
+    yield first if change is None else change(first)
+    yield from islice(source.read(), 1, None)
 
 
 def _means(rows: NDArray[Any]) -> NDArray[np.float64]:
@@ -162,6 +176,21 @@ def sample_of(
     """Rows that the start of so many `groups` is drawn from, and their weights: all, or a sample of a large table."""
     size = min(source.n_rows, max(least_each * groups, min(most, SAMPLE_ROWS, SAMPLE_CELLS // source.n_columns)))
     chosen = np.arange(size) if size == source.n_rows else sample_rows(source.n_rows, size, seed)
+    sample, weights = _rows_at(source, chosen, seed)
+    if not np.all(np.isfinite(sample)):
+        refuse_nonfinite(source, missing)
+    return sample, weights
+
+
+def _rows_at(source: Source, chosen: NDArray[Any], seed: int) -> tuple[NDArray[Any], NDArray[np.float64] | None]:
+    """Rows by number, and their weights; `seed` and their count say which those are."""
+    if isinstance(source, Weighted):  # rows are the same whatever their weights
+        rows, weights = _rows_at(source.source, chosen, seed)
+        return rows, source.weights[chosen] if weights is None else source.weights[chosen] * weights
+    return looked("sample", source, lambda: _picked(source, chosen), seed, len(chosen))
+
+
+def _picked(source: Source, chosen: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.float64] | None]:
     rows, weights = [], []
     for block in source.read():
         first, last = np.searchsorted(chosen, (block.start, block.start + len(block.rows)))
@@ -169,10 +198,7 @@ def sample_of(
         rows.append(block.rows[here])
         if block.weights is not None:
             weights.append(block.weights[here])
-    sample = np.concatenate(rows)
-    if not np.all(np.isfinite(sample)):
-        refuse_nonfinite(source, missing)
-    return sample, np.concatenate(weights) if weights else None
+    return np.concatenate(rows), np.concatenate(weights) if weights else None
 
 
 def some_rows(source: Source, most: int = 1 << 14) -> NDArray[Any]:
@@ -315,13 +341,17 @@ class ZerosAndOnes(RowsIn):
         """The rows as zeros and ones."""
         if self.threshold is not None:
             return Binarized(source, float(self.threshold))
-        for block in source.read():
-            bad = np.argwhere((block.rows != 0) & (block.rows != 1) & ~np.isnan(block.rows))
-            if len(bad):
-                row, column = map(int, bad[0])
-                got = f"got {block.rows[row, column]:g} at row {block.start + row}, column {column}"
-                raise ValueError(f"X must hold zeros and ones only while binarize is None, {got}")
+        looked("zeros and ones", base_of(source), lambda: _refuse_all_but_bits(source))
         return source
+
+
+def _refuse_all_but_bits(source: Source) -> None:
+    for block in source.read():
+        bad = np.argwhere((block.rows != 0) & (block.rows != 1) & ~np.isnan(block.rows))
+        if len(bad):
+            row, column = map(int, bad[0])
+            got = f"got {block.rows[row, column]:g} at row {block.start + row}, column {column}"
+            raise ValueError(f"X must hold zeros and ones only while binarize is None, {got}")
 
 
 @final

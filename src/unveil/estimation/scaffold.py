@@ -7,7 +7,7 @@ fits to the same rows can be driven side by side.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -80,12 +80,15 @@ class Stream:
         return Fit(self.params, self.latest, self.history)
 
 
+Start = Params | Asking[Params]  # first parameters, or a pass to be asked for that leads to them
+
+
 @dataclass(frozen=True)
 class Task:
     """A fit that is about to be made."""
 
     parts: Parts
-    starts: Iterator[Params]  # first parameters, one set per climb; nothing is run before they are asked for
+    starts: Iterator[Start]  # first parameters, one set per climb; nothing is run before they are asked for
     sound: Callable[[Fit], bool]  # does every component stand on enough rows?
     tried: Callable[[], int] = int  # asked at the end: short runs that the starts were the best of
     kept: bool = False  # do components keep the order of the start?
@@ -213,11 +216,22 @@ def climbing_all(task: Task) -> Asking[Fit]:
     """The same, driven along with others: side by side, or one after the other where each is one compiled piece."""
     check_allowed(task.parts)  # before any start is run
     if task.run is fit:
-        outcome = yield from best_climbing([climbing(task.parts, params) for params in task.starts], task.sound)
+        outcome = yield from best_climbing([_climbing_from(start, task.parts) for start in task.starts], task.sound)
     else:
-        outcome = best_of((partial(task.run, task.parts, params) for params in task.starts), task.sound)
+        outcome = best_of((partial(task.run, task.parts, first_of(start)) for start in task.starts), task.sound)
     tried = task.tried()
     return outcome.noting("tried", tried) if tried else outcome
+
+
+def _climbing_from(start: Start, parts: Parts) -> Asking[Fit]:
+    """A climb, and the pass before it where there is one."""
+    params = (yield from start) if isinstance(start, Generator) else start
+    return (yield from climbing(parts, params))
+
+
+def first_of(start: Start) -> Params:
+    """The parameters that a start leads to."""
+    return drive(start) if isinstance(start, Generator) else start
 
 
 def adopt(

@@ -17,8 +17,18 @@ from sklearn.utils import check_random_state
 
 from unveil.certificate import FitWarning
 from unveil.core.arrays import Floats
-from unveil.mixtures.matching import matched
+from unveil.core.drive import answer_to, drive, together
+from unveil.core.protocols import Ask, Asking, Block, Memo
+from unveil.core.result import Status
+from unveil.core.statistics import Statistics
+from unveil.estimation.base import engine_for
+from unveil.estimation.looks import along, looking_once
+from unveil.estimation.scaffold import adopt, fitting
+from unveil.mixtures.fitted import FittedMixture, LogJoint, posterior
+from unveil.mixtures.matching import assigned
+from unveil.numerics.blas import single_threaded_blas
 
+DRAWN_CELLS = 1 << 25  # weights of rows of draws that are fitted side by side: 256 megabytes
 SHOWN = ("weights_", "means_", "covariances_", "probabilities_", "rates_", "scales_", "degrees_of_freedom_")
 
 
@@ -34,19 +44,24 @@ class Bootstrap:
 
 
 def bootstrap(estimator: Any, X: Any, sample_weight: Any, n_bootstrap: int, random_state: Any) -> Bootstrap:
-    """Fit `estimator` to `n_bootstrap` draws of the rows of `X`."""
+    """Fit `estimator` to `n_bootstrap` draws of the rows of `X`.
+
+    A draw is how often each row counts: weights. Fits to several of them are driven side by side, so that rows in a
+    file are read once an iteration for all of these.
+    """
     if not isinstance(n_bootstrap, Integral) or n_bootstrap < 2:
         raise ValueError(f"n_bootstrap must be an integer of at least 2, got {n_bootstrap!r}")
     random = check_random_state(random_state)
-    reference = estimator.predict_proba(X)
     names = shown(estimator)
     found: dict[str, list[Any]] = {name: [] for name in names}
-    for _ in range(n_bootstrap):
-        drawn = _drawn(len(reference), sample_weight, random)
-        again = _refitted(estimator, X, drawn)
-        _reorder(again, matched(reference, again.predict_proba(X), drawn))
-        for name in names:
-            found[name].append(getattr(again, name))
+    with single_threaded_blas(), looking_once():
+        n_rows = estimator._rows(X).n_rows
+        at_once = max(DRAWN_CELLS // n_rows, 1)
+        for first in range(0, n_bootstrap, at_once):
+            draws = [_drawn(n_rows, sample_weight, random) for _ in range(min(at_once, n_bootstrap - first))]
+            for again in drive(together(_refitting(estimator, X, drawn) for drawn in draws)):
+                for name in names:
+                    found[name].append(getattr(again, name))
     return Bootstrap({name: _stacked(values) for name, values in found.items()})
 
 
@@ -82,13 +97,37 @@ def _drawn(n_rows: int, sample_weight: Any, random: np.random.RandomState) -> Fl
     return random.multinomial(size, weights / weights.sum()).astype(np.float64)
 
 
-def _refitted(estimator: Any, X: Any, weights: Floats) -> Any:
+def _refitting(estimator: Any, X: Any, weights: Floats) -> Asking[Any]:
+    """The mixture fitted anew to weighted rows, from where it stands, its components in the order of `estimator`."""
     again = copy.copy(estimator).set_params(warm_start=True, verbose=0)
+    if again.random_state is None:  # one seed, so that all look at the same sample of the rows
+        again.set_params(random_state=getattr(estimator, "random_seed_", 0))
+    source = again._opened(X, weights)
+    stream, figures = yield from along(fitting(again, source), source, X)
     with warnings.catch_warnings():
         for kind in (ConvergenceWarning, FitWarning):  # said of the fit itself, not of each draw
             warnings.simplefilter("ignore", kind)
-        again.fit(X, sample_weight=weights)
+        adopt(again, stream, figures)
+    if again.history_.status is Status.INTERRUPTED:
+        raise KeyboardInterrupt  # some draws are no bootstrap
+    step = SharedRows(estimator._mixture(), again._mixture())
+    found = yield from along(answer_to(Ask(engine_for(again.engine, source), source, step)), source, X)
+    _reorder(again, assigned(found["shared"]))
     return again
+
+
+@dataclass(frozen=True)
+class SharedRows:
+    """How much of the rows of a block each component of one mixture shares with each of another, as engines take it."""
+
+    one: FittedMixture
+    other: FittedMixture
+
+    def __call__(self, block: Block, memo: Memo) -> tuple[Statistics, Memo]:
+        """(components, components), rows counted by their weights."""
+        one, other = (posterior(LogJoint(fitted)(block)) for fitted in (self.one, self.other))
+        weighted = other if block.weights is None else other * block.weights[:, None]
+        return Statistics(shared=one.T @ weighted), None
 
 
 def _reorder(estimator: Any, order: NDArray[np.intp]) -> None:

@@ -19,8 +19,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from unveil.clusters.assignment.in_numpy import SMALL_WORK
 from unveil.core.arrays import Floats, Indices, Labels
+from unveil.core.drive import answer_to
 from unveil.core.loop import Parts
-from unveil.core.protocols import Block, Engine, Source
+from unveil.core.protocols import Ask, Asking, Block, Engine, Source
 from unveil.core.result import Fit
 from unveil.estimation.base import Estimator, LaterFigures, engine_for
 from unveil.estimation.emissions.base import Emission
@@ -31,6 +32,7 @@ from unveil.estimation.scaffold import (
     Task,
     end_of,
     feed_rows,
+    first_of,
     fit_rows,
     has_settled,
     learn,
@@ -103,12 +105,16 @@ class MixtureEstimator(MixtureMethods, Estimator, DensityMixin, BaseEstimator, A
         -------
         self
         """
-        self._validate_params()
         with single_threaded_blas():
-            source = self._emission().rows.source(self, X, sample_weight, reset=True, min_rows=2)
-            self._begin(source)
-            fit_rows(self, source)
+            fit_rows(self, self._opened(X, sample_weight))
         return self
+
+    def _opened(self, X: Any, sample_weight: Any = None) -> Source:
+        """The rows of a fit that is about to begin."""
+        self._validate_params()
+        source = self._emission().rows.source(self, X, sample_weight, reset=True, min_rows=2)
+        self._begin(source)
+        return source
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Labels:
         """Fit, then tell which component each row most likely comes from."""
@@ -177,7 +183,7 @@ class MixtureEstimator(MixtureMethods, Estimator, DensityMixin, BaseEstimator, A
     def _first(self, model: Mixture, source: Source) -> Stream:
         sample = self._sample(model, source)
         start = next(self._start_params(model, source, sample, self._search(sample, source.n_rows)))
-        return Stream(model.shift, start, np.arange(self.n_components))
+        return Stream(model.shift, first_of(start), np.arange(self.n_components))
 
     def _shares(self, outcome: Fit) -> Floats:
         weights: Floats = outcome.params.weights
@@ -268,7 +274,7 @@ class MixtureEstimator(MixtureMethods, Estimator, DensityMixin, BaseEstimator, A
 
     def _start_params(
         self, model: Mixture, source: Source, sample: Sample, search: StartSearch | None
-    ) -> Iterator[MixtureParams]:
+    ) -> Iterator[MixtureParams | Asking[MixtureParams]]:
         """First parameters, one set per start, with the given parts in place."""
         complete = self._complete(model.shift)
         if complete is not None:
@@ -287,9 +293,11 @@ class MixtureEstimator(MixtureMethods, Estimator, DensityMixin, BaseEstimator, A
             for start in starts(self.init_params, sample, seed, self.n_init):
                 yield self._started(model, source, engine, sample, start)
 
-    def _started(self, model: Mixture, source: Source, engine: Engine, sample: Sample, start: Any) -> MixtureParams:
+    def _started(
+        self, model: Mixture, source: Source, engine: Engine, sample: Sample, start: Any
+    ) -> Asking[MixtureParams]:
         """First parameters from first responsibilities of all rows."""
-        statistics, _ = engine.map_reduce(sample.step(start), source, None)
+        statistics = yield from answer_to(Ask(engine, source, sample.step(start)))
         return self._placed(model.first(statistics), model.shift)
 
     def _placed(self, params: MixtureParams, shift: Floats) -> MixtureParams:

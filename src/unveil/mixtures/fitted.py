@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import logsumexp, softmax
 
 from unveil.core.arrays import Array, Floats, Indices
-from unveil.core.protocols import Block, Source
+from unveil.core.drive import answer_to
+from unveil.core.protocols import Ask, Asking, Block, Memo, Source
 from unveil.estimation.base import engine_for
 from unveil.estimation.columns import column_number
 from unveil.estimation.input import finite_rows
@@ -64,9 +65,17 @@ class FilledIn:
         return np.where(np.isnan(block.rows), completed, block.rows)
 
 
+class DensityTotals(NamedTuple):
+    """Log-density, log-probability of the likeliest component, and weight, summed over rows."""
+
+    log_likelihood: float
+    sure: float
+    weight: float
+
+
 @dataclass(frozen=True)
 class DensitySums:
-    """Log-density, log-probability of the likeliest component, and weight, summed over the rows of a block."""
+    """`DensityTotals` of a block."""
 
     fitted: FittedMixture
 
@@ -82,6 +91,17 @@ class DensitySums:
             float(weights @ np.where(counted, sure, 0.0)),
             float(weights.sum()),
         )
+
+
+@dataclass(frozen=True)
+class OfEachBlock:
+    """A function of a block as a step of a pass: what was found of each block, in order, adds up to a tuple."""
+
+    function: Callable[[Block], Any]
+
+    def __call__(self, block: Block, memo: Memo) -> tuple[Any, Memo]:
+        """What was found of one."""
+        return (self.function(block),), None
 
 
 # -- rows --------------------------------------------------------------------------------------------------------------
@@ -113,10 +133,10 @@ def log_density(joint: Floats) -> Array:
     return np.asarray(logsumexp(joint, axis=1))
 
 
-def sums(fitted: FittedMixture, source: Source, engine: Any) -> tuple[float, float, float]:
-    """Log-likelihood, log-probability of the likeliest labels, and weight of all rows."""
-    total = np.array(list(each_block(DensitySums(fitted), source, engine))).sum(axis=0)
-    return float(total[0]), float(total[1]), float(total[2])
+def summing(fitted: FittedMixture, source: Source, engine: Any) -> Asking[DensityTotals]:
+    """Sums over all rows, asked for along with what others ask of them."""
+    found = yield from answer_to(Ask(engine_for(engine, source), source, OfEachBlock(DensitySums(fitted))))
+    return DensityTotals(*map(float, np.array(found).sum(axis=0)))
 
 
 def draw(fitted: FittedMixture, n_samples: Any, random: np.random.RandomState) -> tuple[Floats, Indices]:

@@ -17,7 +17,11 @@ DRAWS = 2000  # rows that stand for a mixture where there are no others to compa
 
 def matched(one: Floats, other: Floats, weights: Floats | None = None) -> NDArray[np.intp]:
     """For each component of `one`, the component of `other` that owns the same rows; responsibilities (rows, k)."""
-    shared = one.T @ (other if weights is None else other * weights[:, None])
+    return assigned(one.T @ (other if weights is None else other * weights[:, None]))
+
+
+def assigned(shared: Floats) -> NDArray[np.intp]:
+    """For each component of one mixture that of another, by the rows that they share, (components, components)."""
     _, columns = linear_sum_assignment(-shared)
     return np.asarray(columns, dtype=np.intp)
 

@@ -13,12 +13,14 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from unveil.core.arrays import Floats, Indices, Labels
-from unveil.core.protocols import Source
+from unveil.core.drive import drive
+from unveil.core.protocols import Asking, Source
 from unveil.estimation.emissions.base import Emission
 from unveil.estimation.kept import Kept
 from unveil.families.base import Family
 from unveil.mixtures.bootstrap import bootstrap
 from unveil.mixtures.fitted import (
+    DensityTotals,
     FilledIn,
     FittedMixture,
     chosen_columns,
@@ -31,9 +33,10 @@ from unveil.mixtures.fitted import (
     marginal,
     posterior,
     ready,
-    sums,
+    summing,
 )
 from unveil.mixtures.model.model import Mixture, MixtureParams
+from unveil.numerics.blas import single_threaded_blas
 
 APART = ("engine", "responsibilities_init", "weights_init", "means_init", "precisions_init", "empty_components")
 """Arguments that a fitted mixture does not depend on."""
@@ -96,14 +99,29 @@ class MixtureMethods:
 
     # -- criteria ------------------------------------------------------------------------------------------------------
 
-    def _sums(self, X: Any, sample_weight: Any) -> tuple[float, float, float]:
+    def _summing(self, X: Any, sample_weight: Any = None) -> Asking[DensityTotals]:
         """Over all rows, with the weights given and those that a scan brings along."""
-        return sums(self._mixture(), self._rows(X, sample_weight), self.engine)
+        return summing(self._mixture(), self._rows(X, sample_weight), self.engine)
+
+    def _totals(self, X: Any, sample_weight: Any) -> DensityTotals:
+        with single_threaded_blas():
+            return drive(self._summing(X, sample_weight))
+
+    def _criteria(self, totals: DensityTotals) -> dict[str, float]:
+        """What models are compared by, from sums over the rows."""
+        parameters = self.n_parameters()
+        price = parameters * float(np.log(totals.weight))
+        return {
+            "bic": -2.0 * totals.log_likelihood + price,
+            "aic": -2.0 * totals.log_likelihood + 2.0 * parameters,
+            "icl": -2.0 * (totals.log_likelihood + totals.sure) + price,
+            "log_likelihood": totals.log_likelihood,
+        }
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Mean log-density of the rows."""
-        log_likelihood, _, weight = self._sums(X, sample_weight)
-        return log_likelihood / weight
+        totals = self._totals(X, sample_weight)
+        return totals.log_likelihood / totals.weight
 
     def n_parameters(self) -> int:
         """Free parameters, as AIC and BIC count them."""
@@ -112,20 +130,18 @@ class MixtureMethods:
 
     def bic(self, X: Any, sample_weight: Any = None) -> float:
         """Bayesian information criterion, the lower the better: -2 log-likelihood + parameters * log n."""
-        log_likelihood, _, count = self._sums(X, sample_weight)
-        return -2.0 * log_likelihood + self.n_parameters() * float(np.log(count))
+        return self._criteria(self._totals(X, sample_weight))["bic"]
 
     def aic(self, X: Any, sample_weight: Any = None) -> float:
         """Akaike's information criterion, the lower the better: -2 log-likelihood + 2 * parameters."""
-        return -2.0 * self._sums(X, sample_weight)[0] + 2.0 * self.n_parameters()
+        return self._criteria(self._totals(X, sample_weight))["aic"]
 
     def icl(self, X: Any, sample_weight: Any = None) -> float:
         """Integrated completed likelihood, the lower the better: BIC - 2 * log-probability of the labels.
 
         Penalises components that overlap (Biernacki, Celeux & Govaert 2000).
         """
-        log_likelihood, sure, count = self._sums(X, sample_weight)
-        return -2.0 * (log_likelihood + sure) + self.n_parameters() * float(np.log(count))
+        return self._criteria(self._totals(X, sample_weight))["icl"]
 
     # -- other mixtures ------------------------------------------------------------------------------------------------
 

@@ -21,9 +21,9 @@ class Selection:
     Attributes
     ----------
     table : list of dict
-        One row per combination: its parameters, every criterion that the estimator has, ``converged``, ``seconds``;
-        ``degenerate`` and ``error`` say why it was passed over or could not be fitted, or are None.
-        ``pandas.DataFrame(selection.table)`` works.
+        One row per combination: its parameters, every criterion that the estimator has, ``converged``, ``seconds``
+        until it was done (of a large table, while others were under way); ``degenerate`` and ``error`` say why it was
+        passed over or could not be fitted, or are None. ``pandas.DataFrame(selection.table)`` works.
     best_estimator_, best_params_, best_score_
         The winner, fitted; its combination; its value of the criterion.
     criterion : str

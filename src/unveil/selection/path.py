@@ -15,8 +15,8 @@ import numpy as np
 from unveil.clusters.kmeans.lloyd import LloydOutcome
 from unveil.core.arrays import Floats
 from unveil.numerics.blas import single_threaded_blas
-from unveil.selection.criteria.criteria import fitted
 from unveil.selection.criteria.dissimilarity import is_kmeans
+from unveil.selection.criteria.fits import fitted
 from unveil.selection.criteria.small import grown, next_centre, squares
 from unveil.selection.criteria.study import Study
 

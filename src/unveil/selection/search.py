@@ -1,4 +1,8 @@
-"""Fit every combination of a grid, one after the other, and keep the best by a criterion."""
+"""Fit every combination of a grid and keep the best by a criterion.
+
+Combinations are candidates that are driven side by side (`unveil.core.drive`): those that look at the same rows of a
+large table share their passes, so that a file is read once an iteration for all of them.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from unveil.core.drive import drive, together
+from unveil.core.protocols import Asking
 from unveil.estimation.degenerate import degeneracy, steps_of
+from unveil.estimation.looks import looking_once
+from unveil.numerics.blas import single_threaded_blas
 from unveil.selection.criteria.criteria import Fitted
 from unveil.selection.criteria.held_out import is_chain, sequences_of
 from unveil.selection.outcome import Selection
@@ -39,6 +47,9 @@ def select(
     degenerate (a component without spread or on too few rows, whose likelihood means nothing) loses to any that is not.
     Ctrl-C ends the comparison with what is there.
 
+    Mixtures of a table of more than a few thousand rows are fitted side by side: a pass over the rows, which may be a
+    file or on a cluster, is one for all of them.
+
     A number of clusters (``n_clusters`` in `grid`) is chosen by several criteria together. Each fit also starts from
     the clusters of the one before; its ``init`` then holds where it started. Criteria that compare rows with
     rows, or need many fits, look at a fixed sample of 4,096 rows, and of 2,048 for those, where there are more.
@@ -63,7 +74,8 @@ def select(
     lengths : array-like of int, optional
         Rows of each sequence, for hidden Markov models of a table that holds several.
     callbacks : iterable of callable
-        Each is shown every row of the table as soon as it is there; the elbow and the votes come last.
+        Each is shown every row of the table as soon as it is there, which need not be in order; the elbow and the votes
+        come last.
 
     Returns
     -------
@@ -118,16 +130,20 @@ def _run(
     done: dict[int, dict[str, Any]],
     callbacks: Iterable[Callback],
 ) -> None:
-    """Fit one combination after the other; `done` holds what is there, should it be interrupted."""
+    """Fit all combinations; `done` holds what is there, should it be interrupted."""
     callbacks, steps = tuple(callbacks), steps_of(strategy.study.X)
-    for place in strategy.order(combinations):
-        model, row = _trial(strategy, combinations[place])
+
+    def candidate(place: int) -> Asking[None]:
+        model, row = yield from _trial(strategy, combinations[place])
         row["degenerate"] = None if model is None else degeneracy(model, steps)
         done[place] = row
         if model is not None:
-            strategy.keep(model, row)
+            strategy.keep(model, row, place)
         for callback in callbacks:
             callback(row)
+
+    with single_threaded_blas(), looking_once():
+        drive(together(map(candidate, strategy.order(combinations))))
 
 
 def _checked_grid(estimator: Any, grid: Mapping[str, Iterable[Any]]) -> dict[str, tuple[Any, ...]]:
@@ -145,14 +161,14 @@ def _checked_grid(estimator: Any, grid: Mapping[str, Iterable[Any]]) -> dict[str
     return values
 
 
-def _trial(strategy: Strategy, params: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+def _trial(strategy: Strategy, params: dict[str, Any]) -> Asking[tuple[Any, dict[str, Any]]]:
     """One combination: the fitted model (None if it failed) and its row of the table."""
     row: dict[str, Any] = params | dict.fromkeys(name for measure in strategy.measures for name in measure.columns)
     row |= {"converged": None, "seconds": None, "degenerate": None, "error": None}
     began = perf_counter()
     try:
-        model = strategy.fit(params)
-        seen = Fitted(model, strategy.study.X, strategy.study.sample_weight, strategy.study)
+        model, known = yield from strategy.fitting(params)
+        seen = Fitted(model, strategy.study.X, strategy.study.sample_weight, strategy.study, known)
         scores = {name: value for measure in strategy.measures for name, value in measure.values(seen).items()}
         if not all(np.isfinite(value).all() for value in scores.values() if value is not None):
             raise ArithmeticError(f"the fit is not finite: {scores}")

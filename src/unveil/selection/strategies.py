@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unveil.core.protocols import Asking, at_once
 from unveil.selection.criteria.clusterings import BIC, CLUSTERINGS, INERTIA, SILHOUETTE, VOTES, opinion_of
-from unveil.selection.criteria.criteria import CRITERIA, Criterion, fitted, pick_criterion
+from unveil.selection.criteria.criteria import CRITERIA, Criterion, pick_criterion
+from unveil.selection.criteria.fits import fitting
 from unveil.selection.criteria.held_out import HELD_OUT
 from unveil.selection.criteria.opinions import SIZE, Choice
 from unveil.selection.criteria.study import Study
@@ -34,19 +36,21 @@ class Separate:
         told = [measure for measure in criteria.values() if measure.defined_for(estimator)]
         self.measures = [measure for measure in told if measure is self.rule or not measure.costly]
         self.kept: tuple[Any, dict[str, Any]] = (None, {})
+        self.worth: tuple[bool, float, int] = (False, -np.inf, 0)
 
     def order(self, combinations: Sequence[dict[str, Any]]) -> list[int]:
         """As they come."""
         return list(range(len(combinations)))
 
-    def fit(self, params: dict[str, Any]) -> Any:
-        """A fresh fit."""
-        return fitted(self.estimator, params, self.study.X, self.study.sample_weight)
+    def fitting(self, params: dict[str, Any]) -> Asking[tuple[Any, Mapping[str, float]]]:
+        """A fresh fit, and what is known of it by the way."""
+        return fitting(self.estimator, params, self.study.X, self.study.sample_weight)
 
-    def keep(self, model: Any, row: dict[str, Any]) -> None:
-        """Keep the better one."""
-        if not self.kept[1] or merit(self.rule, row) > merit(self.rule, self.kept[1]):
-            self.kept = (model, row)
+    def keep(self, model: Any, row: dict[str, Any], place: int) -> None:
+        """Keep the better one, of equals that which comes first."""
+        worth = (*merit(self.rule, row), -place)
+        if not self.kept[1] or worth > self.worth:
+            self.kept, self.worth = (model, row), worth
 
     def best(self, table: Table) -> tuple[int, Any, Choice | None]:
         """The one that was kept."""
@@ -72,7 +76,11 @@ class Growing:
         """The next step of the path that these other parameters are on."""
         return self.paths.setdefault(_others(params), ClusterPath(self.estimator, self.study)).grow(params)
 
-    def keep(self, model: Any, row: dict[str, Any]) -> None:
+    def fitting(self, params: dict[str, Any]) -> Asking[tuple[Any, Mapping[str, float]]]:
+        """The same; it asks for nothing, since the next one goes on from it."""
+        return at_once(lambda: (self.fit(params), {}))
+
+    def keep(self, model: Any, row: dict[str, Any], place: int = 0) -> None:
         """Keep it."""
         self.kept.append((model, row))
 

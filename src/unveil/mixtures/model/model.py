@@ -113,14 +113,14 @@ class Mixture(Model):
         return self._statistics(block, moments, log_likelihood + base, free_energy + base), memo
 
     def expect_many(self, block: Block, requests: Sequence[Request]) -> list[tuple[Statistics, Memo]]:
-        """One after the other; what does not depend on the parameters is remembered once for all of them."""
-        known = next((one.memo for one in requests if one.memo is not None), None)
-        shared = self._remember(block) if known is None else replace(known, lists=None)
-        memos = (shared if one.memo is None else one.memo for one in requests)
-        return [
-            self.expect(one.plan, block, one.expectation, memo, one.random)
-            for one, memo in zip(requests, memos, strict=True)
-        ]
+        """One after the other; what does not depend on the parameters is looked for once, and held once."""
+        found: list[tuple[Statistics, Memo]] = []
+        known = [(one.model, one.memo) for one in requests if one.memo is not None]
+        for model, plan, expectation, memo, random in requests:
+            memo = model._remember(block, known) if memo is None else memo
+            known.append((model, memo))
+            found.append(model.expect(plan, block, expectation, memo, random))
+        return found
 
     def _expect_at_once(self, plan: Plan, block: Block, memo: BlockMemo) -> tuple[Floats, float] | None:
         """The E step as one compiled piece, where the family has one."""
@@ -160,9 +160,14 @@ class Mixture(Model):
             moments += self.family.gather(plan.family, tile)
         return moments, log_likelihood, free_energy
 
-    def _remember(self, block: Block) -> BlockMemo:
-        """What of a block stays the same from pass to pass."""
-        patterns = find_patterns(block.rows) if self.family.takes_missing and has_missing(block.rows) else None
+    def _remember(self, block: Block, known: Sequence[tuple[Mixture, BlockMemo]] = ()) -> BlockMemo:
+        """What of a block stays the same from pass to pass; some of it may be known from other models."""
+        for model, memo in known:
+            if model is self:
+                return replace(memo, lists=None)
+        alike = (memo for model, memo in known if model.family.takes_missing == self.family.takes_missing)
+        like = next(alike, None)
+        patterns = self._patterns(block) if like is None else like.patterns
         plain = self.compiled and patterns is None and not np.any(self.shift)
         codes = self.family.encode(block.rows, self.n_components) if plain else None
         base = self.family.log_base(self._framed(block.rows).T)

@@ -12,10 +12,10 @@ Burnham and Anderson (Model selection and multimodel inference, 2002, section 2.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from types import MappingProxyType
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -38,26 +38,7 @@ class Fitted(NamedTuple):
     X: Any
     sample_weight: NDArray[np.float64] | None
     study: Any = None  # what criteria of clusterings share
-
-
-def fitted(estimator: Any, params: dict[str, Any], X: Any, weights: NDArray[np.float64] | None) -> Any:
-    """A clone with `params`, fitted. One that was interrupted is no result: the comparison ends there."""
-    from sklearn.base import clone
-    from sklearn.exceptions import ConvergenceWarning
-
-    from unveil.certificate import FitWarning
-    from unveil.core.result import Status
-
-    model = clone(estimator).set_params(**params)
-    if "random_state" in (settings := model.get_params()) and settings["random_state"] is None:
-        model.set_params(random_state=0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # the table says it,
-        warnings.simplefilter("ignore", FitWarning)  # and the winner's certificate this
-        model = model.fit(X) if weights is None else model.fit(X, sample_weight=weights)
-    if getattr(getattr(model, "history_", None), "status", None) is Status.INTERRUPTED:
-        raise KeyboardInterrupt
-    return model
+    known: Mapping[str, float] = MappingProxyType({})  # what was measured already, by the names of criteria
 
 
 def _always(estimator: Any) -> bool:
@@ -121,7 +102,9 @@ class Criterion:
 
     def values(self, fitted: Fitted) -> dict[str, Any]:
         """Its columns of one row."""
-        return {self.name: self.measure(fitted)} | {name: measure(fitted) for name, measure in self.also.items()}
+        known = fitted.known
+        value = known[self.name] if self.name in known else self.measure(fitted)
+        return {self.name: value} | {name: measure(fitted) for name, measure in self.also.items()}
 
     def defined_for(self, estimator: Any) -> bool:
         """Can this criterion be computed for `estimator`?"""

@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.selection.criteria.criteria import Criterion, Fitted, fitted
+from unveil.selection.criteria.criteria import Criterion, Fitted
+from unveil.selection.criteria.fits import fitted
 
 FOLDS = 5  # as is usual: each fit sees four fifths of the rows
 SEEN_SHARE = 0.8  # share of a sequence that is seen, where there are few

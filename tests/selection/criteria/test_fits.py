@@ -5,7 +5,7 @@ import pytest
 
 from unveil import GaussianMixture, KMeans, watch
 from unveil.core.result import State
-from unveil.selection.criteria.criteria import fitted
+from unveil.selection.criteria.fits import fitted
 
 X = np.random.default_rng(0).normal(size=(60, 2))
 

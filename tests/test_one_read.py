@@ -1,0 +1,198 @@
+"""A file is read once an iteration for a whole search: restarts, combinations of `select`, draws of a bootstrap.
+
+What a fit looks at before it climbs counts too: one block for the frame, and all of the file for each size of sample.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+import unveil
+from tests.counted import Counted
+from unveil import BernoulliMixture, GaussianMixture, StudentMixture
+from unveil.core.partition import count_of
+from unveil.mixtures.bootstrap import bootstrap
+
+N_ROWS = 34_000  # three partitions
+STRUCTURES = ("full", "tied", "diag", "spherical")
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    random = np.random.default_rng(1)
+    labels = random.choice(3, N_ROWS, p=[0.5, 0.3, 0.2])
+    rows = np.array([[0.0, 0.0], [3.0, 1.0], [0.0, 4.0]])[labels] + random.normal(size=(N_ROWS, 2))
+    path = tmp_path_factory.mktemp("one-read") / "rows.parquet"
+    pyarrow.parquet.write_table(pa.table({"a": rows[:, 0], "b": rows[:, 1]}), path, row_group_size=9000)
+    return path
+
+
+@pytest.fixture
+def source(file: Path) -> Counted:
+    counted = Counted(unveil.scan(file))
+    assert count_of(counted) == 3
+    return counted
+
+
+class Watching:
+    """How far each climb came."""
+
+    def __init__(self) -> None:
+        self.iterations: dict[int, int] = {}
+
+    def __call__(self, state: Any) -> None:
+        self.iterations[state.climb] = state.iteration
+
+    @property
+    def longest(self) -> int:
+        return max(self.iterations.values())
+
+
+def counted(source: Counted, run: Callable[[], Any]) -> tuple[float, Watching]:
+    """Reads while something runs, and its climbs."""
+    watching, before = Watching(), source.reads
+    with unveil.watch(watching):
+        run()
+    return source.reads - before, watching
+
+
+def in_turn(climbs: Iterable[Any], final: Any = None) -> Any:
+    """`unveil.core.drive.together`, but one after the other."""
+    outcomes = []
+    for climb in climbs:
+        outcomes.append((yield from climb))
+    return outcomes
+
+
+@pytest.fixture
+def apart(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """A switch to climbs that are run one after the other."""
+
+    def switch() -> None:
+        for place in ("core.loop", "estimation.scaffold", "selection.search", "mixtures.bootstrap"):
+            monkeypatch.setattr(f"unveil.{place}.together", in_turn)
+
+    return switch
+
+
+def hashed(model: Any) -> str:
+    digest = hashlib.sha256()
+    for name in ("weights_", "means_", "covariances_", "degrees_of_freedom_", "rates_", "probabilities_"):
+        digest.update(np.ascontiguousarray(getattr(model, name, 0.0)).tobytes())
+    digest.update(np.array(model.history_.restarts).tobytes() + np.array(model.lower_bounds_).tobytes())
+    return digest.hexdigest()
+
+
+FRAME, SAMPLE, CRITERIA = 1 / 3, 1, 1
+
+
+@pytest.mark.parametrize("schedule", ["batch", "stepwise", "squarem"])
+def test_restarts(source: Counted, apart: Callable[[], None], schedule: str) -> None:
+    model = GaussianMixture(3, n_init=4, random_state=0, max_iter=6, tol=0.0, schedule=schedule)
+    again = GaussianMixture(3, n_init=4, random_state=0, max_iter=6, tol=0.0, schedule=schedule)
+    with pytest.warns(UserWarning, match="not converged"):
+        reads, watching = counted(source, lambda: model.fit(source))
+    assert len(watching.iterations) == 4
+    taken_back = max(model.history_.passes - 6, 0)
+    ending = schedule != "batch"  # a pass of its own for the certificate
+    assert reads == pytest.approx(FRAME + SAMPLE + 6 + ending, abs=0.01 + taken_back)
+    apart()
+    with pytest.warns(UserWarning, match="not converged"):
+        more, _ = counted(source, lambda: again.fit(source))
+    assert more >= 4 * 6
+    assert hashed(again) == hashed(model)
+
+
+def test_named_starts_are_passes_too(source: Counted, apart: Callable[[], None]) -> None:
+    model = StudentMixture(3, n_init=3, random_state=0, max_iter=3, tol=0.0, init_params="kmeans")
+    with pytest.warns(UserWarning, match="not converged"):
+        reads, _ = counted(source, lambda: model.fit(source))
+    assert reads == pytest.approx(FRAME + SAMPLE + 1 + 3)
+    before = hashed(model)
+    apart()
+    with pytest.warns(UserWarning, match="not converged"):
+        counted(source, lambda: model.fit(source))
+    assert hashed(model) == before
+
+
+def table_of(selection: Any) -> list[Any]:
+    """All but the time."""
+    return [{name: value for name, value in row.items() if name != "seconds"} for row in selection.table]
+
+
+def test_select(source: Counted, apart: Callable[[], None]) -> None:
+    grid = {"n_components": range(1, 5), "covariance_type": STRUCTURES}
+    estimator = GaussianMixture(random_state=0, max_iter=20, tol=1e-3)
+    found: list[Any] = []
+    reads, watching = counted(source, lambda: found.append(unveil.select(estimator, source, grid)))
+    assert len(watching.iterations) == 16
+    assert reads <= FRAME + 4 * SAMPLE + watching.longest + CRITERIA  # samples of some sizes
+    apart()
+    more, _ = counted(source, lambda: found.append(unveil.select(estimator, source, grid)))
+    assert more > 5 * reads
+    one, other = found
+    assert table_of(one) == table_of(other)
+    assert hashed(one.best_estimator_) == hashed(other.best_estimator_)
+
+
+def test_select_with_weights_on_other_columns(source: Counted, apart: Callable[[], None]) -> None:
+    weights = np.random.default_rng(0).integers(0, 3, N_ROWS).astype(np.float64)
+    estimator = BernoulliMixture(binarize=1.0, random_state=0, max_iter=5)
+    found: list[Any] = []
+
+    def run() -> None:
+        found.append(unveil.select(estimator, source, {"n_components": [1, 2, 3]}, sample_weight=weights))
+
+    reads, watching = counted(source, run)
+    assert reads <= FRAME + 3 * SAMPLE + watching.longest + CRITERIA
+    apart()
+    counted(source, run)
+    assert table_of(found[0]) == table_of(found[1])
+
+
+def test_an_array_and_a_file_agree(file: Path) -> None:
+    grid = {"n_components": [1, 2], "covariance_type": ["full", "diag"]}
+    rows = np.concatenate([block.rows for block in unveil.scan(file).read()])
+    one, other = (unveil.select(GaussianMixture(random_state=0), table, grid) for table in (unveil.scan(file), rows))
+    assert table_of(one) == table_of(other)
+
+
+def test_a_combination_that_fails_fails_alone(source: Counted) -> None:
+    grid = {"n_components": [1, 2], "reg_covar": [1e-6, -1.0]}
+    selection = unveil.select(GaussianMixture(random_state=0, max_iter=3), source, grid)
+    assert [row["error"] is None for row in selection.table] == [True, False, True, False]
+    alone = unveil.select(GaussianMixture(random_state=0, max_iter=3), source, {"n_components": [1, 2]})
+    assert [row["bic"] for row in selection.table[::2]] == [row["bic"] for row in alone.table]
+
+
+def test_ctrl_c_ends_a_comparison_with_what_is_there(source: Counted) -> None:
+    def stop(state: Any) -> None:
+        if state.iteration == 6:
+            raise KeyboardInterrupt
+
+    estimator = GaussianMixture(random_state=0, tol=1e-4)
+    with unveil.watch(stop):
+        selection = unveil.select(estimator, source, {"n_components": range(1, 6)})
+    assert 0 < len(selection.table) < 5
+    assert selection.undone == 5 - len(selection.table)
+
+
+def test_a_bootstrap(source: Counted, apart: Callable[[], None]) -> None:
+    model = GaussianMixture(3, random_state=0, tol=1e-3).fit(source)
+    found: list[Any] = []
+    reads, watching = counted(source, lambda: found.append(bootstrap(model, source, None, 6, 0)))
+    assert len(watching.iterations) == 6
+    assert reads == pytest.approx(FRAME + SAMPLE + watching.longest + 1)  # one more to match the components
+    apart()
+    more, _ = counted(source, lambda: found.append(bootstrap(model, source, None, 6, 0)))
+    assert more > 3 * reads
+    for name, draws in found[0].draws.items():
+        assert draws.tobytes() == found[1].draws[name].tobytes(), name
