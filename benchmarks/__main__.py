@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from benchmarks import climbs, growth, ladders, machine, passes, sentences, startup, startup_child
+from benchmarks import climbs, growth, ladders, machine, passes, reads, sentences, startup, startup_child
 from benchmarks.cases import CASES, MEANS, QUICK
 from benchmarks.ordinary import section as ordinary
 from benchmarks.ordinary.grid import Grid
@@ -21,7 +21,7 @@ from benchmarks.race import race
 from benchmarks.table import RACE_HEAD, duration, markdown, mean_line, race_rows
 
 RESULTS = Path(__file__).with_name("RESULTS.md")
-PARTS = (*CASES, "ordinary", "growth", "projections", "sentences", "passes", "startup", "first-use")
+PARTS = (*CASES, "ordinary", "growth", "projections", "sentences", "passes", "reads", "startup", "first-use")
 NOTES = """\
 How it was measured: data and starts from a fixed seed, the same for all; every contender in a process of its own, all
 cores for each; after a fit that does not count (libraries load, kernels compile) they take turns, round after round,
@@ -40,6 +40,8 @@ and the best time of each counts. Nothing else should run meanwhile; the load av
 - Passes: E steps over all rows, those of leaps taken back and of line searches too, until the parameters reached are as
   good as the end of batch EM less what "within" says, per row, scored on all rows. Batch EM's are counted to the same
   point; its end is shown beside. "over n": given up after n passes.
+- Reads: a search for a mixture over a Parquet file, every combination by a search of its own and all in one; what is
+  read for starts and criteria counts.
 - K-means: from the same centres with tol=0, until nothing changes or 300 iterations (it.) are done, fewer where the
   case says so. Blobs are as many round clouds as there are clusters, noise is uniform. Costs are computed anew in
   float64 for all. faiss has single precision only and no stopping rule: it runs for as many iterations as unveil took,
@@ -169,6 +171,12 @@ def _passes(part: str, options: argparse.Namespace) -> str:
     return f"## {part}\n\n{markdown(passes.HEAD, rows)}\n"
 
 
+def _reads(part: str, options: argparse.Namespace) -> str:
+    """The table of how often a file is read."""
+    rows = [row for search in (reads.QUICK if options.quick else reads.FULL) for row in search.rows(say)]
+    return f"## {part}\n\n{markdown(reads.HEAD, rows)}\n"
+
+
 def _startup(part: str, options: argparse.Namespace) -> str:
     """The table of what people wait for."""
     rows = []
@@ -197,6 +205,7 @@ OTHERS: Mapping[str, Callable[[str, argparse.Namespace], str]] = {
     "projections": _projections,
     "sentences": _sentences,
     "passes": _passes,
+    "reads": _reads,
     "startup": _startup,
     "first-use": _first_use,
 }  # no races

@@ -152,7 +152,7 @@ def test_select_with_weights_on_other_columns(source: Counted, apart: Callable[[
         found.append(unveil.select(estimator, source, {"n_components": [1, 2, 3]}, sample_weight=weights))
 
     reads, watching = counted(source, run)
-    assert reads <= FRAME + 3 * SAMPLE + watching.longest + CRITERIA
+    assert reads <= FRAME + 3 * SAMPLE + watching.longest + CRITERIA  # a size of sample for each
     apart()
     counted(source, run)
     assert table_of(found[0]) == table_of(found[1])

@@ -41,3 +41,15 @@ def test_passes_rows_and_steps_are_shown_on_a_terminal(monkeypatch):
         bar.step(Progress("writing", 1, 4))
         assert (bar.progress.tasks[0].completed, bar.progress.tasks[0].total) == (1, 4)
     assert "[b]fit" in sys.stderr.getvalue()
+
+
+def test_starts_that_run_side_by_side_are_told_apart(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    monkeypatch.setenv("TERM", "xterm")
+    X = np.random.default_rng(0).normal(size=(40_000, 1))  # three partitions
+    with progress("fit") as bar:
+        model = unveil.GaussianMixture(2, n_init=2, random_state=0, max_iter=50, tol=1e-2)
+        with bar.watching(model):
+            model.fit(X)
+        assert bar.progress.tasks[0].fields["detail"].startswith("2 starts, pass ")
+        assert max(bar.bounds.values()) == model.lower_bound_

@@ -34,6 +34,7 @@ class Shown(Quiet):
         self.progress = progress
         self.task = progress.add_task(title, total=None, detail="")
         self.starts = 0
+        self.bounds: dict[int, float] = {}  # per row, of climbs that may run side by side
         self.rows = 0
         self.limit: int | None = None
 
@@ -56,8 +57,13 @@ class Shown(Quiet):
     def _passed(self, state: State) -> None:
         self.starts += state.iteration == 1
         per_row = state.record.free_energy / float(state.statistics["weight"])
+        if state.climb:
+            self.bounds[state.climb] = per_row
         start = f"start {self.starts}, " if self.starts > 1 else ""
         detail = f"{start}pass {state.iteration:,}, bound per row {per_row:.6g}"
+        if len(self.bounds) > 1:
+            best = max(self.bounds.values())
+            detail = f"{len(self.bounds)} starts, pass {state.iteration:,}, best bound per row {best:.6g}"
         self.progress.update(self.task, total=self.limit, completed=state.iteration, detail=detail)
 
 

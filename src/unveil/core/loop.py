@@ -204,11 +204,11 @@ def _best(outcomes: Sequence[Fit], sound: Callable[[Fit], bool], interrupted: bo
 def watch(callback: Callback) -> Iterator[None]:
     """Show `callback` every pass of the fits in this context: progress, plots of a climb, a fit that is ended early.
 
-    Restarts, and the fits of `unveil.select`, are shown too; short runs that only look for a start are not. Over a
-    small table they are run one after the other, and each begins with ``iteration`` 1. Over a larger one they are run
-    side by side, a pass of each in turn: ``climb`` is a number of its own for each of them. Contexts nest: the outer
-    function is called first. What the function raises ends the fit; KeyboardInterrupt ends it as Ctrl-C does, and what
-    was reached is kept. A fit in another thread is shown to that thread's watchers.
+    Restarts, and the fits of `unveil.select`, are shown too; short runs that only look for a start are not. Most are
+    run side by side, a pass of each in turn: ``climb`` is a number that no other climb has. It is 0 where climbs are
+    run one after the other, as mixtures of small tables are; each then begins with ``iteration`` 1. Contexts nest: the
+    outer function is called first. What the function raises ends the fit; KeyboardInterrupt ends it as Ctrl-C does,
+    and what was reached is kept. A fit in another thread is shown to that thread's watchers.
 
     Parameters
     ----------

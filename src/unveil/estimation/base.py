@@ -73,16 +73,19 @@ def _seed_of_number(number: int) -> int:
 
 
 class Announcer:
-    """A callback that logs every `interval`-th pass."""
+    """A callback that logs every `interval`-th pass, and of which start it is where several run side by side."""
 
     def __init__(self, name: str, interval: int) -> None:
         self.name, self.interval = name, interval
+        self.starts: dict[int, int] = {}  # from the numbers of climbs, in the order of their starts
 
     def __call__(self, state: State) -> None:
         """Log one line."""
+        start = self.starts.setdefault(state.climb, len(self.starts) + 1)
         if state.iteration % self.interval == 0:
             per_row = state.record.free_energy / float(state.statistics["weight"])
-            logger.info("%s: pass %d, free energy per row %.8g", self.name, state.iteration, per_row)
+            which = f"start {start}, " if len(self.starts) > 1 else ""
+            logger.info("%s: %spass %d, free energy per row %.8g", self.name, which, state.iteration, per_row)
 
 
 class Estimator:

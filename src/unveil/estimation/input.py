@@ -187,6 +187,9 @@ def _rows_at(source: Source, chosen: NDArray[Any], seed: int) -> tuple[NDArray[A
     if isinstance(source, Weighted):  # rows are the same whatever their weights
         rows, weights = _rows_at(source.source, chosen, seed)
         return rows, source.weights[chosen] if weights is None else source.weights[chosen] * weights
+    if isinstance(source, Binarized):
+        rows, weights = _rows_at(source.source, chosen, seed)
+        return source.mapping(0, len(rows))(Block(0, 0, rows)).rows, weights
     return looked("sample", source, lambda: _picked(source, chosen), seed, len(chosen))
 
 

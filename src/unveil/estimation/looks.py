@@ -18,43 +18,57 @@ from unveil.core.shared_pass import base_of
 
 T = TypeVar("T")
 
-_KNOWN: ContextVar[dict[Any, tuple[Any, Any]] | None] = ContextVar("unveil_looks", default=None)
+
+class _Looks:
+    """What was found of some rows; each thing by the object that was looked at, which is kept alive by that."""
+
+    def __init__(self, X: Any) -> None:
+        self.objects = [X]
+        self.found: dict[Any, Any] = {}
+
+    def knows(self, one: Any) -> bool:
+        """Whether an object is the rows, or was found of them."""
+        return any(one is known for known in self.objects)
+
+
+_LOOKS: ContextVar[_Looks | None] = ContextVar("unveil_looks", default=None)
 
 
 @contextmanager
-def looking_once() -> Iterator[None]:
-    """For as long as this lasts, `looked` remembers what was found."""
-    token = _KNOWN.set({})
+def looking_once(X: Any) -> Iterator[None]:
+    """For as long as this lasts, `looked` remembers what was found of `X`."""
+    token = _LOOKS.set(_Looks(X))
     try:
         yield
     finally:
-        _KNOWN.reset(token)
+        _LOOKS.reset(token)
 
 
 def looked(what: str, at: Any, find: Callable[[], T], *how: Any) -> T:
-    """What `find` returns; the same again where somebody has looked `at` the same object in the same way before.
+    """What `find` returns; the same again where somebody has looked `at` the same rows in the same way before.
 
-    >>> with looking_once():
-    ...     rows = [1, 2, 3]
-    ...     looked("sum", rows, lambda: sum(rows)), looked("sum", rows, lambda: 0)
-    (6, 6)
+    >>> rows = [1, 2, 3]
+    >>> with looking_once(rows):
+    ...     looked("sum", rows, lambda: sum(rows)), looked("sum", rows, lambda: 0), looked("sum", [4], lambda: 4)
+    (6, 6, 4)
     """
-    known = _KNOWN.get()
-    if known is None:
+    looks = _LOOKS.get()
+    if looks is None or not looks.knows(at):
         return find()
     key = (what, id(at), *how)
-    if key not in known:
-        known[key] = (find(), at)  # the object is kept too, so that no other can have its number
-    found: T = known[key][0]
+    if key not in looks.found:
+        looks.found[key] = find()
+        looks.objects.append(looks.found[key])
+    found: T = looks.found[key]
     return found
 
 
-def along(climb: Asking[T], source: Any, X: Any) -> Asking[T]:
-    """The outcome of a climb over the `source` that was made of `X`.
+def along(climb: Asking[T], source: Any) -> Asking[T]:
+    """The outcome of a climb over a source, driven along with others where they share the rows, if these are many.
 
-    It is driven along with others where they share the rows, which are more than one partition. One that has a copy of
-    its own is driven here and now, so that no more than one such copy is held at a time.
+    Rows of one partition, and those of which this climb has a copy of its own, are climbed here and now: so no more
+    than one such copy is held at a time.
     """
-    base, known = base_of(source), (_KNOWN.get() or {}).values()
-    shared = count_of(source) > 1 and (base is X or any(found is base for found, _ in known))
+    looks = _LOOKS.get()
+    shared = looks is not None and looks.knows(base_of(source)) and count_of(source) > 1
     return (yield from climb) if shared else drive(climb)

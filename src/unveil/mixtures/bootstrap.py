@@ -54,7 +54,7 @@ def bootstrap(estimator: Any, X: Any, sample_weight: Any, n_bootstrap: int, rand
     random = check_random_state(random_state)
     names = shown(estimator)
     found: dict[str, list[Any]] = {name: [] for name in names}
-    with single_threaded_blas(), looking_once():
+    with single_threaded_blas(), looking_once(X):
         n_rows = estimator._rows(X).n_rows
         at_once = max(DRAWN_CELLS // n_rows, 1)
         for first in range(0, n_bootstrap, at_once):
@@ -103,7 +103,7 @@ def _refitting(estimator: Any, X: Any, weights: Floats) -> Asking[Any]:
     if again.random_state is None:  # one seed, so that all look at the same sample of the rows
         again.set_params(random_state=getattr(estimator, "random_seed_", 0))
     source = again._opened(X, weights)
-    stream, figures = yield from along(fitting(again, source), source, X)
+    stream, figures = yield from along(fitting(again, source), source)
     with warnings.catch_warnings():
         for kind in (ConvergenceWarning, FitWarning):  # said of the fit itself, not of each draw
             warnings.simplefilter("ignore", kind)
@@ -111,7 +111,7 @@ def _refitting(estimator: Any, X: Any, weights: Floats) -> Asking[Any]:
     if again.history_.status is Status.INTERRUPTED:
         raise KeyboardInterrupt  # some draws are no bootstrap
     step = SharedRows(estimator._mixture(), again._mixture())
-    found = yield from along(answer_to(Ask(engine_for(again.engine, source), source, step)), source, X)
+    found = yield from along(answer_to(Ask(engine_for(again.engine, source), source, step)), source)
     _reorder(again, assigned(found["shared"]))
     return again
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import logging
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import nullcontext
 from time import perf_counter
 from typing import Any
 
@@ -21,6 +22,7 @@ from unveil.estimation.degenerate import degeneracy, steps_of
 from unveil.estimation.looks import looking_once
 from unveil.numerics.blas import single_threaded_blas
 from unveil.selection.criteria.criteria import Fitted
+from unveil.selection.criteria.fits import asks
 from unveil.selection.criteria.held_out import is_chain, sequences_of
 from unveil.selection.outcome import Selection
 from unveil.selection.strategies import Strategy, strategy_for
@@ -142,7 +144,8 @@ def _run(
         for callback in callbacks:
             callback(row)
 
-    with single_threaded_blas(), looking_once():
+    hold = single_threaded_blas() if asks(strategy.estimator) else nullcontext()
+    with hold, looking_once(strategy.study.X):
         drive(together(map(candidate, strategy.order(combinations))))
 
 
