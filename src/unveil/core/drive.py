@@ -75,6 +75,7 @@ class Driver:
 
     def __init__(self) -> None:
         self._places: list[_Place] = []
+        self._latest: _Place | None = None  # asked for by itself
 
     def run(self, climb: Asking[T]) -> T:
         """The outcome of a climb."""
@@ -89,12 +90,14 @@ class Driver:
     def answers(self, asks: Sequence[Ask]) -> list[Answer]:
         """What came of each."""
         if len(asks) == 1:
-            return self._place(asks[0]).answers(asks, frozenset((asks[0].owner,)))
-        going = frozenset(ask.owner for ask in asks)
+            place = self._latest
+            if place is None or not place.is_that_of(asks[0]):
+                place = self._latest = self._place(asks[0])
+            return place.answers(asks, asks)
         found: dict[int, Answer] = {}
         for place, numbers in self._groups(asks):
             chosen = [asks[number] for number in numbers]
-            found.update(zip(numbers, place.answers(chosen, going), strict=True))
+            found.update(zip(numbers, place.answers(chosen, asks), strict=True))
         return [found[number] for number in range(len(asks))]
 
     def _groups(self, asks: Sequence[Ask]) -> Iterable[tuple[_Place, list[int]]]:
@@ -132,12 +135,16 @@ class _Place:
         self._alone = 0  # the owner that has asked so far, as long as it is but one
         self._shared = False
 
-    def answers(self, asks: Sequence[Ask], going: frozenset[int]) -> list[Answer]:
-        """What comes of asks for the same partitions."""
+    def is_that_of(self, ask: Ask) -> bool:
+        """Whether an ask is for the very source that was opened here."""
+        return ask.engine is self.engine and len(self._sources) == 1 and self._sources[0] is ask.source
+
+    def answers(self, asks: Sequence[Ask], every: Sequence[Ask]) -> list[Answer]:
+        """What comes of asks for the same partitions, among all that are asked at the time."""
         try:
             if self._is_alone(asks):
                 return [self._answer(asks[0])]
-            return self._answer_all(asks, going)
+            return self._answer_all(asks, frozenset(ask.owner for ask in every))
         except (Exception, KeyboardInterrupt) as error:
             return [error] * len(asks)
 
@@ -146,7 +153,7 @@ class _Place:
         owner, source = asks[0].owner, asks[0].source
         if self._shared or len(asks) > 1 or (owner and self._alone not in (0, owner)):
             return False
-        return all(known is source for known in self._sources)
+        return not self._sources or (len(self._sources) == 1 and self._sources[0] is source)
 
     def _answer(self, ask: Ask) -> Answer:
         """A pass of its own."""

@@ -22,7 +22,7 @@ from time import perf_counter
 
 import numpy as np
 
-from unveil.core.drive import Driver, answer_to, drive, together
+from unveil.core.drive import Driver, drive, together
 from unveil.core.partition import count_of
 from unveil.core.protocols import Ask, Asking, Engine, Expectation, Model, Params, Piece, Schedule, Source, Work
 from unveil.core.result import Fit, History, Record, State, Status, add_events
@@ -77,11 +77,13 @@ class _Passes:
         parts = self.parts
         plan, expectation = parts.model.prepare(params), parts.expectation.at(self.passes)
         step = ExpectationStep(parts.model, plan, expectation, parts.seed, self.number, piece)
-        statistics: Statistics = yield from answer_to(Ask(parts.engine, parts.source, step, partitions, self.owner))
+        (statistics,) = yield (Ask(parts.engine, parts.source, step, partitions, self.owner),)
+        if isinstance(statistics, BaseException):
+            raise statistics
         self.number += 1
         seen = self.count if partitions is None else len(partitions)
         self.partitions += seen if piece is None else seen / piece.of
-        return statistics
+        return statistics  # type: ignore[no-any-return]
 
     def expect(self, params: Params, partitions: Sequence[int] | None = None, piece: Piece | None = None) -> Statistics:
         """An E step at once, for schedules that call it."""
