@@ -41,7 +41,7 @@ def start(covariance_type: str, k: int = 3, d: int = 3) -> dict[str, Any]:
 
 
 def both(X: Floats, covariance_type: str, **changes: Any) -> tuple[GaussianMixture, Peer]:
-    settings = {"n_components": 3, **start(covariance_type), **changes}
+    settings = {"n_components": 3, "tol": 1e-3, "max_iter": 100, **start(covariance_type), **changes}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return GaussianMixture(**settings).fit(X), Peer(**settings).fit(X)

@@ -150,7 +150,7 @@ def test_files_and_pickles_bring_back_the_same_bits(model, tmp_path):
 
 def test_warm_start_is_cold_for_another_number_of_columns():
     fitted = PoissonMixture(2, warm_start=True, random_state=0).fit(TABLE)
-    assert fitted.fit(TABLE).n_iter_ <= 2
+    assert fitted.fit(TABLE).n_iter_ <= 4
     narrow = PoissonMixture(2, random_state=0).fit(TABLE[:, :2])
     np.testing.assert_array_equal(fitted.fit(TABLE[:, :2]).rates_, narrow.rates_)
 

@@ -90,9 +90,9 @@ def test_outliers_do_not_pull():
 
 def test_weight_is_repetition():
     weights = random.integers(0, 3, len(TABLE))
-    ours = StudentMixture(2, responsibilities_init=START).fit(TABLE, sample_weight=weights)
+    ours = StudentMixture(2, responsibilities_init=START, tol=1e-6).fit(TABLE, sample_weight=weights)
     start, rows = np.repeat(START, weights, axis=0), np.repeat(TABLE, weights, axis=0)
-    theirs = StudentMixture(2, responsibilities_init=start).fit(rows)
+    theirs = StudentMixture(2, responsibilities_init=start, tol=1e-6).fit(rows)
     np.testing.assert_allclose(ours.means_, theirs.means_, rtol=1e-8)
     np.testing.assert_allclose(ours.degrees_of_freedom_, theirs.degrees_of_freedom_, rtol=1e-8)
 
@@ -139,7 +139,7 @@ def test_files_and_pickles_bring_back_the_same_bits(model, tmp_path):
 
 def test_warm_start_goes_on_and_is_cold_for_another_structure():
     fitted = StudentMixture(2, warm_start=True, random_state=0).fit(TABLE)
-    assert fitted.fit(TABLE).n_iter_ <= 2
+    assert fitted.fit(TABLE).n_iter_ <= 4
     fitted.set_params(covariance_type="tied").fit(TABLE)
     assert fitted.scales_.shape == (2, 2)
 

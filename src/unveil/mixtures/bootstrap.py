@@ -103,11 +103,11 @@ def _refitting(estimator: Any, X: Any, weights: Floats) -> Asking[Any]:
     if again.random_state is None:  # one seed, so that all look at the same sample of the rows
         again.set_params(random_state=getattr(estimator, "random_seed_", 0))
     source = again._opened(X, weights)
-    stream, figures = yield from along(fitting(again, source), source)
+    ended = yield from along(fitting(again, source), source)
     with warnings.catch_warnings():
         for kind in (ConvergenceWarning, FitWarning):  # said of the fit itself, not of each draw
             warnings.simplefilter("ignore", kind)
-        adopt(again, stream, figures)
+        adopt(again, *ended)
     if again.history_.status is Status.INTERRUPTED:
         raise KeyboardInterrupt  # some draws are no bootstrap
     step = SharedRows(estimator._mixture(), again._mixture())

@@ -41,10 +41,10 @@ def fitting(
     from unveil.estimation.scaffold import fitting as climbs
 
     source = model._opened(X, weights)
-    stream, figures = yield from along(climbs(model, source), source)
+    ended = yield from along(climbs(model, source), source)
     with warnings.catch_warnings():
         _hush()
-        adopt(model, stream, figures)
+        adopt(model, *ended)
     unless_interrupted(model)
     totals = yield from along(model._summing(X, weights), source)
     return model, model._criteria(totals)
