@@ -26,6 +26,7 @@ from numba import config
 from numba.core import caching
 
 logger = logging.getLogger("unveil")
+made: list[KernelCache] = []  # by all kernels of the modules that are loaded: what `unveil warm-up` counts
 FAILED_IN_ANY_WAY = Exception  # pickles raise whatever the classes they name like to raise
 
 
@@ -84,6 +85,16 @@ class KernelCache(caching.FunctionCache):  # type: ignore[misc]
 
     _impl_class = KernelCacheImpl
 
+    def __init__(self, function: Any) -> None:
+        super().__init__(function)
+        self.kept, self.lost = 0, 0  # signatures that were compiled
+        made.append(self)
+
+    @property
+    def can_keep(self) -> bool:
+        """Whether the folder could be written when it was looked for."""
+        return not isinstance(self._impl.locator, ReadOnlyLocator)
+
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The code for a signature; None if there is none, or none that can be read."""
         target_context.refresh()
@@ -103,7 +114,9 @@ class KernelCache(caching.FunctionCache):  # type: ignore[misc]
         """Keep the code, if that can be."""
         try:
             super().save_overload(sig, data)
+            self.kept += 1
         except FAILED_IN_ANY_WAY as error:
+            self.lost += 1
             _say_once(f"compiled code is not kept in {self.cache_path}: {error}")
 
     def _forget(self) -> None:

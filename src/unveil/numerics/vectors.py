@@ -76,6 +76,9 @@ class Value:
     def __mul__(self, other: Value | float) -> Value:
         return self._join("mul", other)
 
+    def __truediv__(self, other: Value | float) -> Value:
+        return self._join("div", other)
+
     def __rsub__(self, other: float) -> Value:
         return self._join("sub", other, turned=True)
 
@@ -143,11 +146,15 @@ class Value:
         if self.element == BIT:
             joint = self.builder.bitcast(self.value, ir.IntType(self.lanes))
             return Value(self.builder, self.builder.zext(joint, LONG))
-        return Value(self.builder, self.builder.bitcast(self.value, ir.VectorType(LONG, self.lanes)))
+        return self._as(LONG)
 
     def floats(self) -> Value:
         """The floats of these bits."""
-        return Value(self.builder, self.builder.bitcast(self.value, ir.VectorType(NUMBER, self.lanes)))
+        return self._as(NUMBER)
+
+    def _as(self, element: Any) -> Value:
+        kind = ir.VectorType(element, self.lanes) if self.lanes else element
+        return Value(self.builder, self.builder.bitcast(self.value, kind))
 
     def any(self) -> Value:
         """Whether a mask is up in any lane."""
