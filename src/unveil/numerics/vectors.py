@@ -175,6 +175,14 @@ class Value:
         """As a whole number of 64 bits."""
         return Value(self.builder, self.builder.sext(self.value, LONG))
 
+    def double(self) -> Value:
+        """As a float of 64 bits."""
+        return self if self.element == NUMBER else Value(self.builder, self.builder.fpext(self.value, NUMBER))
+
+    def fused(self, other: Value, third: Value) -> Value:
+        """This times the other plus the third, rounded once."""
+        return Value(self.builder, self.builder.fma(self.value, other.value, third.value))
+
 
 class Flat:
     """A flat array of a kernel, or what is left of it from some place on. No place is checked."""

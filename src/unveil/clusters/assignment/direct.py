@@ -4,7 +4,8 @@ A vector of rows at a time races all centres (`unveil.clusters.assignment.neares
 hand, and with it the cost. Rows that change their cluster are taken out of one sum and put into another as they do
 (`unveil.clusters.assignment.cluster_sums` says why the sums do not depend on the path).
 
-There is one kernel, since each takes a second to compile. It goes on from pass to pass for as long as it is asked to:
+There is one kernel, since each takes a second to compile, and what works on a tally is spelled out
+(`unveil.numerics.vectors`), since the types of that need not be found. It goes on from pass to pass for as long as it is asked to:
 
     a pass of a partition     labels, sums and cost at given centres
     a whole descent           centres = means of their rows, until they stand still (`unveil.clusters.kmeans.descent`)
@@ -17,15 +18,16 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, final
 
 import numpy as np
+from numba import types
 from numpy.typing import NDArray
 
 from unveil.clusters.assignment.assign import Assignment, CentreMemo, DistanceBounds, Known
 from unveil.clusters.assignment.cluster_sums import LOST_SHARE, Tally
-from unveil.clusters.assignment.double_double import fused
 from unveil.clusters.assignment.nearest import nearest_exact, squares_exact
 from unveil.core.arrays import Array, Floats
 from unveil.numerics.jit import strict
 from unveil.numerics.tiles import readable
+from unveil.numerics.vectors import Code, Flat, Value, Variable, vector_code
 
 LANES = 8  # rows of a vector of float64
 DIRECT_WORK = 1 << 23  # cells of a table times centres: about a millisecond
@@ -96,7 +98,7 @@ def _pass(rows: Array, weights: Floats, plan: Bare, memo: CentreMemo | None) -> 
     else:
         labels, tally = np.empty(in_vectors(n), np.int32), Tally(*map(np.copy, memo.tally))
         labels[:n] = memo.known.bounds.labels
-    members, high, low = (part[None] for part in tally)
+    members, high, low = (part.reshape(-1) for part in tally)
     descend_rows(
         *arguments(rows, plan.shift, weights), 0.0, plan.centres.flatten(), NOTHING, *room_for(d), labels, NOTHING,
         members, high, low, high.copy(), costs, said,
@@ -138,7 +140,42 @@ def no_labels(n_rows: int, runs: int = 1) -> NDArray[np.int32]:
     return np.full(runs * in_vectors(n_rows), -1, np.int32)
 
 
-NO_TALLY = np.empty((1, 0), np.int64), *(np.empty((1, 0, 0)) for _ in range(3))
+NO_TALLY = np.empty(0, np.int64), *(np.empty(0) for _ in range(3))
+
+
+@vector_code()
+def take_in(
+    code: Code, cells: Flat, row: Value, shift: Flat, share: Value, high: Flat, low: Flat, begin: Value
+) -> None:  # fmt: skip
+    """Add the row that begins in a place, and 1, times its `share`, to a sum that does: see `double_double.add`."""
+
+    def add(value: Value, at: Value) -> None:
+        more, before = value * share, high[at]
+        total = before + more
+        gone = total - before
+        rest = ((before - (total - gone)) + (more - gone)) + value.fused(share, 0.0 - more)
+        high.store(at, total)
+        low.store(at, low[at] + rest)
+
+    with code.loop(0, shift.length) as column:
+        add(cells[row + column].double() - shift[column], begin + column)
+    add(code.number(1.0), begin + shift.length)
+
+
+@vector_code(types.boolean)
+def settle(code: Code, high: Flat, low: Flat, old: Flat, begin: Value, size: Value, members: Value) -> Value:
+    """Round a sum, which is 0 without members; does it lack digits, since so much was taken out of the old one?"""
+    lacking, filled = Variable(code.truth(False)), members > 0
+    with code.loop(begin, begin + size) as at:
+        before, less = high[at], low[at]
+        total = filled.choose(before + less, 0.0)
+        gone = total - before
+        high.store(at, total)
+        low.store(at, filled.choose((before - (total - gone)) + (less - gone), 0.0))
+        lost = total.larger(0.0 - total) < old[at].larger(0.0 - old[at]) * LOST_SHARE
+        lacking.set(lacking.value | (lost & filled))
+        old.store(at, total)
+    return lacking.value
 
 
 @strict
@@ -148,26 +185,24 @@ def descend_rows(
 ) -> None:  # fmt: skip
     """Passes from each of several sets of centres, until these move by no more than `tol` in all.
 
-    For each run there is room for labels, in whole vectors one run after the other, and for a tally: both are those of
-    the pass before and are changed in place. There is room for the costs of its passes, and for what is `said`: the
-    passes, the labels that changed in the last, clusters without rows in all of them, and how it ended: 1 where centres
-    stand still, 2 where a tally may lack digits, since so much was taken out of it, 3 where the cost is not finite.
-    Without room for a tally there is none, and without room for the centres `entered` they stay.
-
-    Places are unsigned: looking for negative ones, which count from the end, keeps loops from being vectors.
+    For each run there is room for labels, in whole vectors one run after the other, and for a tally, flat: both are
+    those of the pass before and are changed in place. There is room for the costs of its passes, and for what is
+    `said`: the passes, the labels that changed in the last, clusters without rows in all of them, and how it ended: 1
+    where centres stand still, 2 where a tally may lack digits, since so much was taken out of it, 3 where the cost is
+    not finite. Without room for a tally there is none, and without room for the centres `entered` they stay.
     """
-    n, d, k = len(cells) // len(shift), np.uint64(len(shift)), np.uint64(members.shape[1])
-    for run in range(len(costs)):
-        count = len(centres) // (len(shift) * len(costs))
+    runs, d = len(costs), len(shift)
+    n, count, k = len(cells) // d, len(centres) // (d * runs), len(members) // runs
+    for run in range(runs):
         number, changed, emptied, end = 0, 0, 0, 0
         while number < costs.shape[1] and end == 0:
             cost, moved, changed = 0.0, 0.0, 0
             for lane in range(LANES):
                 sums[lane] = 0.0
             for first in range(0, n, LANES):
-                place, begin = run * (len(labels) // len(costs)) + first, run * count * len(shift)
+                place = run * (len(labels) // runs) + first
                 bits = nearest_exact(
-                    cells, first, n, shift, centres, begin, count, room, labels, place, past, gaps, sums
+                    cells, first, n, shift, centres, run * count * d, count, room, labels, place, past, gaps, sums
                 )
                 for lane in range(min(LANES, n - first) if len(weights) + len(squares) > 0 else 0):
                     if len(weights) > 0:
@@ -181,38 +216,21 @@ def descend_rows(
                         for side in range(2):  # out of the old, into the new
                             home = labels[place + lane] if side == 1 else past[lane]
                             if weight > 0 and home >= 0:
-                                c, share, i = np.uint64(home), weight if side == 1 else -weight, np.uint64(first + lane)
-                                members[run, c] += 2 * side - 1
-                                for j in range(d + np.uint64(1)):
-                                    value = cells[i * d + j] - shift[j] if j < d else 1.0
-                                    more, before = value * share, high[run, c, j]
-                                    total = before + more
-                                    gone = total - before
-                                    rest = ((before - (total - gone)) + (more - gone)) + fused(value, share, -more)
-                                    high[run, c, j] = total
-                                    low[run, c, j] += rest
+                                c, share = run * k + home, weight if side == 1 else -weight
+                                members[c] += 2 * side - 1
+                                take_in(cells, (first + lane) * d, shift, share, high, low, c * (d + 1))
             for lane in range(LANES if len(weights) == 0 else 0):
                 cost += sums[lane]
             costs[run, number] = cost
-            for cluster in range(k):
-                emptied += members[run, cluster] == 0
-                for q in range(d + np.uint64(1)):
-                    at = d if q == 0 else q - np.uint64(1)  # the weight first
-                    before, less = high[run, cluster, at], low[run, cluster, at]
-                    total = before + less if members[run, cluster] > 0 else 0.0  # of nothing, nothing is left
-                    gone = total - before
-                    rest = (before - (total - gone)) + (less - gone)
-                    high[run, cluster, at] = total
-                    low[run, cluster, at] = rest if members[run, cluster] > 0 else 0.0
-                    if members[run, cluster] > 0 and abs(total) < abs(old[run, cluster, at]) * LOST_SHARE:
-                        end = LACKING
-                    old[run, cluster, at] = total
-                    if len(entered) > 0 and q > 0:
-                        p = (np.uint64(run) * k + cluster) * d + at
-                        entered[p] = centres[p]
-                        if members[run, cluster] > 0:
-                            centres[p] = total / high[run, cluster, d]
-                            moved += (centres[p] - entered[p]) * (centres[p] - entered[p])
+            for c in range(run * k, run * k + k):
+                emptied += members[c] == 0
+                if settle(high, low, old, c * (d + 1), d + 1, members[c]):
+                    end = LACKING
+                for p in range(c * d, c * d + d if len(entered) > 0 else 0):
+                    entered[p] = centres[p]
+                    if members[c] > 0:
+                        centres[p] = high[p + c] / high[c * d + c + d]
+                        moved += (centres[p] - entered[p]) * (centres[p] - entered[p])
             number += 1
             if not cost < np.inf:
                 end = OVERFLOWN

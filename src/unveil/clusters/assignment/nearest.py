@@ -112,9 +112,8 @@ def turn(code: Code, cells: Flat, first: Value, rows: Value, columns: Value, shi
     with code.loop(0, columns) as column:
         vector = ir.Constant(ir.VectorType(NUMBER, room.lanes), ir.Undefined)
         for lane, offset in enumerate(offsets):
-            cell = begin[offset + column].value
-            cell = cell if cells.element == NUMBER else builder.fpext(cell, NUMBER)
-            vector = builder.insert_element(vector, cell, ir.Constant(WORD, lane))
+            cell = begin[offset + column].double()
+            vector = builder.insert_element(vector, cell.value, ir.Constant(WORD, lane))
         turned = Value(builder, vector)
         room.store(column * room.lanes, turned if shift is None else turned - shift[column])
 

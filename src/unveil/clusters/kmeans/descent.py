@@ -72,7 +72,7 @@ def descend(rows: Array, shift: Floats, weights: Floats, starts: Floats, tol: fl
     members, (high, low, old) = np.zeros((runs, k), np.int64), np.zeros((3, runs, k, d + 1))
     descend_rows(
         *arguments(rows, shift, weights), tol, centres.reshape(-1), entered.reshape(-1), *room_for(d), labels, NOTHING,
-        members, high, low, old, costs, said,
+        *(part.reshape(-1) for part in (members, high, low, old)), costs, said,
     )  # fmt: skip
     return Descents(centres, entered, costs, (members, high, low), *said.T)
 
@@ -166,7 +166,8 @@ class _BlockRoom(NamedTuple):
         (k, d), cost, said = centres.shape, np.empty((1, 1)), np.empty((1, 4), np.int64)
         members, (high, low, old) = np.zeros((1, k), np.int64), np.zeros((3, 1, k, d + 1))
         rows = arguments(block.rows, shift, NO_WEIGHTS if block.weights is None else block.weights)
-        room = (*room_for(d), no_labels(len(block.rows)), NOTHING, members, high, low, old, cost, said)
+        tally = (part.reshape(-1) for part in (members, high, low, old))
+        room = (*room_for(d), no_labels(len(block.rows)), NOTHING, *tally, cost, said)
         return cls((*rows, 0.0, centres.reshape(-1), NOTHING, *room), high, cost, said)
 
 
