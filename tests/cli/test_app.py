@@ -13,10 +13,10 @@ def test_help_lists_the_verbs(run):
     for words in ([], ["--help"], ["-h"]):
         result = run(*words)
         assert result.exit_code == 0
-        assert all(verb in result.stdout for verb in ("report", "fit", "predict", "show"))
+        assert all(verb in result.stdout for verb in ("report", "fit", "predict", "show", "warm-up"))
 
 
-@pytest.mark.parametrize("verb", ["report", "fit", "predict", "show"])
+@pytest.mark.parametrize("verb", ["report", "fit", "predict", "show", "warm-up"])
 def test_every_verb_has_help(run, verb):
     result = run(verb, "--help")
     assert result.exit_code == 0

@@ -15,6 +15,7 @@ import numba
 import pytest
 from numba.core import caching
 
+import unveil
 from unveil.numerics import code_cache
 from unveil.numerics.jit import kernel
 
@@ -66,6 +67,12 @@ def test_a_cache_that_cannot_be_read_counts_as_empty(folder: Path) -> None:
         file.write_bytes(stale)
         assert again() == (42, 0)  # compiled anew, and kept
     assert again() == (42, 1)
+
+
+def test_code_of_another_version_counts_as_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert [again(), again()] == [(42, 0), (42, 1)]
+    monkeypatch.setattr(unveil, "__version__", "0.0.0")
+    assert [again(), again()] == [(42, 0), (42, 1)]
 
 
 def test_code_of_another_signature_counts_as_nothing(folder: Path) -> None:

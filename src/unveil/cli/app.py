@@ -9,7 +9,7 @@ import typer
 from typer.core import TyperGroup
 
 import unveil
-from unveil.cli import errors, fit, predict, report, show
+from unveil.cli import errors, fit, predict, report, show, warm_up
 
 
 class OneLineErrors(TyperGroup):
@@ -64,5 +64,5 @@ def _paragraphs(text: str) -> str:
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
 
 
-for _verb in (report.report, fit.fit, predict.predict, show.show):
+for _verb in (report.report, fit.fit, predict.predict, show.show, warm_up.warm_up):
     app.command(help=_paragraphs(_verb.__doc__ or ""))(_verb)

@@ -25,6 +25,8 @@ from typing import Any
 from numba import config
 from numba.core import caching
 
+import unveil
+
 logger = logging.getLogger("unveil")
 made: list[KernelCache] = []  # by all kernels of the modules that are loaded: what `unveil warm-up` counts
 FAILED_IN_ANY_WAY = Exception  # pickles raise whatever the classes they name like to raise
@@ -87,6 +89,7 @@ class KernelCache(caching.FunctionCache):  # type: ignore[misc]
 
     def __init__(self, function: Any) -> None:
         super().__init__(function)
+        self._cache_file = self._file_of(self._impl.locator)
         self.kept, self.lost = 0, 0  # signatures that were compiled
         made.append(self)
 
@@ -134,8 +137,12 @@ class KernelCache(caching.FunctionCache):  # type: ignore[misc]
                 locator = locator_class(self._py_func, source)
                 if locator.get_cache_path() == self.cache_path:
                     return
-                stamp, base = locator.get_source_stamp(), self._impl.filename_base
-                yield caching.IndexDataCacheFile(locator.get_cache_path(), base, stamp)
+                yield self._file_of(locator)
+
+    def _file_of(self, locator: Any) -> Any:
+        """Index and code in a place; for this version alone, since kernels of other files are part of the code."""
+        stamp = locator.get_source_stamp(), unveil.__version__
+        return caching.IndexDataCacheFile(locator.get_cache_path(), self._impl.filename_base, stamp)
 
 
 def cache_of(function: Callable[..., Any]) -> Any:

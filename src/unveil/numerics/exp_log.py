@@ -4,8 +4,8 @@ A call into the maths library handles one number at a time; these handle four or
 recipe: split off the power of two by its bits, then a short series for the rest. Errors stay within two units in the
 last place over the ranges the kernels use.
 
-They are spelled out as instructions (`unveil.numerics.vectors`), on single numbers: a compiler that has to find the type
-of every one of their fifty operations, wherever they are called, takes a good part of a second for it.
+They are spelled out as instructions (`unveil.numerics.vectors`), on single numbers: a compiler that has to find the
+type of every one of their fifty operations, wherever they are called, takes a good part of a second for it.
 """
 
 from __future__ import annotations

@@ -5,7 +5,8 @@ hand, and with it the cost. Rows that change their cluster are taken out of one 
 (`unveil.clusters.assignment.cluster_sums` says why the sums do not depend on the path).
 
 There is one kernel, since each takes a second to compile, and what works on a tally is spelled out
-(`unveil.numerics.vectors`), since the types of that need not be found. It goes on from pass to pass for as long as it is asked to:
+(`unveil.numerics.vectors`), since the types of that need not be found. It goes on from pass to pass for as long as it
+is asked to:
 
     a pass of a partition     labels, sums and cost at given centres
     a whole descent           centres = means of their rows, until they stand still (`unveil.clusters.kmeans.descent`)

@@ -72,7 +72,7 @@ def descend(rows: Array, shift: Floats, weights: Floats, starts: Floats, tol: fl
     members, (high, low, old) = np.zeros((runs, k), np.int64), np.zeros((3, runs, k, d + 1))
     descend_rows(
         *arguments(rows, shift, weights), tol, centres.reshape(-1), entered.reshape(-1), *room_for(d), labels, NOTHING,
-        *(part.reshape(-1) for part in (members, high, low, old)), costs, said,
+        members.reshape(-1), high.reshape(-1), low.reshape(-1), old.reshape(-1), costs, said,
     )  # fmt: skip
     return Descents(centres, entered, costs, (members, high, low), *said.T)
 
