@@ -28,7 +28,7 @@ NOT_KEPT = 1  # exit code: of no use to the next process
 PASSES = 3  # of a fit: enough for what happens between passes and at the end to take part
 PLANE = 2  # components, besides the default, of what projects
 COMMON_COVARIANCES = ("diag", "tied", "spherical")  # besides the default: scikit-learn's words
-VERBS = ("predict", "predict_proba", "transform", "score_samples")
+VERBS = ("predict", "predict_proba", "transform", "score_samples", "parse")
 
 
 class Warmed(NamedTuple):

@@ -280,6 +280,12 @@ class Code:
         with cgutils.for_range_slice(self.builder, *bounds, ir.Constant(LONG, step), intp=LONG) as (index, _):
             yield Value(self.builder, index)
 
+    @contextmanager
+    def when(self, condition: Value) -> Iterator[None]:
+        """What is done only where a condition holds."""
+        with self.builder.if_then(condition.value):
+            yield
+
     def switch(
         self, value: Value, known: Iterable[int], case: Callable[[int], None], otherwise: Callable[[], None]
     ) -> None:
@@ -301,6 +307,7 @@ class Code:
 def vector_code(returns: Any = types.void) -> Callable[[Callable[..., Any]], Any]:
     """Turn a function that spells out code into one that kernels call with flat arrays, integers and floats.
 
+    Named tuples of these are taken as well, and are such tuples to what is spelled out.
     It returns nothing, a `Value`, or several in a tuple, of the types given.
     """
 
@@ -318,20 +325,25 @@ def vector_code(returns: Any = types.void) -> Callable[[Callable[..., Any]], Any
 
         typed.__name__, typed.__doc__ = spell.__name__, spell.__doc__
         typed.__signature__ = signature(spell)  # type: ignore[attr-defined]  # numba asks how many arguments there are
-        return intrinsic(typed)
+        made = intrinsic(typed)
+        made.spell = spell  # for other vector code, which it becomes part of
+        return made
 
     return decorate
 
 
 def _kind(given: Any) -> Any:
     """What an argument is cast to."""
-    if isinstance(given, types.Array):
+    if isinstance(given, (types.Array, types.BaseTuple)):
         return given
     return types.float64 if isinstance(given, types.Float) else types.intp
 
 
-def _argument(context: Any, builder: Any) -> Callable[[Any, Any], Value | Flat]:
-    def wrap(kind: Any, value: Any) -> Value | Flat:
+def _argument(context: Any, builder: Any) -> Callable[[Any, Any], Any]:
+    def wrap(kind: Any, value: Any) -> Any:
+        if isinstance(kind, types.BaseTuple):
+            parts = map(wrap, kind, cgutils.unpack_tuple(builder, value))
+            return kind.instance_class(*parts) if isinstance(kind, types.BaseNamedTuple) else tuple(parts)
         if not isinstance(kind, types.Array):
             return Value(builder, value)
         array = context.make_array(kind)(context, builder, value)

@@ -7,7 +7,7 @@ For the words i..j of a sentence, R the closure over unary chains and w the weig
     lower = R' outside,      slope[B, C] = sum over rules of w * lower[A]
     outside[i, k, B] += slope[B, C] * inside[k, j, C]      outside[k, j, C] += slope[B, C] * inside[i, k, B]
 
-A rule is read once per span and not once per split; see `vector_loops` for the loops and `layout` for the order.
+A rule is read once per span and not once per split: see `tiles` and `vector_loops`, and `layout` for the order.
 
 Words are scaled by powers of two, which round nothing: first so that the likeliest symbol of each is about 1, then all
 by the same power, such that spans of any length stay near 1. Whatever falls out of the range of numbers is too small
@@ -24,7 +24,7 @@ import math
 
 from unveil.core.arrays import Floats, Integers
 from unveil.grammar.kernels.jit import part
-from unveil.grammar.kernels.layout import ANY, LANES, LONG, SHORT, SLOTS, Limits, PackedGrammar, Program
+from unveil.grammar.kernels.layout import LANES, Limits, PackedGrammar
 from unveil.grammar.kernels.limits import (
     clear_slopes,
     forbid,
@@ -34,23 +34,8 @@ from unveil.grammar.kernels.limits import (
     merge_slopes,
     spans_before,
 )
-from unveil.grammar.kernels.vector_loops import (
-    ROW,
-    added,
-    apply,
-    best_apply,
-    best_products,
-    copy,
-    fill,
-    fold,
-    give_left,
-    give_right,
-    keep,
-    products,
-    spread,
-    take_left,
-    take_right,
-)
+from unveil.grammar.kernels.tiles import pass_down, set_bases, set_best_bases, set_leaves
+from unveil.grammar.kernels.vector_loops import added, apply, best_apply, copy, fill, fold, keep
 from unveil.grammar.kernels.workspace import FINE, IMPOSSIBLE, LARGEST_INSIDE, LARGEST_OUTSIDE, LOST, Space
 from unveil.numerics.jit import kernel
 
@@ -161,7 +146,10 @@ def inside_of(
                 copy(space.work, packed.n_symbols, space.bases + first, stride, space.base, LANES)
             else:
                 fill(space.work, space.base, packed.n_symbols * LANES, nothing)
-                _set_bases(program, packed.numbers, packed.values, length, first, stride, space, best)
+                if best is None:
+                    set_bases(program, packed.numbers, packed.values, length, first, stride, space)
+                else:
+                    set_best_bases(program, packed.numbers, packed.values, length, first, stride, space)
             total += _set_tops(packed, limits, first_span, n, length, first, stride, space, best)
         if total > RESCALED_SUM or (total > 0.0 and total < 1.0 / RESCALED_SUM):
             _rescale(packed.n_symbols, n, length, -math.log2(total) / length, stride, space)
@@ -187,61 +175,6 @@ def _set_words(lexical: Floats, words: Integers, rate: float, stride: int, space
         space.scale[place + 1] = space.scale[place] + power
         top += own
     return top
-
-
-@part
-def _set_bases(
-    program: Program, numbers: Integers, values: Floats, length: int, first: int, stride: int, space: Space,
-    best: bool | None,
-) -> None:  # fmt: skip
-    """The bases of eight spans of two words or more."""
-    lay_out(program, numbers, length, first, stride, space)
-    for tile in range(program.n_tiles):
-        left, right, count = _meeting(program, numbers, tile, length)
-        begin, end = numbers[program.begins + tile], numbers[program.begins + tile + 1]
-        if best is None:
-            products(space.work, space.lefts + left, space.rights + right, space.products, count)
-            apply(space.work, numbers, values, space.products, program.pairs, program.weights, space.base,
-                  begin, end)  # fmt: skip
-        else:
-            best_products(space.work, space.lefts + left, space.rights + right, space.products, count)
-            best_apply(space.work, numbers, values, space.products, program.pairs, program.weights, space.base,
-                       begin, end)  # fmt: skip
-
-
-@part
-def lay_out(program: Program, numbers: Integers, length: int, first: int, stride: int, space: Space) -> None:
-    """The parts of eight spans, block after block and split after split."""
-    work, starts, room = space.work, space.starts, ROW * (length - 1)
-    for block in range(program.n_lefts):
-        low, high = splits(numbers[program.left_kinds + block], ANY, length)
-        to, symbols = space.lefts + block * room + (low - 1) * ROW, program.lefts + 4 * block
-        take_left(work, numbers, starts, space.inside, symbols, to, stride, length, first, low, high)
-    for block in range(program.n_rights):
-        low, high = splits(ANY, numbers[program.right_kinds + block], length)
-        to, symbols = space.rights + block * room + (low - 1) * ROW, program.rights + 4 * block
-        take_right(work, numbers, starts, space.inside, symbols, to, stride, length, first, low, high)
-
-
-@part
-def _meeting(program: Program, numbers: Integers, tile: int, length: int) -> tuple[int, int, int]:
-    """Where the left and right parts of a tile begin, and how many splits there are."""
-    left, right = numbers[program.tiles + 2 * tile], numbers[program.tiles + 2 * tile + 1]
-    low, high = splits(numbers[program.left_kinds + left], numbers[program.right_kinds + right], length)
-    room, skipped = ROW * (length - 1), (low - 1) * ROW
-    return left * room + skipped, right * room + skipped, max(high - low + 1, 0)
-
-
-@part
-def splits(left: int, right: int, length: int) -> tuple[int, int]:
-    """The shortest and the longest left part of a span, for symbols that make spans of these kinds."""
-    low = 2 if left == LONG else 1
-    high = 1 if left == SHORT else length - 1
-    if right == SHORT:
-        low = max(low, length - 1)
-    if right == LONG:
-        high = min(high, length - 2)
-    return low, high
 
 
 @part
@@ -306,9 +239,9 @@ def outside_of(
         for first in range(0, n - length + 1, LANES):
             bound += lower_of(packed, limits, first_span, n, length, first, stride, space)
             if length > 1:
-                _pass_down(program, packed.numbers, packed.values, length, first, stride, space, counts)
+                pass_down(program, packed.numbers, packed.values, length, first, stride, space, counts)
             else:
-                _set_leaves(packed.n_symbols, n, first, space)
+                set_leaves(packed.n_symbols, n, first, space)
     return bound + 0.0 * added(work, space.counts, counted)  # not a number if a count is infinite
 
 
@@ -334,44 +267,6 @@ def lower_of(
     if limits is not None:
         lower_held(first_span >= 0, limits, numbered, count, work, space.base, space.held, space.lower)
     return bound + added(work, space.lower, packed.n_symbols * LANES)
-
-
-@part
-def _pass_down(
-    program: Program, numbers: Integers, values: Floats, length: int, first: int, stride: int, space: Space, counts: int
-) -> None:
-    """What eight spans give to their parts, and what their rules count."""
-    work, starts, room = space.work, space.starts, ROW * (length - 1)
-    lay_out(program, numbers, length, first, stride, space)
-    fill(work, space.left_outs, program.n_lefts * room, 0.0)
-    fill(work, space.right_outs, program.n_rights * room, 0.0)
-    for tile in range(program.n_tiles):
-        left, right, count = _meeting(program, numbers, tile, length)
-        if count > 0:
-            products(work, space.lefts + left, space.rights + right, space.products, count)
-            fill(work, space.slopes, SLOTS * LANES, 0.0)
-            fold(work, numbers, values, space.products, program.pairs, program.weights, space.lower,
-                 space.slopes, counts, numbers[program.begins + tile], numbers[program.begins + tile + 1])  # fmt: skip
-            spread(work, space.slopes, space.lefts + left, space.rights + right, space.left_outs + left,
-                   space.right_outs + right, count)  # fmt: skip
-    for block in range(program.n_lefts):
-        low, high = splits(numbers[program.left_kinds + block], ANY, length)
-        source, symbols = space.left_outs + block * room + (low - 1) * ROW, program.lefts + 4 * block
-        give_left(work, numbers, starts, space.outside, symbols, source, stride, length, first, low, high)
-    for block in range(program.n_rights):
-        low, high = splits(ANY, numbers[program.right_kinds + block], length)
-        source, symbols = space.right_outs + block * room + (low - 1) * ROW, program.rights + 4 * block
-        give_right(work, numbers, starts, space.outside, symbols, source, stride, length, first, low, high)
-
-
-@part
-def _set_leaves(n_symbols: int, n: int, first: int, space: Space) -> None:
-    """Posterior of the symbols that make each of eight words."""
-    for lane in range(min(LANES, n - first)):
-        for symbol in range(n_symbols):
-            place = symbol * LANES + lane
-            value = space.work[space.lower + place] * space.work[space.base + place]
-            space.work[space.leaves + (first + lane) * n_symbols + symbol] = value
 
 
 @part
