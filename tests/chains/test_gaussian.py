@@ -44,7 +44,7 @@ def test_response_times(lengths, wanted):
     assert model.score(response_times(), lengths) == pytest.approx(wanted, abs=1e-6)
     assert model.converged_
     assert model.certificate_.ok
-    assert len(model.history_.restarts) == 3
+    assert model.history_.events["tried"] > 1
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -6,23 +6,8 @@ import numpy as np
 import pytest
 
 from unveil.chains.model.model import HiddenMarkov
-from unveil.chains.model.probability_table import Stochastic, left_right
-from unveil.chains.starts import (
-    FREE,
-    LABELLED,
-    ORDERED,
-    STARTS,
-    WINDOW,
-    Progress,
-    Renamed,
-    Runs,
-    Search,
-    occupancy,
-    sample_of,
-    sampled,
-    short_runs,
-    starts,
-)
+from unveil.chains.model.probability_table import Stochastic
+from unveil.chains.starts import STARTS, WINDOW, Progress, Renamed, Runs, occupancy, sample_of, sampled, starts
 from unveil.core.protocols import Block
 from unveil.families.categorical import Categorical
 from unveil.families.gaussian import Gaussian
@@ -125,37 +110,3 @@ def test_random_tables_are_no_saddle():
     for start in starts("random", sample, 0, 4, same):
         table = sample.model.first(sample.first(start)).emissions.probabilities
         assert np.abs(table[0] - table[1]).max() > 0.1
-
-
-# -- short runs --------------------------------------------------------------------------------------------------------
-
-
-def test_short_runs_find_the_regimes():
-    source = Sequences(ArraySource(regimes()), [600])
-    sample = sample_of(chain(source), source, 0, whole=False)
-    best, *_ = short_runs(sample, Search(FREE), 0, 3, same)
-    np.testing.assert_allclose(np.sort(best.emissions.means[:, 0]), [0.0, 4.0], atol=0.3)
-    assert best.transition.diagonal().min() > 0.9
-
-
-def test_short_runs_of_an_ordered_chain():
-    rows = np.repeat([0.0, 5.0, 1.0], 20)[:, None] + 0.1 * np.random.default_rng(0).normal(size=(60, 1))
-    source = Sequences(ArraySource(np.concatenate([rows, rows])), [60, 60])
-    rule = Stochastic(left_right(3))
-    sample = sample_of(chain(source, 3, transition_rule=rule), source, 0, whole=True)
-    best, *_ = short_runs(sample, Search(ORDERED), 0, 1, same)
-    np.testing.assert_allclose(best.emissions.means.ravel(), [0.0, 5.0, 1.0], atol=0.2)
-
-
-def test_orders_of_states_are_tried_where_they_matter():
-    source = Sequences(ArraySource(regimes()), [600])
-    sample = sample_of(chain(source), source, 0, whole=False)
-    found = list(Search(LABELLED, renamed=True).candidates(sample, 0, 1, same))
-    assert len(found) == Search(LABELLED).total(2, 1) == 15
-    assert sum(isinstance(start, Renamed) for _, start in found) == 14
-
-
-def test_more_starts_than_kinds():
-    assert Search(FREE).total(3, 20) == 20
-    assert Search(FREE).total(3, 1) == 13
-    assert Search(FREE).total(1, 5) == 1

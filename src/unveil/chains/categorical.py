@@ -91,7 +91,7 @@ schedule, expectation
         handle_unknown: str = "missing",
         tol: float | str = "auto",
         max_iter: int = 1000,
-        n_init: int = 3,
+        n_init: int = 1,
         init_params: str = "auto",
         algorithm: str = "viterbi",
         random_state: Any = None,

@@ -28,20 +28,9 @@ from unveil.chains.given import handed_back, in_place, noted
 from unveil.chains.input import as_sequences, handed, joined_weights, lengths_of, rows_of
 from unveil.chains.model.constraints import CHAIN, allowed_steps, is_ordered, start_rule, transition_rule
 from unveil.chains.model.model import HiddenMarkov, MarkovParams
-from unveil.chains.starts import (
-    FREE,
-    LABELLED,
-    ORDERED,
-    PLACED,
-    STARTS,
-    Search,
-    first_params,
-    occupancy,
-    sample_of,
-    short_runs,
-    starts,
-    supported,
-)
+from unveil.chains.search import CODES, FREE, LABELLED, ORDERED, PLACED, ChainSearch
+from unveil.chains.small import climb_over
+from unveil.chains.starts import STARTS, Kinds, first_params, occupancy, sample_of, starts, supported
 from unveil.core.arrays import Floats, Indices
 from unveil.core.loop import Parts
 from unveil.core.result import Fit
@@ -64,6 +53,7 @@ from unveil.estimation.scaffold import (
     slope,
 )
 from unveil.expectations import Annealed
+from unveil.families.base import Family
 from unveil.numerics.blas import single_threaded_blas
 from unveil.sources.sequences import Sequences
 
@@ -260,16 +250,17 @@ class HMMEstimator(ChainMethods, Estimator, DensityMixin, BaseEstimator, ABC):
     def _task(self, source: Sequences) -> Task:
         model = self._model(self._frame(source))
         recalled = self._recalled(model.shift)
-        begin = self._start_params(model, source) if recalled is None else iter([recalled])
-        short = recalled is None and self._starts_short(model.shift)
-        tried = self._search().total(self.n_components, self.n_init) if short else 0
+        tried: list[int] = []
+        begin = self._start_params(model, source, tried) if recalled is None else iter([recalled])
         kept = recalled is not None or self._keeps_order()
         given = noted(self, self._emission(), recalled is not None)
-        return Task(self._parts(model, source), begin, partial(supported, model), lambda: tried, kept, given)
+        parts = self._parts(model, source)
+        run = climb_over(model, parts)
+        return Task(parts, begin, partial(supported, model), lambda: sum(tried), kept, given, run)
 
     def _first(self, model: HiddenMarkov, source: Sequences) -> Stream:
         recalled = self._recalled(model.shift)
-        start = next(self._start_params(model, source)) if recalled is None else recalled
+        start = next(self._start_params(model, source, [])) if recalled is None else recalled
         given = noted(self, self._emission(), recalled is not None)
         return Stream(model.shift, start, np.arange(self.n_components), given=given)
 
@@ -305,7 +296,7 @@ class HMMEstimator(ChainMethods, Estimator, DensityMixin, BaseEstimator, ABC):
     def _excuse(self) -> str | None:
         if self.history_.events.get("floored"):
             return "a floor held a state back"
-        return self._emission().excuse(self._from_attributes()[1].emissions)
+        return self._emission().excuse(self._stream.params.emissions)
 
     # -- starts --------------------------------------------------------------------------------------------------------
 
@@ -333,25 +324,23 @@ class HMMEstimator(ChainMethods, Estimator, DensityMixin, BaseEstimator, ABC):
         constrained = allowed_steps(self.transitions, self.n_components) is not None or self.fixed or self.tied
         return bool(constrained) or given or self._emission().family().ordered
 
-    def _search(self) -> Search:
+    def _kinds(self, family: Family, n_columns: int) -> Kinds:
         """Which starts are tried."""
         if self._is_given():
-            return Search(PLACED, follows=True)
+            return Kinds(PLACED, follows=True)
         if is_ordered(allowed_steps(self.transitions, self.n_components)):
-            return Search(ORDERED)
-        return Search(LABELLED, renamed=True) if self._keeps_order() else Search(FREE)
-
-    def _starts_short(self, shift: Floats) -> bool:
-        """Whether the starts are the best of short runs: nobody said where to begin, and there are optima to miss."""
-        return self.init_params == "auto" and self.n_components > 1 and not self._is_complete(shift)
+            return Kinds(ORDERED)
+        if self._keeps_order():
+            return Kinds(LABELLED, renamed=True)
+        return Kinds(CODES if all(family.n_levels(column) for column in range(n_columns)) else FREE)
 
     def _is_complete(self, shift: Floats) -> bool:
         """Whether all of the start is given."""
         given = (self.startprob_init, self.transmat_init, *self._emission().given(shift).values())
         return all(one is not None for one in given)
 
-    def _start_params(self, model: HiddenMarkov, source: Sequences) -> Iterator[MarkovParams]:
-        """First parameters, one set per start, with the given parts in place."""
+    def _start_params(self, model: HiddenMarkov, source: Sequences, tried: list[int]) -> Iterator[MarkovParams]:
+        """First parameters, one set per start, with the given parts in place; `tried` gets how many were compared."""
         finish = partial(in_place, self, shift=model.shift)
         if self._is_complete(model.shift):
             k = self.n_components
@@ -360,14 +349,16 @@ class HMMEstimator(ChainMethods, Estimator, DensityMixin, BaseEstimator, ABC):
         if source.n_rows < self.n_components:
             got = f"n_components = {self.n_components}, n_samples = {source.n_rows}"
             raise ValueError(f"Expected n_samples >= n_components but got {got}")
-        search, seed = self._search(), self.random_seed_
-        sample = sample_of(model, source, seed, whole=search.kinds is ORDERED)
+        kinds, seed = self._kinds(model.family, source.n_columns), self.random_seed_
+        sample = sample_of(model, source, seed, whole=kinds.names is ORDERED)
         if self.init_params == "auto":
-            yield from short_runs(sample, search, seed, self.n_init, finish)
+            search = ChainSearch(sample, kinds, finish if self._keeps_order() else None, source.n_rows)
+            yield from search.starts(seed, self.n_init if self.n_components > 1 else 1)
+            tried += [search.tried] if self.n_components > 1 else []
             return
         engine = engine_for(self.engine, source)
         for start in starts(self.init_params, sample, seed, self.n_init, finish):
-            yield first_params(sample, sample.first(start, engine, source), search, finish)
+            yield first_params(sample, sample.first(start, engine, source), kinds, finish)
 
 
 def _described(estimator: HMMEstimator) -> FittedChain:

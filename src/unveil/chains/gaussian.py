@@ -52,12 +52,12 @@ class GaussianHMM(HMMEstimator):
         Added to the diagonal of the covariances.
     max_iter : int, default=1000
         Limit of passes over the data.
-    n_init : int, default=3
-        Starts that are followed to the end; the best is kept.
+    n_init : int, default=1
+        Searches for a start, each followed to the end; the best is kept.
     init_params : str, default="auto"
-        Where to start. "auto" runs several cheap starts a few passes each on some sequences and goes on with the
-        `n_init` best. By name: "mixture", "kmeans", "k-means++", "random_from_data", "runs" (a random state for a run
-        of neighbours), "random", "progress" (states one after the other).
+        Where to start. "auto" climbs from one cheap start after the other on some sequences until the two best agree,
+        and goes on with the best. By name: "mixture", "kmeans", "whitened", "k-means++", "random_from_data", "runs" (a
+        random state for a run of neighbours), "random", "progress" (states one after the other).
     algorithm : {"viterbi", "map"}, default="viterbi"
         What `predict` and `decode` go by: the likeliest path, or the likeliest state of each step.
     random_state, warm_start, verbose, verbose_interval, engine, schedule, expectation
@@ -137,7 +137,7 @@ class GaussianHMM(HMMEstimator):
         tol: float | str = "auto",
         reg_covar: float = 1e-6,
         max_iter: int = 1000,
-        n_init: int = 3,
+        n_init: int = 1,
         init_params: str = "auto",
         algorithm: str = "viterbi",
         random_state: Any = None,

@@ -1,14 +1,12 @@
-"""Where a chain starts: several cheap ways to give every step its first states, of which short runs tell the best.
+"""Where a chain starts: several cheap ways to give every step its first states.
 
 The likelihood of a chain has many more stationary points than that of a mixture, and where all states are alike is one
-of them. So "auto" makes several kinds of start, runs each a few passes of Baum-Welch on a bounded sample of whole
-sequences, some more passes for the best and for the best of each kind, and goes on with the best of those (emEM,
-Biernacki, Celeux & Govaert 2003). Some kinds are slow to climb and end high, so height alone would drop them too soon.
+of them. So "auto" tries several kinds on a bounded sample (`unveil.chains.search`); each has a name, too.
 
 | start | first states of the steps |
 |---|---|
 | mixture | as if steps were independent: the posterior of a mixture of the same family |
-| kmeans, k-means++, random_from_data | of the nearest centre, which is found or drawn so |
+| kmeans, whitened, k-means++, random_from_data | of the nearest centre, which is found or drawn so |
 | runs | random, and the same for a run of neighbours |
 | random | by random weights of the columns, or of every category: random tables |
 | progress | by how far a sequence has come: for chains that go from left to right |
@@ -19,8 +17,7 @@ Transitions are counted from the first states of neighbours.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -29,31 +26,24 @@ from scipy.special import softmax
 
 from unveil.chains.model.model import HiddenMarkov, MarkovParams
 from unveil.core.arrays import Floats, Indices
-from unveil.core.loop import Parts, stream
+from unveil.core.loop import stream
 from unveil.core.protocols import Block, Engine
 from unveil.core.result import Fit
 from unveil.core.statistics import Statistics
 from unveil.core.stopping import BoundChange
 from unveil.engines.threads import Threads
-from unveil.estimation.scaffold import ranked, run_briefly
-from unveil.expectations import Exact
 from unveil.mixtures.model.model import Mixture, MixtureParams, Plan
+from unveil.mixtures.small import small_table
 from unveil.mixtures.starts import starts as mixtures
+from unveil.mixtures.starts.search import StartSearch
 from unveil.mixtures.starts.starts import Sample, Start, StartStep
-from unveil.schedules import Batch
 from unveil.sources.array import ArraySource
 from unveil.sources.sequences import Sequences
 
 WINDOW = 1024  # steps of a piece of a sequence too long to be tried as a whole
-MOST_STEPS, WORK = 8192, 1 << 22  # of the sample; and steps times pairs of states
-FEW_PASSES, MORE_PASSES = 8, 40  # of a short run, and of one that goes on
-SURVIVORS = 8  # short runs that go on
-ALIKE = 1e-8  # share of the objective by which short runs to the same place may differ
+MOST_STEPS, WORK = 4096, 1 << 22  # of the sample; and steps times pairs of states
+STEPS_PER_COLUMN = 24  # of the sample, for each state: a covariance has half as many parameters for each column squared
 CONTRAST = 2.0  # spread of the random weights: some categories are ten times as likely in one state as in another
-FREE = (("mixture", 1), ("kmeans", 2), ("random", 4), ("runs", 6))
-LABELLED = (("mixture", 2), ("kmeans", 2), ("progress", 1), ("random", 4), ("runs", 6))
-ORDERED = (("progress", 4),)
-PLACED = (("kmeans", 1), ("random", 2))
 
 
 # -- first states ------------------------------------------------------------------------------------------------------
@@ -197,7 +187,7 @@ class ChainSample:
 def sample_of(model: HiddenMarkov, source: Sequences, seed: int, whole: bool) -> ChainSample:
     """The sample that the starts of `model` are drawn from."""
     k = model.n_components
-    most = max(min(MOST_STEPS, WORK // (k * k)), 64 * k, 1024)
+    most = max(min(MOST_STEPS, WORK // (k * k)), max(64, STEPS_PER_COLUMN * source.n_columns) * k, 1024)
     chosen = sampled(source, seed, most, whole)
     assert isinstance(chosen.source, ArraySource)
     weights = chosen.source.weights
@@ -215,15 +205,20 @@ Finish = Callable[[MarkovParams], MarkovParams]
 
 
 def _mixture(sample: ChainSample, seed: int, finish: Finish) -> Start:
-    """The posterior of a mixture that was itself the best of several short runs."""
+    """The posterior of a mixture that was itself searched for."""
 
     def placed(params: MixtureParams) -> MixtureParams:
         k = len(params.weights)
         completed = finish(MarkovParams(params.weights, np.full((k, k), 1.0 / k), params.components))
         return MixtureParams(params.weights, completed.emissions)
 
-    (found,) = mixtures.short_runs(sample.steps, seed, 1, placed)
-    mixture = sample.steps.model
+    mixture, found = sample.steps.model, None
+    if mixture.plain:
+        table = small_table(mixture, Block(0, 0, sample.steps.rows, sample.steps.weights))
+        search = None if table is None else StartSearch(table, sample.steps.points, mixture.n_components, 0)
+        found = None if search is None else next(search.starts(seed, 1))
+    if found is None:
+        (found,) = mixtures.short_runs(sample.steps, seed, 1, placed)
     return Believed(mixture, mixture.prepare(mixture.recentre(found)))
 
 
@@ -257,6 +252,7 @@ def _progress(sample: ChainSample, seed: int, finish: Finish) -> Start:
 STARTS: dict[str, Callable[[ChainSample, int, Finish], Start]] = {
     "mixture": _mixture,
     "kmeans": _of_rows("kmeans"),
+    "whitened": _of_rows("whitened"),
     "k-means++": _of_rows("k-means++"),
     "random_from_data": _of_rows("random_from_data"),
     "runs": _runs,
@@ -273,87 +269,22 @@ def starts(name: str, sample: ChainSample, seed: int, count: int, finish: Finish
     return (STARTS[name](sample, int(one), finish) for one in seeds)
 
 
-# -- short runs --------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
-class Search:
-    """How starts are looked for: which kinds, and whether the order of the states means something beforehand."""
+class Kinds:
+    """Which starts are tried, and whether the order of the states means something beforehand."""
 
-    kinds: tuple[tuple[str, int], ...] = FREE
+    names: tuple[str, ...]  # one after the other
     renamed: bool = False  # the order means something, but the start does not know it: other orders are tried
     follows: bool = False  # emissions are given in part: states follow from those
 
-    def counts(self, n_components: int, count: int) -> list[tuple[str, int]]:
-        """Kinds of start, and how many short runs of each; a single state has but one optimum."""
-        if n_components == 1:
-            return [("kmeans", 1)]
-        extra = max(count - sum(each for _, each in self.kinds), 0)
-        return [
-            (name, each + (extra if number == len(self.kinds) - 1 else 0))
-            for number, (name, each) in enumerate(self.kinds)
-        ]
 
-    def total(self, n_components: int, count: int) -> int:
-        """How many short runs it takes to find the `count` best."""
-        return sum(each for _, each in self.counts(n_components, count))
-
-    def candidates(self, sample: ChainSample, seed: int, count: int, finish: Finish) -> Iterator[tuple[str, Start]]:
-        """All starts that are tried, each with its kind."""
-        k = sample.model.n_components
-        orders = np.random.default_rng(seed)
-        for name, each in self.counts(k, count):
-            for number, start in enumerate(starts(name, sample, seed, each, finish)):
-                ordered = not self.renamed or (name == "progress" and number == 0)
-                yield name, start if ordered else Renamed(start, orders.permutation(k))
-
-
-def first_params(sample: ChainSample, statistics: Statistics, search: Search, finish: Finish) -> MarkovParams:
+def first_params(sample: ChainSample, statistics: Statistics, kinds: Kinds, finish: Finish) -> MarkovParams:
     """Parameters from the statistics of a start, with the given parts in place."""
     model = sample.model
     params = finish(model.first(statistics))
-    if not search.follows:
+    if not kinds.follows:
         return params
     return finish(model.first(sample.first(sample.believed(params.emissions))))
-
-
-def short_runs(sample: ChainSample, search: Search, seed: int, count: int, finish: Finish) -> list[MarkovParams]:
-    """The `count` best of several cheap starts after some passes each over the sample, the best first."""
-    model = sample.model.suited_to(sample.source.n_rows)
-    parts = Parts(model, sample.source, Exact(), Batch(), Threads(), BoundChange(1e-4), FEW_PASSES)
-    tried = []
-    for name, start in search.candidates(sample, seed, count, finish):
-        with np.errstate(all="ignore"):  # a poor start is dropped, not complained of
-            tried.append((name, run_briefly(parts, first_params(sample, sample.first(start), search, finish))))
-    best = _ranked(model, [run for _, run in tried])
-    if len(best) > 1:
-        kinds = {id(run): name for name, run in tried}
-        going = _survivors(best, [kinds[id(run)] for run in best], max(SURVIVORS, 2 * count))
-        further = replace(parts, stop=BoundChange(1e-6), max_iter=MORE_PASSES)
-        best = _different(_ranked(model, [run_briefly(further, run.params) for run in going]))
-    return [run.params for run in best[:count]]
-
-
-def _survivors(runs: list[Fit], kinds: list[str], most: int) -> list[Fit]:
-    """The best of each kind, and then the best, in their order."""
-    firsts = [kinds.index(kind) for kind in dict.fromkeys(kinds)]
-    others = [place for place in range(len(runs)) if place not in firsts]
-    return [runs[place] for place in sorted([*firsts, *others][: max(most, len(firsts))])]
-
-
-def _different(runs: list[Fit]) -> list[Fit]:
-    """The runs in their order, but for those that ended where another did, which come last."""
-    first: list[Fit] = []
-    again: list[Fit] = []
-    for run in runs:
-        alike = any(abs(run.objective - other.objective) <= ALIKE * abs(other.objective) for other in first)
-        (again if alike else first).append(run)
-    return first + again
-
-
-def _ranked(model: HiddenMarkov, runs: list[Fit]) -> list[Fit]:
-    """Runs by whether they stand on their own, then by how high they climbed."""
-    return ranked(runs, lambda run: model.family.spiked(run.params.emissions), partial(supported, model))
 
 
 def occupancy(statistics: Statistics) -> Floats:

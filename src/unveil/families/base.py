@@ -28,6 +28,7 @@ from unveil.numerics.tiles import tile_rows
 
 if TYPE_CHECKING:
     from unveil.families.missing_cells import MissingCells
+    from unveil.families.small.states import SmallStates
     from unveil.families.small.table import GaussianTable
 
 OWN = "own"  # what a column of a family of the user's own is taken for
@@ -162,6 +163,10 @@ class Family(ABC):
     def small_table(self, rows: Floats, weights: Floats | None) -> GaussianTable:
         """Rows (rows, columns) in the frame, none missing, for such passes."""
         raise TypeError(f"{type(self).__name__} has no passes over small tables")
+
+    def small_states(self, rows: Floats) -> SmallStates | None:
+        """The same for the states of a chain; None where there are no such passes, or not over these rows."""
+        return None
 
     missing_compiled: bool = False  # does `expect_missing` take seconds to compile, so that small tables go without?
 

@@ -18,8 +18,10 @@ from unveil.core.arrays import Floats
 from unveil.families.base import Family, Tile
 from unveil.families.independent import PROBABILITY_FLOOR, IndependentPlan, TableFamily, Terms
 from unveil.families.priors import Dirichlet
+from unveil.families.small.states import CodedStates, SmallStates
 from unveil.numerics.jit import kernel
 
+NO_STATISTICS = np.empty((0, 0))  # of codes that are looked up
 LOG_OF_ZERO = -1e300  # within products: with minus infinity, a level that is not there would count as not a number
 
 
@@ -114,6 +116,17 @@ class Categorical(TableFamily):
         kept = np.maximum(shares, PROBABILITY_FLOOR)
         floored = np.count_nonzero(np.any(kept != shares, axis=1))
         return CategoricalParams(kept / self._totals(kept), int(floored))
+
+    def of_table(self, table: Floats) -> CategoricalParams:
+        """Those of the probabilities."""
+        return CategoricalParams(table)
+
+    def small_states(self, rows: Floats) -> SmallStates | None:
+        """A single column of known codes."""
+        codes = rows[:, 0].astype(np.intp)
+        if self.prior is not None or len(self.levels) > 1 or not np.all((codes == rows[:, 0]) & (codes >= 0)):
+            return None
+        return CodedStates(self, NO_STATISTICS, codes, *self.levels) if codes.max() < self.levels[0] else None
 
     def log_prior(self, params: CategoricalParams) -> float:
         """Dirichlet, where there is one."""

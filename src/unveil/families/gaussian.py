@@ -22,6 +22,7 @@ from unveil.families.covariance.symmetric import unpack
 from unveil.families.kernels.em import CompiledSums
 from unveil.families.marginal import Observed, about, observe
 from unveil.families.priors import NormalInverseWishart
+from unveil.families.small.states import GaussianStates, SmallStates
 from unveil.families.small.table import GaussianTable
 from unveil.families.whitened import WIDE_TILE_ROWS, Whitened, is_wide, sums_of_products, whitened
 
@@ -97,6 +98,10 @@ class Gaussian(ExponentialFamily):
     def small_table(self, rows: Floats, weights: Floats | None) -> GaussianTable:
         """Rows at hand."""
         return GaussianTable.of(self, rows, weights)
+
+    def small_states(self, rows: Floats) -> SmallStates | None:
+        """Rows at hand."""
+        return GaussianStates(self.small_table(rows, None)) if self.has_small_tables else None
 
     # -- E step --------------------------------------------------------------------------------------------------------
 

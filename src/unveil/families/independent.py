@@ -153,6 +153,10 @@ class TableFamily(Independent):
         """One each."""
         return n_components * n_columns
 
+    def of_table(self, table: Floats) -> Any:
+        """Parameters of a table."""
+        raise TypeError(f"{type(self).__name__} has no passes over small tables")
+
     def maximise(self, moments: Floats, params: Any) -> Any:
         """Those that moments say; a component without weight keeps what it had."""
         alive = moments[:, :1] > 0

@@ -16,6 +16,7 @@ from scipy.special import gammaln, pdtr
 from unveil.core.arrays import Floats
 from unveil.families.independent import Ratios, Terms
 from unveil.families.rates import RateFamily, RateParams
+from unveil.families.small.states import LinearStates, SmallStates
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,15 @@ class Poisson(RateFamily):
         """The prior has seen so many counts in so many rows."""
         counts, rows = self.pseudo_rows
         return moments[:, 1:] + counts, moments[:, :1] + rows
+
+    def of_table(self, table: Floats) -> PoissonParams:
+        """Of the rates."""
+        return PoissonParams(table)
+
+    def small_states(self, rows: Floats) -> SmallStates | None:
+        """Counts at hand."""
+        statistics = np.concatenate([np.ones((1, len(rows))), rows.T])
+        return LinearStates(self, statistics) if self.prior is None else None
 
     def of_means(self, means: Floats, floored: int) -> PoissonParams:
         """The means are the rates."""

@@ -106,6 +106,9 @@ class Stochastic:
         Entries that are not free are taken from `current`; without one there is nothing yet that they could keep to,
         and they move as the others.
         """
+        if self.plain and np.isscalar(self.concentration):
+            even = np.full(counts.shape[-1:], 1.0 / counts.shape[-1])
+            return self.maximise(counts + START_COUNTS * even, even)
         shape = np.atleast_2d(counts).shape
         rule = Stochastic(self.allowed, self.free if current is not None else None, self.tied, self.concentration)
         moving = rule.moving(shape)

@@ -43,7 +43,7 @@ def matrices_pass(
     centre, spread = k, k + k * d  # where means and covariances begin
     lower, constants = np.empty(k * d * d), np.empty(k)
     for c in range(k):
-        log_determinant = _factor(params, spread + c * d * d, floor, lower, c * d * d)
+        log_determinant = factor(params, spread + c * d * d, floor, lower, c * d * d)
         constants[c] = np.log(params[c]) - log_determinant - 0.5 * d * LOG_TWO_PI
         if not constants[c] > -np.inf:
             return np.nan
@@ -74,14 +74,14 @@ def matrices_pass(
             for r in range(m):
                 line[r] = constants[c] - 0.5 * line[r]
         _share(logits, k, m, counted, peak, part)
-        total += _dot(peak, counted, m)
+        total += dot(peak, counted, m)
         if shares.size:
             for c in range(k):
                 for r in range(m):
                     shares[c, first + r] = logits[c, r]
         for c in range(k):
             line = logits[c]
-            count = _dot(line, ones, m)
+            count = dot(line, ones, m)
             if count == 0.0:
                 continue
             sums[c] += count
@@ -90,14 +90,14 @@ def matrices_pass(
                 for r in range(m):
                     own[r] = rows[r] - middle
                     part[r] = line[r] * own[r]
-                sums[centre + c * d + i] += _dot(part, ones, m)
+                sums[centre + c * d + i] += dot(part, ones, m)
                 for j in range(i + 1):
-                    sums[spread + (c * d + i) * d + j] += _dot(part, away[j], m)
-    return total if _matrices_step(params, sums, d, reg_covar, tied, fresh) else np.nan
+                    sums[spread + (c * d + i) * d + j] += dot(part, away[j], m)
+    return total if matrices_step(params, sums, d, reg_covar, tied, fresh) else np.nan
 
 
 @kernel
-def _factor(params: Any, begin: int, floor: Any, lower: Any, into: int) -> float:
+def factor(params: Any, begin: int, floor: Any, lower: Any, into: int) -> float:
     """Cholesky's factor of a covariance, its diagonal inverted, and its log-determinant; NaN near the floor."""
     d = len(floor)
     log_determinant = 0.0
@@ -117,7 +117,7 @@ def _factor(params: Any, begin: int, floor: Any, lower: Any, into: int) -> float
 
 
 @kernel
-def _matrices_step(params: Any, sums: Any, d: int, reg_covar: float, tied: bool, fresh: Any) -> bool:
+def matrices_step(params: Any, sums: Any, d: int, reg_covar: float, tied: bool, fresh: Any) -> bool:
     """The M step; whether every component has rows."""
     k = len(params) // (1 + d + d * d)
     centre, spread = k, k + k * d
@@ -183,14 +183,14 @@ def variances_pass(
                 for r in range(m):
                     line[r] -= unit * ((rows[r] - middle) * (rows[r] - middle))
         _share(logits, k, m, counted, peak, part)
-        total += _dot(peak, counted, m)
+        total += dot(peak, counted, m)
         if shares.size:
             for c in range(k):
                 for r in range(m):
                     shares[c, first + r] = logits[c, r]
         for c in range(k):
             line = logits[c]
-            count = _dot(line, ones, m)
+            count = dot(line, ones, m)
             if count == 0.0:
                 continue
             sums[c] += count
@@ -199,13 +199,13 @@ def variances_pass(
                 for r in range(m):
                     away[r] = rows[r] - middle
                     part[r] = line[r] * away[r]
-                sums[centre + c * d + i] += _dot(part, ones, m)
-                sums[spread + c * d + i] += _dot(part, away, m)
-    return total if _variances_step(params, sums, d, reg_covar, spherical, fresh) else np.nan
+                sums[centre + c * d + i] += dot(part, ones, m)
+                sums[spread + c * d + i] += dot(part, away, m)
+    return total if variances_step(params, sums, d, reg_covar, spherical, fresh) else np.nan
 
 
 @kernel
-def _variances_step(params: Any, sums: Any, d: int, reg_covar: float, spherical: bool, fresh: Any) -> bool:
+def variances_step(params: Any, sums: Any, d: int, reg_covar: float, spherical: bool, fresh: Any) -> bool:
     """The M step; whether every component has rows."""
     k = len(params) // (1 + 2 * d)
     centre, spread = k, k + k * d
@@ -295,7 +295,7 @@ def _share(logits: Any, k: int, m: int, weights: Any, peak: Any, scale: Any) -> 
 
 
 @kernel
-def _dot(a: Any, b: Any, m: int) -> float:
+def dot(a: Any, b: Any, m: int) -> float:
     """Sum of a times b, in eight lanes that become vector registers: additions in a row would wait for each other."""
     s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = 0.0
     whole = m - m % 8

@@ -71,6 +71,16 @@ class GaussianTable:
         return small
 
     @property
+    def has_matrices(self) -> bool:
+        """Whether vectors hold a matrix for each component, not a variance for each column."""
+        return self._small.matrices
+
+    @property
+    def shares_spread(self) -> bool:
+        """Whether one matrix, or one variance, is taken for several."""
+        return self._small.shared
+
+    @property
     def spread_shape(self) -> tuple[int, ...]:
         """Of what a vector says of the spread of one component."""
         return (len(self.x),) * (2 if self._small.matrices else 1)

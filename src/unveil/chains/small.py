@@ -1,0 +1,221 @@
+"""Climbs over a small table of sequences: the loop of `unveil.core.loop` for plain EM, a pass in three compiled calls.
+
+Parameters are one vector (starts, transitions, then what the family makes of its own), so that a pass takes and leaves
+plain arrays: the emissions score all rows, `unveil.chains.kernels.small_sweep` runs through the chains, the emissions
+add up. How a table is climbed follows from its shape alone. Where a pass meets anything that is not plain, the climb is
+begun anew in the general way, which knows what to do.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.chains.kernels.small_sweep import sweep_small
+from unveil.chains.model.model import HiddenMarkov, MarkovParams
+from unveil.core.arrays import Floats
+from unveil.core.loop import Callback, Parts, fit, told_of_interrupt
+from unveil.core.protocols import Block
+from unveil.core.result import Fit, History, Record, State, Status
+from unveil.core.statistics import Statistics
+from unveil.estimation.input import FiniteGuard
+from unveil.expectations import Exact
+from unveil.families.small.states import SmallStates
+from unveil.schedules import Batch
+
+MOST_WORK = 1 << 21  # rows times states times statistics, and pairs of states: where threads and vectors begin to pay
+LENT = 0.001  # of all steps, shared by the states of a start
+FEW_STATES = 12  # up to which plain loops keep up
+
+
+def is_small(model: HiddenMarkov, n_rows: int) -> bool:
+    """Whether a table of so many rows is small, for a chain whose tables of probabilities are without priors."""
+    k = model.n_components
+    work = n_rows * k * max(model.family.n_statistics(len(model.shift)), k)
+    rules = model.start_rule, model.transition_rule
+    return k <= FEW_STATES and work <= MOST_WORK and all(np.all(np.equal(rule.concentration, 1.0)) for rule in rules)
+
+
+def climb_over(model: HiddenMarkov, parts: Parts) -> Callable[[Parts, MarkovParams], Fit]:
+    """How a climb over the sequences of `parts` is run: by whole passes where the table is small and all is plain."""
+    plain = isinstance(parts.schedule, Batch) and isinstance(parts.expectation, Exact)
+    if not (plain and is_small(model, parts.source.n_rows)):
+        return fit
+    table = small_chain(model, list(parts.source.read()))
+    return fit if table is None else SmallClimb(table)
+
+
+def small_chain(model: HiddenMarkov, blocks: Sequence[Block]) -> SmallChain | None:
+    """The rows of all blocks in the frame; None where cells are missing, or steps have weights."""
+    if any(block.weights is not None for block in blocks):
+        return None
+    table = blocks[0].rows if len(blocks) == 1 else np.concatenate([block.rows for block in blocks])
+    rows = np.asarray(table, dtype=np.float64) - model.shift
+    states = model.family.small_states(rows) if np.all(np.isfinite(rows)) else None
+    if states is None:
+        return None
+    lengths = np.concatenate([[len(block.rows)] if block.lengths is None else block.lengths for block in blocks])
+    shares = [np.ones(1 if one.lengths is None else len(one.lengths)) for one in blocks]
+    weights = [
+        own if one.sequence_weights is None else one.sequence_weights for own, one in zip(shares, blocks, strict=True)
+    ]
+    return SmallChain.of(model, states, rows, lengths, np.concatenate(weights))
+
+
+@dataclass(frozen=True, eq=False)
+class SmallChain:
+    """Sequences at hand, with room for a pass."""
+
+    model: HiddenMarkov
+    states: SmallStates
+    bounds: NDArray[np.intp]  # first rows of the sequences, and the end of the last
+    weights: Floats  # of the sequences
+    log_base: float  # what no parameter touches
+    scores: Floats  # (k, rows)
+    room: Floats
+
+    @classmethod
+    def of(
+        cls, model: HiddenMarkov, states: SmallStates, rows: Floats, lengths: NDArray[np.intp], weights: Floats
+    ) -> SmallChain:
+        """Of rows in the frame."""
+        n, k = len(rows), model.n_components
+        base = model.family.log_base(np.ascontiguousarray(rows.T))
+        log_base = 0.0 if base is None else float(base @ np.repeat(weights, lengths))
+        bounds = np.concatenate([[0], np.cumsum(lengths)]).astype(np.intp)
+        return cls(model, states, bounds, weights, log_base, np.empty((k, n)), np.empty((2, n * k + n)))
+
+    @property
+    def weight(self) -> float:
+        """Of all steps."""
+        return float(self.weights @ np.diff(self.bounds))
+
+    def vector(self, params: MarkovParams) -> Floats:
+        """Starts, transitions, emissions."""
+        return np.concatenate([params.start, params.transition.ravel(), self.states.vector(params.emissions)])
+
+    def params(self, vector: Floats) -> MarkovParams:
+        """The way back."""
+        k, cut = self.model.n_components, self._cut
+        start, transition = vector[:k].copy(), vector[k:cut].reshape(k, k).copy()
+        return MarkovParams(start, transition, self.states.params(vector[cut:]))
+
+    @property
+    def _cut(self) -> int:
+        """Where emissions begin."""
+        k = self.model.n_components
+        return k + k * k
+
+    def n_sums(self) -> int:
+        """How many sums a pass leaves."""
+        return self._cut + self.states.n_sums(self.model.n_components)
+
+    def first(self, shares: Floats) -> Floats | None:
+        """A vector from first states (k, rows); every state is lent a little of all steps, or some had no spread."""
+        model, k, cut = self.model, self.model.n_components, self._cut
+        lent = (1.0 - LENT) * shares + LENT / k
+        lengths = np.diff(self.bounds)
+        own = lent if np.all(self.weights == 1.0) else lent * np.repeat(self.weights, lengths)
+        counts = own[:, :-1] @ shares[:, 1:].T
+        ends = self.bounds[1:-1] - 1  # no step leads from one sequence to the next
+        counts -= own[:, ends] @ shares[:, ends + 1].T
+        tables = (model.start_rule, own[:, self.bounds[:-1]].sum(axis=1)), (model.transition_rule, counts)
+        sums = np.empty(self.n_sums() - cut)
+        chain = [rule.first(seen).ravel() for rule, seen in tables]
+        emissions = np.zeros(self.states.size(k))
+        mended = self.states.maximise(np.zeros_like(emissions), own, emissions, sums)
+        return None if mended < 0 else np.concatenate([*chain, emissions])
+
+    def stands(self, sums: Floats) -> bool:
+        """Whether every state stands for more steps than it takes to know it."""
+        k, cut = self.model.n_components, self._cut
+        visits = sums[:k] + sums[k:cut].reshape(k, k).sum(axis=0)
+        return bool(visits.min() > self.model.family.least_rows(len(self.model.shift)))
+
+    def spiked(self, vector: Floats) -> bool:
+        """Whether a state has, in some direction, little more spread than was added to it."""
+        return self.states.spiked(vector[self._cut :])
+
+    def sweep(self, vector: Floats, fresh: Floats, sums: Floats) -> tuple[float, int]:
+        """Log-likelihood at `vector`, NaN where this is not plain, and how many states were mended by its M step."""
+        k, cut, states = self.model.n_components, self._cut, self.states
+        if not states.score(vector[cut:], self.scores):
+            return np.nan, 0
+        chain, counts, shares = vector[:cut], sums[:cut], fresh[:cut]
+        bound = sweep_small(self.scores, self.bounds, self.weights, chain, counts, shares, self.room)
+        mended = states.maximise(vector[cut:], self.scores, fresh[cut:], sums[cut:]) if math.isfinite(bound) else -1
+        if mended < 0:
+            return np.nan, 0
+        model = self.model
+        if not model.start_rule.plain:
+            shares[:k] = model.start_rule.maximise(counts[:k], chain[:k])
+        if not model.transition_rule.plain:
+            square = counts[k:].reshape(k, k), chain[k:].reshape(k, k)
+            shares[k:] = model.transition_rule.maximise(*square).ravel()
+        return bound + self.log_base, mended
+
+    def statistics(self, vector: Floats, sums: Floats, record: Record) -> Statistics:
+        """The sums of a pass at `vector`, as the general way has them."""
+        k, cut = self.model.n_components, self._cut
+        emissions = self.states.params(vector[cut:])
+        return Statistics(
+            weight=record.weight,
+            log_likelihood=record.log_likelihood,
+            free_energy=record.free_energy,
+            starts=sums[:k].copy(),
+            transitions=sums[k:cut].reshape(k, k).copy(),
+            moments=self.states.moments(vector[cut:], sums[cut:], emissions),
+        )
+
+
+@dataclass(frozen=True)
+class SmallClimb:
+    """Climbs over `table`; in the general way where that does not do."""
+
+    table: SmallChain
+
+    def __call__(self, parts: Parts, start: MarkovParams) -> Fit:
+        """As `unveil.core.loop.fit`."""
+        return self.plain(parts, start) or fit(parts, start)
+
+    def plain(self, parts: Parts, start: MarkovParams) -> Fit | None:
+        """The climb; None where a pass was not plain."""
+        table, weight, began = self.table, self.table.weight, perf_counter()
+        watching = [one for one in parts.callbacks if not isinstance(one, FiniteGuard)]
+        vector = entered = table.vector(start)
+        sums = np.empty(table.n_sums())
+        records: list[Record] = []
+        status, floored = Status.MAX_ITER, 0
+        try:
+            while len(records) < parts.max_iter:
+                fresh = np.empty_like(vector)
+                bound, mended = table.sweep(vector, fresh, sums)
+                if not math.isfinite(bound):
+                    return None
+                entered, vector, floored = vector, fresh, floored + mended
+                records.append(Record(bound, bound, bound, weight, perf_counter() - began))
+                if watching:
+                    self._show(watching, records, entered, vector, sums)
+                if parts.stop.settled(records):  # type: ignore[attr-defined]
+                    status = Status.CONVERGED
+                    break
+        except KeyboardInterrupt:
+            status = told_of_interrupt(len(records))
+        if not records:
+            return Fit(start, Statistics(), History(status=status), start)
+        events = {"floored": floored} if floored else {}
+        history = History(tuple(records), events, status, True, (), len(records))
+        before, after = table.params(entered), table.params(vector)
+        return Fit(after, table.statistics(entered, sums, records[-1]), history, before)
+
+    def _show(
+        self, watching: Sequence[Callback], records: Sequence[Record], entered: Floats, vector: Floats, sums: Floats
+    ) -> None:
+        statistics = self.table.statistics(entered, sums, records[-1])
+        for callback in watching:
+            callback(State(len(records), self.table.params(vector), statistics, records[-1]))

@@ -1,0 +1,123 @@
+"""Gaussian states over a small table: densities of all rows, and the M step under posteriors from outside.
+
+A mixture shares a row out as soon as it has scored it (`unveil.families.kernels.small_em`); a chain has to see all rows
+first. So the two halves of that pass stand here by themselves, with the same layout of parameters and of rows, the same
+centred sums, and the same refusal of what is not plain.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from unveil.families.kernels.small_em import TILE, dot, factor, matrices_step, variances_step
+from unveil.numerics.constants import LOG_TWO_PI
+from unveil.numerics.jit import kernel
+
+
+@kernel
+def score_matrices(x: Any, params: Any, floor: Any, logits: Any) -> bool:
+    """Log-densities (k, n) of rows (d, n); whether all covariances stay clear of the floor."""
+    d, n = x.shape
+    k = len(logits)
+    centre, spread = k, k + k * d
+    lower, away = np.empty(d * d), np.empty((d, TILE))
+    for c in range(k):
+        constant = -factor(params, spread + c * d * d, floor, lower, 0) - 0.5 * d * LOG_TWO_PI
+        if not constant > -np.inf:
+            return False
+        for first in range(0, n, TILE):
+            m = min(TILE, n - first)
+            line = logits[c, first : first + m]
+            for r in range(m):
+                line[r] = 0.0
+            for i in range(d):
+                own, rows, middle = away[i], x[i, first : first + m], params[centre + c * d + i]
+                for r in range(m):
+                    own[r] = rows[r] - middle
+                for j in range(i):
+                    other, slope = away[j], lower[i * d + j]
+                    for r in range(m):
+                        own[r] -= slope * other[r]
+                unit = lower[i * d + i]
+                for r in range(m):
+                    own[r] *= unit
+                    line[r] += own[r] * own[r]
+            for r in range(m):
+                line[r] = constant - 0.5 * line[r]
+    return True
+
+
+@kernel
+def gather_matrices(x: Any, shares: Any, params: Any, reg_covar: float, tied: bool, fresh: Any, sums: Any) -> bool:
+    """The M step under `shares` (k, n): moments about the means of `params` to `sums`; whether every state has rows."""
+    d, n = x.shape
+    k = len(shares)
+    centre, spread = k, k + k * d
+    away, part, ones = np.empty((d, TILE)), np.empty(TILE), np.ones(TILE)
+    for s in range(len(sums)):
+        sums[s] = 0.0
+    for first in range(0, n, TILE):
+        m = min(TILE, n - first)
+        for c in range(k):
+            line = shares[c, first : first + m]
+            count = dot(line, ones, m)
+            if count == 0.0:
+                continue
+            sums[c] += count
+            for i in range(d):
+                own, rows, middle = away[i], x[i, first : first + m], params[centre + c * d + i]
+                for r in range(m):
+                    own[r] = rows[r] - middle
+                    part[r] = line[r] * own[r]
+                sums[centre + c * d + i] += dot(part, ones, m)
+                for j in range(i + 1):
+                    sums[spread + (c * d + i) * d + j] += dot(part, away[j], m)
+    return matrices_step(params, sums, d, reg_covar, tied, fresh)
+
+
+@kernel
+def score_variances(x: Any, params: Any, floor: Any, logits: Any) -> bool:
+    """The same where columns are independent within a state: variances (k, d) in place of covariances."""
+    d, n = x.shape
+    k = len(logits)
+    centre, spread = k, k + k * d
+    for c in range(k):
+        line, constant = logits[c], -0.5 * d * LOG_TWO_PI
+        for i in range(d):
+            variance = params[spread + c * d + i]
+            if not variance > floor[i]:
+                return False
+            constant -= 0.5 * np.log(variance)
+        for r in range(n):
+            line[r] = constant
+        for i in range(d):
+            rows, middle, unit = x[i], params[centre + c * d + i], 0.5 / params[spread + c * d + i]
+            for r in range(n):
+                line[r] -= unit * ((rows[r] - middle) * (rows[r] - middle))
+    return True
+
+
+@kernel
+def gather_variances(x: Any, shares: Any, params: Any, reg_covar: float, shared: bool, fresh: Any, sums: Any) -> bool:
+    """Its M step."""
+    d, n = x.shape
+    k = len(shares)
+    centre, spread = k, k + k * d
+    away, part, ones = np.empty(TILE), np.empty(TILE), np.ones(TILE)
+    for s in range(len(sums)):
+        sums[s] = 0.0
+    for first in range(0, n, TILE):
+        m = min(TILE, n - first)
+        for c in range(k):
+            line = shares[c, first : first + m]
+            sums[c] += dot(line, ones, m)
+            for i in range(d):
+                rows, middle = x[i, first : first + m], params[centre + c * d + i]
+                for r in range(m):
+                    away[r] = rows[r] - middle
+                    part[r] = line[r] * away[r]
+                sums[centre + c * d + i] += dot(part, ones, m)
+                sums[spread + c * d + i] += dot(part, away, m)
+    return variances_step(params, sums, d, reg_covar, shared, fresh)
