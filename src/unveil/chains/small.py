@@ -60,10 +60,9 @@ def small_chain(model: HiddenMarkov, blocks: Sequence[Block]) -> SmallChain | No
     if states is None:
         return None
     lengths = np.concatenate([[len(block.rows)] if block.lengths is None else block.lengths for block in blocks])
-    shares = [np.ones(1 if one.lengths is None else len(one.lengths)) for one in blocks]
-    weights = [
-        own if one.sequence_weights is None else one.sequence_weights for own, one in zip(shares, blocks, strict=True)
-    ]
+    counts = [1 if block.lengths is None else len(block.lengths) for block in blocks]
+    pairs = zip(blocks, counts, strict=True)
+    weights = [np.ones(n) if block.sequence_weights is None else block.sequence_weights for block, n in pairs]
     return SmallChain.of(model, states, rows, lengths, np.concatenate(weights))
 
 

@@ -276,6 +276,7 @@ class Kinds:
     names: tuple[str, ...]  # one after the other
     renamed: bool = False  # the order means something, but the start does not know it: other orders are tried
     follows: bool = False  # emissions are given in part: states follow from those
+    least_steps: int = 100_000  # that may be run through in all passes, however small the table: some milliseconds
 
 
 def first_params(sample: ChainSample, statistics: Statistics, kinds: Kinds, finish: Finish) -> MarkovParams:

@@ -126,7 +126,8 @@ class Categorical(TableFamily):
         codes = rows[:, 0].astype(np.intp)
         if self.prior is not None or len(self.levels) > 1 or not np.all((codes == rows[:, 0]) & (codes >= 0)):
             return None
-        return CodedStates(self, NO_STATISTICS, codes, *self.levels) if codes.max() < self.levels[0] else None
+        known = codes.max(initial=0) < self.levels[0]
+        return CodedStates(self, NO_STATISTICS, codes, *self.levels, PROBABILITY_FLOOR) if known else None
 
     def log_prior(self, params: CategoricalParams) -> float:
         """Dirichlet, where there is one."""

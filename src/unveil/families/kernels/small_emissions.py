@@ -1,8 +1,8 @@
-"""Gaussian states over a small table: densities of all rows, and the M step under posteriors from outside.
+"""States over a small table: densities of all rows, and the M step under posteriors from outside.
 
 A mixture shares a row out as soon as it has scored it (`unveil.families.kernels.small_em`); a chain has to see all rows
-first. So the two halves of that pass stand here by themselves, with the same layout of parameters and of rows, the same
-centred sums, and the same refusal of what is not plain.
+first. So the two halves of that pass stand here by themselves for Gaussians, with the same layout of parameters and of
+rows, the same centred sums, and the same refusal of what is not plain; for codes, to count them is all there is to do.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from unveil.families.kernels.small_em import TILE, dot, factor, matrices_step, variances_step
+from unveil.families.kernels.small_em import DEAD, TILE, dot, factor, matrices_step, variances_step
 from unveil.numerics.constants import LOG_TWO_PI
 from unveil.numerics.jit import kernel
 
@@ -121,3 +121,37 @@ def gather_variances(x: Any, shares: Any, params: Any, reg_covar: float, shared:
                 sums[centre + c * d + i] += dot(part, ones, m)
                 sums[spread + c * d + i] += dot(part, away, m)
     return variances_step(params, sums, d, reg_covar, shared, fresh)
+
+
+@kernel
+def count_codes(codes: Any, shares: Any, lowest: float, fresh: Any, sums: Any) -> int:
+    """Probabilities of codes under `shares` (k, n): how many states had one below `lowest`; -1 where one has no rows.
+
+    `sums` are, for each state, its count and those of the codes; `fresh` (k * levels) are their shares.
+    """
+    k, n = shares.shape
+    levels = len(fresh) // k
+    whole, floored = 0.0, 0
+    for s in range(len(sums)):
+        sums[s] = 0.0
+    for c in range(k):
+        first = c * (levels + 1)
+        for r in range(n):
+            sums[first + 1 + codes[r]] += shares[c, r]
+        for code in range(levels):
+            sums[first] += sums[first + 1 + code]
+        whole += sums[first]
+    for c in range(k):
+        first = c * (levels + 1)
+        count, kept, held = sums[first], 0.0, False
+        if not count > DEAD * whole:
+            return -1
+        for code in range(levels):
+            share = sums[first + 1 + code] / count
+            held = held or share < lowest
+            fresh[c * levels + code] = max(share, lowest)
+            kept += max(share, lowest)
+        for code in range(levels):
+            fresh[c * levels + code] /= kept
+        floored += held
+    return floored

@@ -16,7 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.core.arrays import Floats
-from unveil.families.kernels.small_emissions import gather_matrices, gather_variances, score_matrices, score_variances
+from unveil.families.kernels.small_emissions import (
+    count_codes,
+    gather_matrices,
+    gather_variances,
+    score_matrices,
+    score_variances,
+)
 from unveil.families.small.table import GaussianTable
 
 if TYPE_CHECKING:
@@ -159,6 +165,7 @@ class CodedStates(LinearStates):
 
     codes: NDArray[np.intp]
     levels: int
+    lowest: float  # probability
 
     def params(self, vector: Floats) -> Any:
         """Probabilities (k, levels)."""
@@ -173,11 +180,7 @@ class CodedStates(LinearStates):
 
     def maximise(self, vector: Floats, shares: Floats, fresh: Floats, sums: Floats) -> int:
         """Counts of the codes."""
-        moments = np.empty((len(shares), 1 + self.levels))
-        for line, own in zip(moments, shares, strict=True):
-            line[1:] = np.bincount(self.codes, own, self.levels)
-            line[0] = own.sum()
-        return self._stepped(moments, fresh, sums)
+        return int(count_codes(self.codes, shares, self.lowest, fresh, sums))
 
     def size(self, n_components: int) -> int:
         """Probabilities of the levels."""
