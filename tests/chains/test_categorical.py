@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 
 import numpy as np
 import pandas
@@ -11,6 +12,11 @@ import pytest
 from tests.data import hmmlearn_paths as peer
 from tests.places import DATA
 from unveil import CategoricalHMM
+from unveil.chains.model.emissions import RowChunk, _patterns
+from unveil.chains.model.model import HiddenMarkov, MarkovMemo, MarkovParams
+from unveil.core.protocols import Block
+from unveil.expectations import Exact
+from unveil.families.categorical import Categorical, CategoricalParams
 
 PATHS = json.loads((DATA / "hmmlearn.json").read_text())
 GIVEN = {"startprob_init": peer.START, "transmat_init": peer.TRANSITION, "emissionprob_init": peer.EMISSIONS}
@@ -200,3 +206,39 @@ def test_degenerate_sequences(X, lengths):
     model = CategoricalHMM(2, random_state=0).fit(X, lengths)
     assert np.isfinite(model.score(X, lengths))
     np.testing.assert_allclose(model.transmat_.sum(axis=1), 1.0)
+
+
+# -- many symbols ------------------------------------------------------------------------------------------------------
+
+
+def test_many_symbols_are_counted_as_few_are():
+    """Statistics by codes against those by indicators of all symbols, with missing steps and weights of sequences."""
+    random = np.random.default_rng(0)
+    rows = random.integers(0, 90, (500, 1)).astype(np.float64)
+    rows[[3, 77]] = np.nan
+    model = HiddenMarkov(Categorical((90,)), 3, np.zeros(1))
+    tables = CategoricalParams(random.dirichlet(np.ones(90), 3))
+    params = MarkovParams(np.full(3, 1 / 3), random.dirichlet(np.ones(3), 3), tables)
+    block = Block(0, 0, rows, lengths=np.array([200, 300]), sequence_weights=np.array([2.0, 0.5]))
+    memo = model._remember(block)
+    assert memo.chunks[0].codes is not None
+    assert memo.chunks[0].levels is None
+    found, _ = model.expect(model.prepare(params), block, Exact(), memo, np.random.default_rng)
+    tiles = (RowChunk(slice(0, 500), _patterns(rows), None, None),)
+    wanted, _ = model.expect(model.prepare(params), block, Exact(), MarkovMemo(tiles), np.random.default_rng)
+    for name in wanted:
+        np.testing.assert_allclose(found[name], wanted[name], rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(model.scores(model.prepare(params), block)[[3, 4]][0], 0.0)
+
+
+@pytest.mark.filterwarnings("ignore:.*(not converged|rows per free parameter)")
+def test_symbols_as_many_as_steps_take_no_table_of_both():
+    X = np.random.default_rng(0).permutation(20_000)[:, None]
+    CategoricalHMM(2, max_iter=1, random_state=0).fit(X[:500])
+    tracemalloc.start()
+    try:
+        CategoricalHMM(4, max_iter=2, random_state=0).fit(X)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 200e6  # steps times symbols would be 3.2 GB

@@ -8,9 +8,10 @@ import pytest
 from unveil import CategoricalHMM, GaussianHMM, PoissonHMM
 from unveil.chains.model.model import HiddenMarkov
 from unveil.chains.model.probability_table import Stochastic, left_right
-from unveil.chains.small import SmallClimb, climb_over, is_small
-from unveil.core.loop import BoundChange, Parts, fit
+from unveil.chains.small import SmallChainClimb, climb_over, is_small
+from unveil.core.loop import Parts, fit
 from unveil.core.protocols import Block
+from unveil.core.stopping import BoundChange
 from unveil.engines import Threads
 from unveil.estimation.registry import STRUCTURES, lookup
 from unveil.expectations import Exact
@@ -53,7 +54,7 @@ def task(kind: str, family, **rules) -> tuple[Parts, object]:
 def test_as_the_general_way(kind, family, rules):
     parts, start = task(kind, family, **rules)
     climb = climb_over(parts.model, parts)
-    assert isinstance(climb, SmallClimb)
+    assert isinstance(climb, SmallChainClimb)
     wanted, found = fit(parts, start), climb.plain(parts, start)
     assert len(found.history) == len(wanted.history)
     assert found.history.events == wanted.history.events

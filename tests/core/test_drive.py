@@ -15,10 +15,10 @@ from tests.counted import Counted
 from tests.schedules.overlapping import case_of, clouds
 from unveil.core.drive import answer_to, drive, together
 from unveil.core.loop import Parts, best_climbing, climbing, fit, is_interrupted
-from unveil.core.stopping import BoundChange
 from unveil.core.protocols import Ask, Block, Schedule, Work
 from unveil.core.result import Fit, State, Status
 from unveil.core.statistics import Statistics
+from unveil.core.stopping import BoundChange
 from unveil.engines import Dask, Threads
 from unveil.expectations import Annealed, Exact, Hard, Sampled, Sparse
 from unveil.mixtures.empty import Reseed

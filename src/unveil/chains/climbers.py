@@ -16,13 +16,15 @@ import numpy as np
 
 from unveil.chains.model.model import MarkovParams
 from unveil.chains.small import SmallChain
-from unveil.chains.starts import ChainSample, Finish, Kinds, first_params, supported
+from unveil.chains.starts import ChainSample, Finish, Kinds, first_params, needs_points, supported
 from unveil.core.arrays import Floats
-from unveil.core.loop import Parts, remaining_gain
+from unveil.core.loop import Parts
 from unveil.core.result import Record, State
+from unveil.core.stopping import remaining_gain
 from unveil.estimation.scaffold import run_briefly
 from unveil.mixtures.starts.starts import Start
 
+NO_POINTS = np.empty((0, 0))
 HOPE = 3.0  # times the expected gain: a climb that would not get there with so much is given up
 FORESIGHT = 5.0  # passes for which a gain counts that falls off so slowly that nobody can tell where it ends
 
@@ -90,10 +92,11 @@ class SmallClimber(Climber):
         """An M step of the table's own."""
         if self.given is not None:
             return self.table.vector(self.given.first(start))
-        steps, k = self.sample.steps, self.sample.model.n_components
-        blocks = list(self.sample.source.read())
-        cuts = [slice(block.start, block.start + len(block.rows)) for block in blocks]
-        shares = [start.responsibilities(block, steps.points[cut], k) for block, cut in zip(blocks, cuts, strict=True)]
+        k, points = self.sample.model.n_components, self.sample.steps.points if needs_points(start) else NO_POINTS
+        shares = [
+            start.responsibilities(block, points[block.start : block.start + len(block.rows)], k)
+            for block in self.sample.source.read()
+        ]
         return self.table.first(shares[0] if len(shares) == 1 else np.concatenate(shares, axis=1))
 
     def climb(self, place: Floats | None, rule: Foreseen, most: int) -> ShortClimb | None:

@@ -19,7 +19,7 @@ import numpy as np
 
 from unveil.chains.climbers import Climber, Foreseen, GeneralClimber, ShortClimb, SmallClimber
 from unveil.chains.model.model import MarkovParams
-from unveil.chains.small import SmallClimb, climb_over
+from unveil.chains.small import SmallChainClimb, climb_over
 from unveil.chains.starts import STARTS, ChainSample, Finish, Kinds, Renamed
 from unveil.core.arrays import Floats
 from unveil.core.loop import Parts
@@ -36,6 +36,7 @@ CODES = ("runs", "runs", "runs", "random", "runs", "random", "runs", "random")  
 LABELLED = ("kmeans", "runs", "progress", "runs", "kmeans", "random", "runs", "mixture", "random", "runs", "mixture")
 ORDERED = ("progress",) * 4
 PLACED = ("kmeans", "random", "random")
+CENTRED = {"kmeans", "k-means++", "whitened", "outlying"}
 ROUGH = 0.1  # nats for each thousand steps (and at least so much) still to be gained where a climb of the search ends
 PATIENCE = 20  # passes that such a climb may take
 FULL_PASSES = 16  # over all steps that a search may cost
@@ -56,11 +57,14 @@ class ChainSearch:
         self.scale = max(sample.source.n_rows / 1000.0, 1.0)
         self.budget = max(FULL_PASSES * n_rows, kinds.least_steps)
         model = sample.model.suited_to(sample.source.n_rows)
+        self.pass_steps = sample.source.n_rows + CALL_STEPS + model.family.n_statistics(sample.source.n_columns)
         parts = Parts(model, sample.source, Exact(), Batch(), Threads(), Foreseen(0.0))
         self.general = GeneralClimber(sample, kinds, self.finish, parts)
         run = climb_over(model, parts)
         given = self.general if finish is not None or kinds.follows else None
-        self.climber: Climber = SmallClimber(sample, run.table, given) if isinstance(run, SmallClimb) else self.general
+        self.climber: Climber = (
+            SmallClimber(sample, run.table, given) if isinstance(run, SmallChainClimb) else self.general
+        )
 
     def starts(self, seed: int, count: int) -> Iterator[MarkovParams]:
         """Parameters to go on from with all rows, one set for each seed of `count`."""
@@ -76,7 +80,7 @@ class ChainSearch:
             height = max((one.expected for one in found if one.sound and not one.spiked), default=-np.inf)
             climb = self._climbed(kind, random, place + number == 0, height - ROUGH * self.scale)
             passes = PATIENCE / 2 if climb is None else climb.passes
-            spent += passes * (self.sample.source.n_rows + CALL_STEPS)
+            spent += passes * self.pass_steps
             if climb is not None:
                 found.append(climb)
             if self._agree(found) or (place + 1 >= FEWEST and spent >= self.budget):
@@ -110,6 +114,13 @@ class ChainSearch:
             return self.climber.climb(self.climber.first(start), rule, PATIENCE)
 
     def _start(self, kind: str, random: np.random.Generator, opening: bool) -> Start:
+        seed = 0 if kind == "progress" and opening else int(random.integers(1, 1 << 31))
+        if kind in CENTRED:
+            return self._centred(kind, random)
+        return STARTS[kind](self.sample, seed, self.finish)
+
+    def _centred(self, kind: str, random: np.random.Generator) -> Start:
+        """Of the kinds that go by distances, quick ones: they are only there to be climbed from."""
         points, weights = self.sample.steps.points, self.sample.steps.weights
         if kind in ("kmeans", "k-means++"):
             passes = LLOYD_PASSES if kind == "kmeans" else 0
@@ -117,12 +128,9 @@ class ChainSearch:
         if kind == "whitened":
             turn = whitening(points, np.ones(len(points)) if weights is None else weights)
             return Nearest(rough_centres(points @ turn, self.sample.model.n_components, random), turn)
-        if kind == "outlying":
-            centres = rough_centres(points, self.sample.model.n_components - 1, random)
-            away = nearest_squares(points, centres)
-            return Outlying(centres, float(np.quantile(away, 1.0 - OUTLYING / self.sample.model.n_components)))
-        seed = 0 if kind == "progress" and opening else int(random.integers(1, 1 << 31))
-        return STARTS[kind](self.sample, seed, self.finish)
+        centres = rough_centres(points, self.sample.model.n_components - 1, random)
+        away = nearest_squares(points, centres)
+        return Outlying(centres, float(np.quantile(away, 1.0 - OUTLYING / self.sample.model.n_components)))
 
 
 @dataclass(frozen=True)

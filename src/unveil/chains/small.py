@@ -27,6 +27,7 @@ from unveil.estimation.input import FiniteGuard
 from unveil.expectations import Exact
 from unveil.families.small.states import SmallStates
 from unveil.schedules import Batch
+from unveil.schedules.adaptive import Adaptive
 
 MOST_WORK = 1 << 21  # rows times states times statistics, and pairs of states: where threads and vectors begin to pay
 LENT = 0.001  # of all steps, shared by the states of a start
@@ -43,11 +44,11 @@ def is_small(model: HiddenMarkov, n_rows: int) -> bool:
 
 def climb_over(model: HiddenMarkov, parts: Parts) -> Callable[[Parts, MarkovParams], Fit]:
     """How a climb over the sequences of `parts` is run: by whole passes where the table is small and all is plain."""
-    plain = isinstance(parts.schedule, Batch) and isinstance(parts.expectation, Exact)
+    plain = isinstance(parts.schedule, Batch | Adaptive) and isinstance(parts.expectation, Exact)
     if not (plain and is_small(model, parts.source.n_rows)):
         return fit
     table = small_chain(model, list(parts.source.read()))
-    return fit if table is None else SmallClimb(table)
+    return fit if table is None else SmallChainClimb(table)
 
 
 def small_chain(model: HiddenMarkov, blocks: Sequence[Block]) -> SmallChain | None:
@@ -173,7 +174,7 @@ class SmallChain:
 
 
 @dataclass(frozen=True)
-class SmallClimb:
+class SmallChainClimb:
     """Climbs over `table`; in the general way where that does not do."""
 
     table: SmallChain
@@ -217,4 +218,4 @@ class SmallClimb:
     ) -> None:
         statistics = self.table.statistics(entered, sums, records[-1])
         for callback in watching:
-            callback(State(len(records), self.table.params(vector), statistics, records[-1]))
+            callback(State(len(records), self.table.params(vector), statistics, records[-1], records))

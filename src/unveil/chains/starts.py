@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -30,19 +31,18 @@ from unveil.core.loop import stream
 from unveil.core.protocols import Block, Engine
 from unveil.core.result import Fit
 from unveil.core.statistics import Statistics
-from unveil.core.stopping import BoundChange
 from unveil.engines.threads import Threads
 from unveil.mixtures.model.model import Mixture, MixtureParams, Plan
 from unveil.mixtures.small import small_table
 from unveil.mixtures.starts import starts as mixtures
 from unveil.mixtures.starts.search import StartSearch
-from unveil.mixtures.starts.starts import Sample, Start, StartStep
+from unveil.mixtures.starts.starts import Sample, Start, StartStep, filled
 from unveil.sources.array import ArraySource
 from unveil.sources.sequences import Sequences
 
 WINDOW = 1024  # steps of a piece of a sequence too long to be tried as a whole
 MOST_STEPS, WORK = 4096, 1 << 22  # of the sample; and steps times pairs of states
-STEPS_PER_COLUMN = 24  # of the sample, for each state: a covariance has half as many parameters for each column squared
+STEPS_PER_COLUMN = 24  # of the sample, for each state; and as many as it has parameters, at least
 CONTRAST = 2.0  # spread of the random weights: some categories are ten times as likely in one state as in another
 
 
@@ -56,6 +56,8 @@ class Believed(Start):
     model: Mixture
     plan: Plan
 
+    needs_points = False
+
     def responsibilities(self, block: Block, points: Floats, n_components: int) -> Floats:
         """As if steps were independent."""
         shares: Floats = softmax(self.model.log_joint(self.plan, block), axis=1)
@@ -67,6 +69,8 @@ class Progress(Start):
     """States one after the other, each for a share of every sequence."""
 
     ends: Floats  # where each state ends, as a share of the sequence
+
+    needs_points = False
 
     def responsibilities(self, block: Block, points: Floats, n_components: int) -> Floats:
         """One-hot."""
@@ -82,6 +86,8 @@ class Runs(Start):
 
     seed: int
     length: float  # of a run, on average
+
+    needs_points = False
 
     def responsibilities(self, block: Block, points: Floats, n_components: int) -> Floats:
         """One-hot."""
@@ -106,15 +112,43 @@ class Weighed(Start):
 
 
 @dataclass(frozen=True)
+class WeighedCodes(Start):
+    """Soft states by weights of the levels of every column of codes."""
+
+    weights: tuple[Floats, ...]  # (levels, components) of each column
+
+    needs_points = False
+
+    def responsibilities(self, block: Block, points: Floats, n_components: int) -> Floats:
+        """Softmax of the weights of the codes; one that is not known says nothing."""
+        logits = np.zeros((len(block.rows), n_components))
+        for column, weights in zip(np.nan_to_num(block.rows, nan=-1.0).T, self.weights, strict=True):
+            known = (column >= 0) & (column < len(weights))
+            logits[known] += weights[column[known].astype(np.intp)]
+        shares: Floats = softmax(logits, axis=1)
+        return shares.T
+
+
+@dataclass(frozen=True)
 class Renamed(Start):
     """Another start with its states in another order."""
 
     start: Start
     order: Indices
 
+    @property
+    def needs_points(self) -> bool:
+        """As the start does."""
+        return needs_points(self.start)
+
     def responsibilities(self, block: Block, points: Floats, n_components: int) -> Floats:
         """Rows in this order."""
         return self.start.responsibilities(block, points, n_components)[self.order]
+
+
+def needs_points(start: Start) -> bool:
+    """Whether a start asks for rows as points among which distances make sense, which may be many numbers each."""
+    return bool(getattr(start, "needs_points", True))
 
 
 def _lengths(block: Block) -> Indices:
@@ -163,6 +197,33 @@ def _pieces(source: Sequences, seed: int, most: int, whole: bool) -> tuple[Indic
     return firsts[taken], sizes[taken], owners[taken]
 
 
+def _unchanged(rows: Floats) -> Floats:
+    return rows
+
+
+@dataclass(frozen=True)
+class StepSample(Sample):
+    """Steps that starts are drawn from; they become points when a start asks for those."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "typical", self.model.family.typical(np.asarray(self.rows, dtype=np.float64)))
+
+    @cached_property
+    def complete(self) -> Floats:
+        """The rows in the frame, with something typical in place of missing cells."""
+        return np.asarray(filled(self.rows, self.typical) - self.model.shift, dtype=np.float64)
+
+    @cached_property  # type: ignore[misc]
+    def embed(self) -> Callable[[Floats], Floats]:  # type: ignore[override]
+        """From rows to points."""
+        return self.model.family.embedding(self.complete)
+
+    @cached_property  # type: ignore[misc]
+    def points(self) -> Floats:  # type: ignore[override]
+        """The rows as points."""
+        return np.ascontiguousarray(self.embed(self.complete))
+
+
 @dataclass(frozen=True)
 class ChainSample:
     """Sequences that starts are tried on, and their steps by themselves."""
@@ -173,7 +234,8 @@ class ChainSample:
 
     def first(self, start: Start, engine: Engine | None = None, source: Sequences | None = None) -> Statistics:
         """Statistics under first states: of the sample, or of all sequences on an engine."""
-        step = StartStep(self.model, start, self.steps.typical, self.steps.embed)
+        embed = self.steps.embed if needs_points(start) else _unchanged
+        step = StartStep(self.model, start, self.steps.typical, embed)
         statistics, _ = (engine or Threads(1)).map_reduce(step, source or self.source, None)
         return statistics
 
@@ -187,15 +249,16 @@ class ChainSample:
 def sample_of(model: HiddenMarkov, source: Sequences, seed: int, whole: bool) -> ChainSample:
     """The sample that the starts of `model` are drawn from."""
     k = model.n_components
-    most = max(min(MOST_STEPS, WORK // (k * k)), max(64, STEPS_PER_COLUMN * source.n_columns) * k, 1024)
+    each = max(64, STEPS_PER_COLUMN * source.n_columns, model.family.within.n_parameters(1, source.n_columns))
+    most = max(min(MOST_STEPS, WORK // (k * k)), each * k, 1024)
     chosen = sampled(source, seed, most, whole)
     assert isinstance(chosen.source, ArraySource)
     weights = chosen.source.weights
     if chosen.sequence_weights is not None:
-        each = np.repeat(chosen.sequence_weights, chosen.lengths)
-        weights = each if weights is None else each * weights
+        counted = np.repeat(chosen.sequence_weights, chosen.lengths)
+        weights = counted if weights is None else counted * weights
     mixture = Mixture(model.family, k, model.shift)
-    return ChainSample(model, chosen, Sample(mixture, chosen.source.rows, weights))
+    return ChainSample(model, chosen, StepSample(mixture, chosen.source.rows, weights))
 
 
 # -- kinds of start ----------------------------------------------------------------------------------------------------
@@ -234,12 +297,14 @@ def _runs(sample: ChainSample, seed: int, finish: Finish) -> Start:
 
 
 def _random(sample: ChainSample, seed: int, finish: Finish) -> Start:
+    model, random = sample.model, np.random.default_rng(seed)
+    levels = [model.family.n_levels(column) for column in range(len(model.shift))]
+    if all(levels):  # every level gets weights of its own
+        return WeighedCodes(tuple(CONTRAST * random.normal(size=(each or 0, model.n_components)) for each in levels))
     points = sample.steps.points
     middle, spread = points.mean(axis=0), points.std(axis=0)
-    drawn = np.random.default_rng(seed).normal(size=(points.shape[1], sample.model.n_components))
-    # categories are indicators, of which one is on: each gets its own weights; numbers are weighed in their own units
-    units = np.sqrt(0.5) if np.all((points == 0) | (points == np.sqrt(0.5))) else np.where(spread > 0, spread, 1.0)
-    return Weighed(middle, CONTRAST * drawn / np.broadcast_to(units, spread.shape)[:, None])
+    drawn = random.normal(size=(points.shape[1], model.n_components))
+    return Weighed(middle, CONTRAST * drawn / np.where(spread > 0, spread, 1.0)[:, None])
 
 
 def _progress(sample: ChainSample, seed: int, finish: Finish) -> Start:

@@ -168,6 +168,14 @@ class Family(ABC):
         """The same for the states of a chain; None where there are no such passes, or not over these rows."""
         return None
 
+    def level_scores(self, plan: Any) -> Floats | None:
+        """log p(level | component) of the levels of a single column of codes, (levels, components); None for others."""
+        return None
+
+    def gather_levels(self, shares: Floats) -> Floats:
+        """Moments from the responsibilities of all rows of each level, (levels, components)."""
+        raise TypeError(f"{type(self).__name__} has no levels")
+
     missing_compiled: bool = False  # does `expect_missing` take seconds to compile, so that small tables go without?
 
     def expect_missing(

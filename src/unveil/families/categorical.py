@@ -117,6 +117,18 @@ class Categorical(TableFamily):
         floored = np.count_nonzero(np.any(kept != shares, axis=1))
         return CategoricalParams(kept / self._totals(kept), int(floored))
 
+    def level_scores(self, plan: IndependentPlan) -> Floats | None:
+        """The logarithms, turned."""
+        if len(self.levels) > 1:
+            return None
+        logs = plan.terms.slopes.T.copy()
+        self.settle(logs)
+        return logs
+
+    def gather_levels(self, shares: Floats) -> Floats:
+        """Counts of all, and of each level."""
+        return np.concatenate([shares.sum(axis=0)[:, None], shares.T], axis=1)
+
     def of_table(self, table: Floats) -> CategoricalParams:
         """Those of the probabilities."""
         return CategoricalParams(table)
@@ -127,7 +139,7 @@ class Categorical(TableFamily):
         if self.prior is not None or len(self.levels) > 1 or not np.all((codes == rows[:, 0]) & (codes >= 0)):
             return None
         known = codes.max(initial=0) < self.levels[0]
-        return CodedStates(self, NO_STATISTICS, codes, *self.levels, PROBABILITY_FLOOR) if known else None
+        return CodedStates(self, NO_STATISTICS, codes, self.levels[0], PROBABILITY_FLOOR) if known else None
 
     def log_prior(self, params: CategoricalParams) -> float:
         """Dirichlet, where there is one."""

@@ -2,8 +2,9 @@
 
 A mixture is done with a tile of rows before it looks at the next. A chain is not: the posterior of a step depends on
 all the others of its sequence. So a block is scored as a whole, and what is needed to add up its statistics later is
-kept as an object. There are four routes, which a block chooses by what it looks like:
+kept as an object. There are five routes, which a block chooses by what it looks like:
 
+- a single column of codes: those are looked up and counted, however many there may be;
 - a few distinct rows (categories, small counts): those alone are scored and added up, steps are codes of them;
 - a kind of statistics that has compiled functions, no cell missing: `unveil.chains.kernels.emissions`;
 - independent columns with missing cells, or groups of columns: by masks, or by the few patterns of a group;
@@ -37,6 +38,7 @@ from unveil.numerics.missing_patterns import Patterns, find_patterns, has_missin
 GLANCED_ROWS = 256  # by which a block is judged to have few distinct ones
 ROW_REPEATS = 8  # times that a row must come up, on average, to be worth a code
 MOST_LEVELS = 4096  # distinct rows
+MANY_LEVELS = 64  # of a column of codes, from which indicators of all of them take long even for a few rows
 MOST_COUNTED = 1 << 14  # whole numbers below this are told apart by counting
 
 
@@ -53,6 +55,9 @@ class Emissions:
     def remember(self, block: Block) -> tuple[RowChunk, ...]:
         """What of a block stays the same from pass to pass."""
         size = self.sizes.chunk_rows
+        codes = self._codes(block.rows)
+        if codes is not None:
+            return (RowChunk(slice(0, len(codes)), None, codes, None),)
         if self.compiled and len(block.rows) > size:
             whole = _distinct(block.rows)
             if whole is not None:  # codes of all rows, which take little room
@@ -87,6 +92,32 @@ class Emissions:
             return None
         return self.family.log_base(np.ascontiguousarray((rows - self.shift).T))
 
+    def _codes(self, rows: NDArray[Any]) -> NDArray[np.int32] | None:
+        """A single column of codes as they are, -1 for one that is missing; None where rows are anything else.
+
+        Where levels are few and rows as well, there is nothing to gain.
+        """
+        count = self.family.n_levels(0) if rows.shape[1] == 1 else None
+        if count is None or not (self.compiled or count > MANY_LEVELS):
+            return None
+        column = rows[:, 0]
+        missing = np.isnan(column)
+        known = missing | ((column >= 0) & (column < count) & (column == np.floor(column)))
+        return np.where(missing, -1, column).astype(np.int32) if known.all() else None
+
+    def gather_first(self, block: Block, shares: Floats) -> Floats:
+        """Sums of statistics of complete rows under `shares` (rows, states), when there are no parameters yet."""
+        codes = self._codes(block.rows)
+        if codes is not None:
+            sums = np.zeros((self.family.n_levels(0) or 0, self.n_states))
+            add_by_code(codes, np.ascontiguousarray(shares), sums)
+            return self.family.gather_levels(sums)
+        moments = np.zeros((self.n_states, self.family.n_statistics(block.rows.shape[1])))
+        for tile in self.tiles(block, None):
+            tile.logits[...] = shares[tile.places].T
+            moments += self.family.gather_first(tile)
+        return moments
+
     def _chunk(self, block: Block, place: slice, coded: Any = None) -> RowChunk:
         rows = block.rows[place]
         missing = has_missing(rows)
@@ -111,7 +142,10 @@ class Emissions:
     def levels(self, plan: Any, chunk: RowChunk) -> CodedRows:
         """Scores of the distinct rows of a chunk."""
         assert chunk.codes is not None
-        assert chunk.levels is not None
+        if chunk.levels is None:
+            known = self.family.level_scores(plan)
+            assert known is not None
+            return CodedRows(chunk.codes, known, LevelRows(self.family))
         table = np.empty((len(chunk.levels), self.n_states))
         return CodedRows(
             chunk.codes, table, self._route(plan, chunk.patterns, chunk.levels, table, True, compiled=False)
@@ -139,7 +173,7 @@ class RowChunk(NamedTuple):
     place: slice
     patterns: Patterns | None  # of missing cells, of the rows or of the distinct ones; rows that miss all are in none
     codes: NDArray[np.int32] | None  # which of the distinct rows each is; -1 for one that is missing
-    levels: Floats | None  # the distinct rows
+    levels: Floats | None  # the distinct rows; None where codes are the family's own
 
 
 class Scored(ABC):
@@ -227,6 +261,17 @@ class CodedRows(Scored):
         sums = np.zeros(self.table.shape)
         add_by_code(self.codes, posteriors, sums)
         return self.levels.gather(sums)
+
+
+class LevelRows(Scored):
+    """The levels of a column of codes."""
+
+    def __init__(self, family: Family) -> None:
+        self.family = family
+
+    def gather(self, posteriors: Floats) -> Floats:
+        """They are counts."""
+        return self.family.gather_levels(posteriors)
 
 
 class WeightedRows(Scored):

@@ -137,10 +137,7 @@ class HiddenMarkov(Model):
         chains, posteriors = BlockChains.of(block, self.sizes.cuts), np.ascontiguousarray(responsibilities.T)
         shares = posteriors if chains.weights is None else posteriors * chains.row_weights()[:, None]
         weighted = shares if block.weights is None else shares * block.weights[:, None]
-        moments = np.zeros((self.n_components, self.family.n_statistics(block.rows.shape[1])))
-        for tile in self.emissions.tiles(block, None):
-            tile.logits[...] = weighted[tile.places].T
-            moments += self.family.gather_first(tile)
+        moments = self.emissions.gather_first(block, weighted)
         goes_on = np.ones(len(shares), dtype=np.bool_)
         goes_on[chains.firsts] = False
         transitions = (shares[:-1] * goes_on[1:, None]).T @ posteriors[1:]

@@ -93,7 +93,7 @@ def positive_above(matrices: Floats, least: float) -> bool:
 def extreme_eigenvalues(matrices: Floats) -> tuple[Floats, Floats]:
     """Smallest and largest eigenvalue of each matrix (k, d, d)."""
     if matrices.shape[-1] < LANCZOS_COLUMNS:
-        values: Floats = np.linalg.eigvalsh(matrices)
+        values: Floats = np.linalg.eigvalsh(matrices).astype(np.float64, copy=False)
         return values[:, 0], values[:, -1]
     found = np.array([_extremes(matrix) for matrix in matrices])
     return found[:, 0], found[:, 1]
