@@ -1,7 +1,8 @@
-"""The first fit of one estimator, timed from inside a fresh process: ``NAME ROWS COLUMNS``; prints seconds.
+"""The first use of one estimator, timed from inside a fresh process: ``NAME ROWS COLUMNS GROUPS``; prints seconds.
 
 The clock starts after ``import unveil, sklearn, numba``, so what counts is what a person waits for after the imports on
-top of a script: the modules that unveil loads on first use, the kernels that are compiled, and the fit.
+top of a script: the modules that unveil loads on first use, the kernels that are compiled, the fit, and what the model
+then says of the rows.
 """
 
 from __future__ import annotations
@@ -82,23 +83,26 @@ USES: Mapping[str, Use] = {
 }
 
 
-def first_fit(name: str, n_rows: int, n_columns: int) -> float:
-    """Seconds of it, with the way from the name to the class."""
+def first_fit(name: str, n_rows: int, n_columns: int, n_groups: int = 3) -> float:
+    """Seconds of it, with the way from the name to the class, and of the first answers."""
     import numba  # noqa: F401
     import sklearn  # noqa: F401
 
     import unveil
 
-    use, shape = USES[name], Shape(n_rows, n_columns, 3)
+    use, shape = USES[name], Shape(n_rows, n_columns, n_groups)
     cell = Cell(BLOBS, shape, 0, sequences=int(name.endswith("HMM")))
     rows, further = use.rows(cell), {"y": numbers(cell)["labels"]} if use.labelled else {}
     size = () if use.size is None else ({"k": shape.k, "plane": max(n_columns // 2, 1)}[use.size],)
     seed = {"random_state": 0} if use.seeded else {}
     began = time.perf_counter()
-    getattr(unveil, name)(*size, **seed, **use.options).fit(rows, **further)
+    fitted = getattr(unveil, name)(*size, **seed, **use.options).fit(rows, **further)
+    for answer in ("predict", "transform"):
+        if hasattr(fitted, answer):
+            getattr(fitted, answer)(rows)
     return time.perf_counter() - began
 
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    print(first_fit(sys.argv[1], int(sys.argv[2]), int(sys.argv[3])))
+    print(first_fit(sys.argv[1], *map(int, sys.argv[2:])))

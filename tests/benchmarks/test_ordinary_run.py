@@ -158,9 +158,10 @@ def test_mclust_is_read_and_predicts(monkeypatch: pytest.MonkeyPatch, tmp_path: 
 def test_first_use_knows_every_estimator(monkeypatch: pytest.MonkeyPatch) -> None:
     public = {name for name in unveil.__all__ if hasattr(getattr(unveil, name), "fit")}
     assert set(startup_child.USES) == public
-    monkeypatch.setattr(startup, "first_use", lambda name, n_rows, n_columns: 2.0)
-    rows = startup.first_use_rows(("KMedoids",), False, lambda line: None)
-    assert rows == [["KMedoids", "150 x 4", "2 s"], ["KMedoids", "4,000 x 8", "2 s"]]
+    monkeypatch.setattr(startup, "first_use", lambda name, n_rows, n_columns, n_groups: 2.0)
+    rows = startup.first_use_rows(("KMedoids", "KMeans"), False, lambda line: None)
+    assert ["KMedoids", "4,000 x 8, K 3", "2 s", "4 s"] in rows
+    assert [row[1] for row in rows if row[0] == "KMeans"] == ["150 x 4, K 3", "20,000 x 8, K 3", "20,000 x 8, K 50"]
 
 
 @pytest.mark.parametrize("name", ["LinearDiscriminantAnalysis", "MixedMixture", "CategoricalHMM"])
