@@ -25,7 +25,7 @@ from unveil.chains.fitted.attributes import check_attributes
 from unveil.chains.fitted.chain import FittedChain, kept_chains
 from unveil.chains.fitted.methods import ChainMethods
 from unveil.chains.given import handed_back, in_place, noted
-from unveil.chains.input import as_sequences, handed, joined_weights, lengths_of, rows_of
+from unveil.chains.input import as_sequences, handed, joined_weights, lengths_of, plain_numbers, rows_of
 from unveil.chains.model.constraints import CHAIN, allowed_steps, is_ordered, start_rule, transition_rule
 from unveil.chains.model.model import HiddenMarkov, MarkovParams
 from unveil.chains.search import CODE_STEPS, CODES, FREE, LABELLED, ORDERED, PLACED, ChainSearch
@@ -175,8 +175,12 @@ class HMMEstimator(ChainMethods, Estimator, DensityMixin, BaseEstimator, ABC):
         self, X: Any, y: Any, lengths: Any, sample_weight: Any, sequence_weight: Any, *, reset: bool
     ) -> Sequences:
         """What the user hands in, checked, as sequences."""
+        rows = self._emission().rows
+        plain = None if reset or sample_weight is not None else plain_numbers(self, X, rows)
+        if plain is not None:
+            return as_sequences(plain, None, lengths_of(y, lengths, plain.n_rows), sequence_weight)
         table, found = handed(X)
-        source = self._emission().rows.source(self, table, joined_weights(sample_weight), reset=reset)
+        source = rows.source(self, table, joined_weights(sample_weight), reset=reset)
         return as_sequences(source, found, lengths_of(y, lengths, source.n_rows), sequence_weight)
 
     def _begin(self, source: Sequences) -> None:
@@ -200,7 +204,8 @@ class HMMEstimator(ChainMethods, Estimator, DensityMixin, BaseEstimator, ABC):
     # -- the chain that the attributes describe ------------------------------------------------------------------------
 
     def _chain(self) -> FittedChain:
-        check_is_fitted(self)
+        if not self.__sklearn_is_fitted__():
+            check_is_fitted(self)  # which says so
         return fitted_chain(self)
 
     def _settle(self) -> None:

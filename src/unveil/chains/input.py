@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 from unveil.core.arrays import Indices
 from unveil.core.protocols import Source
+from unveil.estimation.input import RowsIn
+from unveil.sources.array import ArraySource
 from unveil.sources.sequences import Sequences
 from unveil.sources.weighted import with_weights
 
@@ -144,6 +146,17 @@ def as_sequences(source: Source, found: Indices | None, lengths: Any, sequence_w
     if made.sequence_weights is not None and not made.sequence_weights.any():
         raise ValueError("sequence_weight must have a positive entry, got zeros only: no sequence would count")
     return made
+
+
+def plain_numbers(estimator: Any, X: Any, rows: RowsIn) -> Source | None:
+    """A source over an array of numbers as a fitted model knows them; None where more has to be looked at."""
+    if type(X) is not np.ndarray or X.ndim != 2 or X.dtype.kind not in "fi" or X.dtype.itemsize < 4 or not len(X):
+        return None
+    known = vars(estimator)
+    if "feature_names_in_" in known or known.get("n_features_in_") != X.shape[1]:
+        return None
+    taken = rows.quick(estimator, X)
+    return None if taken is None else ArraySource(taken)
 
 
 def _weights(sequence_weight: Any) -> Any:

@@ -300,7 +300,8 @@ def _random(sample: ChainSample, seed: int, finish: Finish) -> Start:
     model, random = sample.model, np.random.default_rng(seed)
     levels = [model.family.n_levels(column) for column in range(len(model.shift))]
     if all(levels):  # every level gets weights of its own
-        return WeighedCodes(tuple(CONTRAST * random.normal(size=(each or 0, model.n_components)) for each in levels))
+        tables = (CONTRAST * random.normal(size=(each or 0, model.n_components)) for each in levels)
+        return WeighedCodes(tuple(tables))
     points = sample.steps.points
     middle, spread = points.mean(axis=0), points.std(axis=0)
     drawn = random.normal(size=(points.shape[1], model.n_components))

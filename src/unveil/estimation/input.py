@@ -28,6 +28,7 @@ from unveil.sources.encoded import Within, encoded
 from unveil.sources.rows import sample_rows
 from unveil.sources.weighted import Weighted, with_weights
 
+FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 SAMPLE_CELLS = 1 << 22  # cells of the sample that starts are drawn from: 32 megabytes
 SAMPLE_ROWS = 1 << 16
 SAMPLE_ROWS_EACH = 64  # for each group at least
@@ -283,6 +284,10 @@ class RowsIn(ABC):
     def source(self, estimator: Any, X: Any, sample_weight: Any = None, *, reset: bool, min_rows: int = 1) -> Source:
         """`X` as rows of numbers, checked; what is learnt of the columns is set where `reset` is true."""
 
+    def quick(self, estimator: Any, X: NDArray[Any]) -> NDArray[Any] | None:
+        """An array of ordinary numbers, as many columns as were fitted, as `source` takes it; None: ask that."""
+        return None
+
     def known(self, estimator: Any, given: Any) -> dict[int, float]:
         """Cells that are given, by the number of their column: a mapping, or a row with NaN for what is not."""
         if isinstance(given, Mapping):
@@ -322,6 +327,10 @@ class Numbers(RowsIn):
     """Numbers as they are."""
 
     missing: bool = False
+
+    def quick(self, estimator: Any, X: NDArray[Any]) -> NDArray[Any] | None:
+        """As they are, if they are."""
+        return X if X.dtype in FLOATS and np.isfinite(np.sum(X)) else None
 
     def source(self, estimator: Any, X: Any, sample_weight: Any = None, *, reset: bool, min_rows: int = 1) -> Source:
         """The table."""
@@ -370,6 +379,10 @@ class Counts(RowsIn):
         names = getattr(estimator, "feature_names_in_", range(source.n_columns))
         source = encoded(source, tuple(Within(*SUPPORTS["count"], name) for name in names), now=True)
         return source if sample_weight is None else as_source(estimator, source, sample_weight, reset=False)
+
+    def quick(self, estimator: Any, X: NDArray[Any]) -> NDArray[Any] | None:
+        """Counts as they are, if they are; none of them missing."""
+        return np.asarray(X, dtype=np.float64) if np.isfinite(np.sum(X)) and is_count(X).all() else None
 
     def cell(self, estimator: Any, column: int, value: Any) -> float:
         """A count."""

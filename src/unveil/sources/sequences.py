@@ -76,6 +76,11 @@ class Sequences(Over):
         """Number of sequences."""
         return len(self.lengths)
 
+    @property
+    def in_one_piece(self) -> bool:
+        """Whether there is a single partition, of an array at hand."""
+        return len(self.cuts) == 2 and hasattr(self.source, "slice")
+
     def read(self, partitions: Sequence[int] | None = None) -> Iterator[Block]:
         """Blocks of whole sequences, in increasing order of partition; all of them by default."""
         chosen = range(len(self.cuts) - 1) if partitions is None else sorted({int(index) for index in partitions})

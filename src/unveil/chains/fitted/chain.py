@@ -22,6 +22,7 @@ from unveil.numerics.blas import single_threaded_blas
 from unveil.sources.sequences import Sequences
 
 BLOCK_ROWS = 1 << 14  # a pass without statistics to keep is mostly the handing out of work, so its blocks are large
+LOCAL = ("auto", "threads")  # engines to which a block at hand need not be sent
 SHOWN = ("n_features_in_", "feature_names_in_", "kinds_", "categories_")  # what a mixture knows of its columns too
 STANDING = ("converged_", "n_iter_", "history_", "certificate_", "lower_bound_")  # and has of its fit
 
@@ -50,6 +51,10 @@ class FittedChain:
 
     def each(self, sequences: Sequences, step: Callable[..., Any], **settings: Any) -> Iterator[Any]:
         """`step` of every block of sequences, in order, on the engine."""
+        if sequences.n_rows <= BLOCK_ROWS and sequences.in_one_piece and self.engine in LOCAL:
+            with single_threaded_blas():  # no work is handed out
+                yield step(self.model.suited_to(sequences.n_rows), self.plan, **settings)(next(sequences.read()))
+            return
         source = Sequences(sequences.source, sequences.lengths, sequences.sequence_weights, sequences.marks, BLOCK_ROWS)
         with single_threaded_blas():
             function = step(self.model.suited_to(source.n_rows), self.plan, **settings)
