@@ -21,7 +21,7 @@ from unveil.engines.threads import Threads
 from unveil.estimation.scaffold import stationarity
 from unveil.expectations import Exact
 from unveil.families.bernoulli import Bernoulli, BernoulliParams
-from unveil.families.covariance.structure import Full, Tied
+from unveil.families.covariance.structure import Diagonal, Full, Tied
 from unveil.families.gaussian import Gaussian, GaussianParams
 from unveil.mixtures.model.model import Mixture, MixtureParams
 from unveil.mixtures.overlap import FEWEST_DRAWS, MOST_DRAWS, affordable_draws, figures_of, overlap
@@ -186,7 +186,8 @@ def test_what_would_cost_too_much_is_left_out(caplog: pytest.LogCaptureFixture) 
         (Gaussian(), 16, 16, MOST_DRAWS),
         (Gaussian(), 2, 1000, 0),
         (Gaussian(), 2000, 2, 0),
-        (Bernoulli(), 10, 784, MOST_DRAWS),
+        (Bernoulli(), 10, 784, 423),
+        (Gaussian(Diagonal()), 5, 3000, 222),
     ],
 )
 def test_draws_follow_the_cost(family: Any, k: int, n_columns: int, draws: int) -> None:

@@ -15,7 +15,7 @@ from sklearn.utils.validation import _check_feature_names, check_array
 from unveil.core.arrays import Array, Floats
 from unveil.core.protocols import Source
 from unveil.estimation.columns import Codes, Column, codes_of, column_number, columns_of, is_missing, numbers_of
-from unveil.estimation.input import SUPPORTS, RowsIn, as_source
+from unveil.estimation.input import SUPPORTS, RowsIn, as_source, rows_in
 from unveil.sources.array import ArraySource
 from unveil.sources.encoded import Lookup, Reader, Within, encoded
 
@@ -92,7 +92,7 @@ class Coded(RowsIn):
 
     def _numeric_source(self, estimator: Any, X: Any, reset: bool, min_rows: int) -> Source:
         """A table of numbers: columns are looked at as the rows are read."""
-        source = as_source(estimator, X, reset=reset, min_rows=min_rows, missing=self.missing)
+        source = rows_in(estimator, X, reset=reset, min_rows=min_rows, missing=self.missing)
         names = _called(estimator, source.names)
         if reset:
             estimator.kinds_ = self.kinds(source.n_columns, lambda: natural_kinds(X, source))

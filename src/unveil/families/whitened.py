@@ -67,19 +67,23 @@ def whitened(means: Floats, covariances: Floats) -> Whitened:
 
 
 def sums_of_products(x: Floats, shares: Floats, origins: Floats) -> Floats:
-    """Sums of (1, y, upper triangle of y y'), y = x - origin, for `shares` (k, rows) of a tile (columns, rows).
-
-    Rows without a share are left out, which are nearly all where groups are apart.
-    """
+    """Sums of (1, y, upper triangle of y y'), y = x - origin, for `shares` (k, rows) of a tile (columns, rows)."""
     n_columns = len(x)
     moments = np.empty((len(shares), 1 + n_columns + n_columns * (n_columns + 1) // 2))
     for k, line in enumerate(shares):
-        own = np.flatnonzero(line)
-        rows, part = (x, line) if len(own) == len(line) else (x[:, own], line[own])
-        if np.any(origins[k]):
-            rows = rows - origins[k][:, None]
-        scaled = rows * np.sqrt(part)
-        moments[k, 0] = part.sum()
-        np.matmul(rows, part, out=moments[k, 1 : 1 + n_columns])
-        packed_upper(blas.dsyrk(1.0, scaled.T, trans=1, lower=1).T, moments[k, 1 + n_columns :])
+        moments[k, 0], moments[k, 1 : 1 + n_columns], lower = weighted_products(x, line, origins[k])
+        packed_upper(lower.T, moments[k, 1 + n_columns :])
     return moments
+
+
+def weighted_products(x: Floats, shares: Floats, origin: Floats) -> tuple[float, Floats, Floats]:
+    """Sums of the `shares` (rows,), and of them times y and y y', y = x - origin, of the latter the lower triangle.
+
+    Rows without a share are left out, which are nearly all where groups are apart.
+    """
+    own = np.flatnonzero(shares)
+    rows, part = (x, shares) if len(own) == len(shares) else (x[:, own], shares[own])
+    if np.any(origin):
+        rows = rows - origin[:, None]
+    scaled = rows * np.sqrt(part)
+    return float(part.sum()), rows @ part, blas.dsyrk(1.0, scaled.T, trans=1, lower=1)

@@ -24,7 +24,7 @@ from unveil.core.statistics import Statistics
 from unveil.estimation.base import engine_for
 from unveil.estimation.looks import along, looking_once
 from unveil.estimation.scaffold import adopt, fitting
-from unveil.mixtures.fitted import FittedMixture, LogJoint, posterior
+from unveil.mixtures.fitted import POSTERIOR, Answered, FittedMixture
 from unveil.mixtures.matching import assigned
 from unveil.numerics.blas import single_threaded_blas
 
@@ -125,7 +125,7 @@ class SharedRows:
 
     def __call__(self, block: Block, memo: Memo) -> tuple[Statistics, Memo]:
         """(components, components), rows counted by their weights."""
-        one, other = (posterior(LogJoint(fitted)(block)) for fitted in (self.one, self.other))
+        one, other = (Answered(fitted, POSTERIOR)(block) for fitted in (self.one, self.other))
         weighted = other if block.weights is None else other * block.weights[:, None]
         return Statistics(shared=one.T @ weighted), None
 

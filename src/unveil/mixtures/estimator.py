@@ -235,7 +235,7 @@ class MixtureEstimator(MixtureMethods, Estimator, DensityMixin, BaseEstimator, A
         k, n_columns = self.n_components, source.n_columns
         most, each = SMALL_WORK // (k * n_columns), SAMPLE_ROWS_EACH
         if self._is_searched(model):
-            most, each = SEARCH_ROWS, max(each, SEARCH_ROWS_PER_COLUMN * n_columns)
+            most, each = SEARCH_ROWS, max(each, SEARCH_ROWS_PER_COLUMN * model.family.least_rows(n_columns))
         return Sample(model, *sample_of(source, self.random_seed_, k, most, self._takes_missing, each))
 
     def _is_searched(self, model: Mixture) -> bool:

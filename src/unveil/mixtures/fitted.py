@@ -8,7 +8,7 @@ from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import logsumexp, softmax
+from scipy.special import softmax
 
 from unveil.core.arrays import Array, Floats, Indices
 from unveil.core.drive import answer_to
@@ -37,19 +37,66 @@ def ready(model: Mixture, params: MixtureParams) -> FittedMixture:
         return FittedMixture(model, params, model.prepare(model.recentre(params)))
 
 
+# -- questions: functions of log p(x, s) (components, rows) of a tile, which they may write to -------------------------
+
+
+class Question(NamedTuple):
+    """What is asked of every row."""
+
+    answer: Callable[[Floats], Array]
+    each: bool = False  # is there an answer for every component?
+    dtype: type = np.float64
+    based: bool = False  # does log h(x) add to it?
+
+
+def label(joint: Floats) -> Array:
+    """The component of greatest probability, the lowest of equals."""
+    return np.argmax(joint, axis=0)
+
+
+def shares(joint: Floats) -> Array:
+    """Probability of each component given the row, (rows, components)."""
+    joint -= joint.max(axis=0)
+    np.exp(joint, out=joint)
+    joint /= joint.sum(axis=0)
+    return joint.T
+
+
+def log_sum(joint: Floats) -> Floats:
+    """log of the sum of exp(joint) over the components."""
+    peak = joint.max(axis=0)
+    peak = np.where(np.isneginf(peak), 0.0, peak)  # an impossible row
+    with np.errstate(divide="ignore"):
+        found: Floats = np.log(np.exp(joint - peak).sum(axis=0))
+    found += peak
+    return found
+
+
+LIKELIEST = Question(label, dtype=np.intp)
+POSTERIOR = Question(shares, each=True)
+LOG_DENSITY = Question(log_sum, based=True)
+
+
 # -- functions of a block, as engines take them ------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class LogJoint:
-    """log p(x, s) of a block."""
+class Answered:
+    """What a question says of every row of a block."""
 
     fitted: FittedMixture
+    question: Question
 
-    def __call__(self, block: Block) -> Floats:
-        """(rows, components)."""
-        finite_rows(block, missing=self.fitted.model.family.takes_missing)
-        return self.fitted.model.log_joint(self.fitted.plan, block)
+    def __call__(self, block: Block) -> Array:
+        """(rows,), or (rows, components)."""
+        model, (_, each, dtype, based) = self.fitted.model, self.question
+        finite_rows(block, missing=model.family.takes_missing)
+        shape = (len(block.rows), model.n_components)
+        out = np.empty(shape if each else shape[:1], dtype)
+        for tile in model.scored(self.fitted.plan, block):
+            out[tile.places] = self.question.answer(tile.logits)
+        base = model.log_base(block.rows) if based else None
+        return out if base is None else out + base
 
 
 @dataclass(frozen=True)
@@ -81,10 +128,11 @@ class DensitySums:
 
     def __call__(self, block: Block) -> tuple[float, float, float]:
         """The three sums; rows without weight take no part, however unlikely they are."""
-        joint = LogJoint(self.fitted)(block)
-        scores = logsumexp(joint, axis=1)
+        finite_rows(block, missing=self.fitted.model.family.takes_missing)
+        joint = self.fitted.model.log_joint(self.fitted.plan, block).T
+        scores = log_sum(joint)
         weights = np.ones(len(scores)) if block.weights is None else block.weights
-        sure = np.max(joint, axis=1) - scores
+        sure = np.max(joint, axis=0) - scores
         counted = weights > 0
         return (
             float(weights @ np.where(counted, scores, 0.0)),
@@ -113,24 +161,10 @@ def each_block(function: Callable[[Block], Any], source: Source, engine: Any) ->
         yield from engine_for(engine, source).map(function, source)
 
 
-def map_rows(fitted: FittedMixture, source: Source, engine: Any, finish: Callable[[Floats], Array]) -> Array:
-    """`finish` of log p(x, s) for all rows."""
-    return np.concatenate([finish(joint) for joint in each_block(LogJoint(fitted), source, engine)])
-
-
-def likeliest(joint: Floats) -> Array:
-    """The likeliest component of each row."""
-    return np.argmax(joint, axis=1)
-
-
-def posterior(joint: Floats) -> Array:
-    """Probability of each component given the row."""
-    return np.asarray(softmax(joint, axis=1))
-
-
-def log_density(joint: Floats) -> Array:
-    """Log-density of each row."""
-    return np.asarray(logsumexp(joint, axis=1))
+def map_rows(fitted: FittedMixture, source: Source, engine: Any, question: Question) -> Array:
+    """What a question says of all rows."""
+    found = list(each_block(Answered(fitted, question), source, engine))
+    return found[0] if len(found) == 1 else np.concatenate(found)
 
 
 def summing(fitted: FittedMixture, source: Source, engine: Any) -> Asking[DensityTotals]:

@@ -20,6 +20,9 @@ from unveil.estimation.kept import Kept
 from unveil.families.base import Family
 from unveil.mixtures.bootstrap import bootstrap
 from unveil.mixtures.fitted import (
+    LIKELIEST,
+    LOG_DENSITY,
+    POSTERIOR,
     DensityTotals,
     FilledIn,
     FittedMixture,
@@ -27,11 +30,8 @@ from unveil.mixtures.fitted import (
     conditional,
     draw,
     each_block,
-    likeliest,
-    log_density,
     map_rows,
     marginal,
-    posterior,
     ready,
     summing,
 )
@@ -64,7 +64,8 @@ class MixtureMethods:
 
     def _mixture(self) -> FittedMixture:
         """The mixture, made ready once."""
-        check_is_fitted(self)
+        if "weights_" not in vars(self):  # looked for here, since scikit-learn asks for all tags before it looks
+            check_is_fitted(self)
         return fitted_mixture(self)
 
     def _rows(self, X: Any, sample_weight: Any = None) -> Source:
@@ -75,15 +76,15 @@ class MixtureMethods:
 
     def predict(self, X: Any) -> Labels:
         """The likeliest component of each row."""
-        return map_rows(self._mixture(), self._rows(X), self.engine, likeliest)
+        return map_rows(self._mixture(), self._rows(X), self.engine, LIKELIEST)
 
     def predict_proba(self, X: Any) -> Floats:
         """Probability of each component given the row, (n_samples, n_components)."""
-        return map_rows(self._mixture(), self._rows(X), self.engine, posterior)
+        return map_rows(self._mixture(), self._rows(X), self.engine, POSTERIOR)
 
     def score_samples(self, X: Any) -> Floats:
         """Log-density of each row; of the cells that are there, where some are missing."""
-        return map_rows(self._mixture(), self._rows(X), self.engine, log_density)
+        return map_rows(self._mixture(), self._rows(X), self.engine, LOG_DENSITY)
 
     def density(self, X: Any) -> Floats:
         """Density of each row: the exponential of `score_samples`."""

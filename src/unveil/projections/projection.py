@@ -11,8 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from unveil.core.protocols import Source
 from unveil.estimation.base import Estimator, engine_for
+from unveil.estimation.input import rows_in
 from unveil.numerics.blas import single_threaded_blas
-from unveil.projections.input import rows_in
 from unveil.projections.passes import Fill, filled, mapped
 
 

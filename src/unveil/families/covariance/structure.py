@@ -30,7 +30,6 @@ from unveil.families.covariance.symmetric import (
     positive_above,
     triangle,
     unpack,
-    whitening_matrices,
     width_of,
 )
 from unveil.families.kernels.em import NORM, PRODUCTS, SQUARES, CompiledSums
@@ -170,7 +169,7 @@ class Products(Structure):
         return np.einsum("kii->ki", self.dense(covariances, n_components, n_columns))
 
     def precise(self, covariances: Floats, n_components: int, n_columns: int) -> Floats:
-        factors = whitening_matrices(self.matrices(covariances))[0]
+        factors = np.linalg.inv(np.linalg.cholesky(self.matrices(covariances)))
         return np.broadcast_to(np.sum(factors**2, axis=1), (n_components, n_columns))
 
     def extremes(self, covariances: Floats) -> tuple[Floats, Floats]:

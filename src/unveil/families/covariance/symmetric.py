@@ -35,7 +35,7 @@ def raised_matrices(matrices: Floats, floor: Floats) -> tuple[Floats, Mask]:
     units = np.sqrt(np.maximum(floor, CHOLESKY_FLOOR * sizes))
     scales = units[:, :, None] * units[:, None, :]
     scaled = matrices / scales  # the floor is now 1 in every direction, whatever the units
-    low = np.array([_nearly_singular(one) for one in scaled])
+    low = _nearly_singular(scaled)
     if not low.any():
         return matrices, low
     values, vectors = np.linalg.eigh(scaled[low])
@@ -45,23 +45,29 @@ def raised_matrices(matrices: Floats, floor: Floats) -> tuple[Floats, Mask]:
     return out, low
 
 
-def _nearly_singular(matrix: Floats) -> bool:
-    """Whether an eigenvalue may be below 1: the squared pivots of Cholesky's factor bound the smallest from above."""
-    factor, failed = lapack.dpotrf(matrix, lower=1)
-    return bool(failed != 0 or np.min(np.diagonal(factor)) ** 2 < 4 * len(matrix))
+def _nearly_singular(matrices: Floats) -> Mask:
+    """Which may have an eigenvalue below 1: the squared pivots of Cholesky's factor bound the smallest from above."""
+    try:
+        factors = np.linalg.cholesky(matrices)
+    except np.linalg.LinAlgError:  # one has none; which, each of them tells
+        if len(matrices) == 1:
+            return np.ones(1, np.bool_)
+        return np.concatenate([_nearly_singular(one[None]) for one in matrices])
+    return np.einsum("kii->ki", factors).min(axis=1) ** 2 < 4 * matrices.shape[-1]
 
 
 def invert_positive(matrices: Floats) -> tuple[Floats, Floats]:
     """Inverses of positive definite matrices (k, d, d) and log-determinants of the inverses, by Cholesky."""
-    inverses, log_determinants = np.empty_like(matrices), np.empty(len(matrices))
+    inverses, pivots = np.empty_like(matrices), np.empty(matrices.shape[:2])
     for k, matrix in enumerate(matrices):
         factor, failed = lapack.dpotrf(matrix, lower=1)
         if failed:
             raise np.linalg.LinAlgError(f"matrix {k} is not positive definite")
-        log_determinants[k] = -2.0 * np.sum(np.log(np.diagonal(factor)))
-        inverse, (rows, columns) = lapack.dpotri(factor, lower=1)[0], triangle(len(matrix))
-        inverses[k, rows, columns] = inverses[k, columns, rows] = inverse[columns, rows]
-    return inverses, log_determinants
+        pivots[k] = factor.diagonal()
+        inverses[k] = lapack.dpotri(factor, lower=1, overwrite_c=1)[0]
+    upper = np.triu(np.ones(matrices.shape[1:], np.bool_))
+    symmetric: Floats = np.where(upper, np.swapaxes(inverses, 1, 2), inverses)  # only the lower half was written to
+    return symmetric, -2.0 * np.sum(np.log(pivots), axis=1)
 
 
 def whitening_matrices(matrices: Floats) -> tuple[Floats, Floats]:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cython_blas  # noqa: F401  (compiled products call it; loaded here so that thread limits reach it)
 
 from unveil.core.arrays import Floats
+from unveil.families.kernels.dot_products import dot_products
 from unveil.numerics.jit import inlined, kernel
 from unveil.numerics.softmax import soft_assign
 from unveil.numerics.tiles import (
@@ -94,7 +95,7 @@ def _expect(
         else:
             if not ready:
                 statistics(tile, values)
-            np.dot(shares, values.T, part)
+            dot_products(shares, values, part)
             for c in range(k):
                 for s in range(p):
                     moments[c, s] += part[c, s]

@@ -9,11 +9,11 @@ apart.
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import blas, lapack
+from scipy.linalg import lapack
 
 from unveil.core.arrays import Floats
 from unveil.families.kernels.small_em import DEAD, SINGULAR
-from unveil.families.whitened import Whitened
+from unveil.families.whitened import Whitened, weighted_products
 from unveil.numerics.constants import LOG_TWO_PI
 from unveil.numerics.softmax import NEGLIGIBLE_SHARE
 
@@ -80,13 +80,12 @@ def _gather(tile: Floats, means: Floats, shares: Floats, moments: tuple[Floats, 
     """Add the moments of a tile about the means; of products the lower triangles."""
     counts, firsts, seconds = moments
     for c, line in enumerate(shares):
-        own = np.flatnonzero(line > NEGLIGIBLE_SHARE)
-        away, part = tile[:, own] - means[c][:, None], line[own]
-        counts[c] += part.sum()
-        firsts[c] += away @ part
-        away *= np.sqrt(part)
-        if len(own):
-            seconds[c] += blas.dsyrk(1.0, away.T, trans=1, lower=1)
+        own = np.where(line > NEGLIGIBLE_SHARE, line, 0.0)
+        if np.any(own):
+            count, first, lower = weighted_products(tile, own, means[c])
+            counts[c] += count
+            firsts[c] += first
+            seconds[c] += lower
 
 
 def _step(params: Floats, sums: Floats, d: int, reg_covar: float, tied: bool, fresh: Floats) -> bool:

@@ -170,7 +170,7 @@ class Mixture(Model):
         patterns = self._patterns(block) if like is None else like.patterns
         plain = self.compiled and patterns is None and not np.any(self.shift)
         codes = self.family.encode(block.rows, self.n_components) if plain else None
-        base = self.family.log_base(self._framed(block.rows).T)
+        base = self.log_base(block.rows)
         if base is None:
             return BlockMemo(0.0, patterns, codes)
         return BlockMemo(float(base.sum() if block.weights is None else base @ block.weights), patterns, codes)
@@ -199,11 +199,22 @@ class Mixture(Model):
     def log_joint(self, plan: Plan, block: Block) -> Floats:
         """log p(x, s) of every row, (rows, components)."""
         out = np.empty((len(block.rows), self.n_components))
+        for tile in self.scored(plan, block):
+            out[tile.places] = tile.logits.T
+        base = self.log_base(block.rows)
+        return out if base is None else out + base[:, None]
+
+    def scored(self, plan: Plan, block: Block) -> Iterator[Tile]:
+        """Tiles of a block with log p(x, s) - log h(x) in their logits."""
         for tile in self.tiles(block, self._patterns(block)):
             self.score(plan, tile)
-            out[tile.places] = tile.logits.T
-        base = self.family.log_base(self._framed(block.rows).T)
-        return out if base is None else out + base[:, None]
+            yield tile
+
+    def log_base(self, rows: NDArray[Any]) -> Floats | None:
+        """log h(x) of each row; None when h is 1, which no rows tell too."""
+        if self.family.log_base(np.empty((rows.shape[1], 0))) is None:
+            return None
+        return self.family.log_base(self._framed(rows).T)
 
     def complete(self, plan: Plan, block: Block, expectation: Expectation) -> Floats:
         """The rows of a block with missing cells replaced by their expectation."""

@@ -22,7 +22,7 @@ from unveil.core.protocols import Block, Engine, Source
 from unveil.core.result import Status
 from unveil.core.statistics import tree_sum
 from unveil.estimation.base import engine_for, warn_of
-from unveil.estimation.input import finite_rows, frame_of, refuse_nonfinite
+from unveil.estimation.input import finite_rows, frame_of, refuse_nonfinite, rows_in
 from unveil.numerics.blas import single_threaded_blas
 from unveil.projections.curves.local import Local
 from unveil.projections.curves.model import (
@@ -38,7 +38,6 @@ from unveil.projections.curves.model import (
     summed,
 )
 from unveil.projections.curves.spline import Spline
-from unveil.projections.input import rows_in
 from unveil.projections.pca.certificate import findings_of
 from unveil.projections.pca.routes import moments_of
 from unveil.projections.projection import Projection

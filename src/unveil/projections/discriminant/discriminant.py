@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from unveil.core.arrays import Floats
 from unveil.core.protocols import Source
 from unveil.estimation.base import engine_for
-from unveil.estimation.input import refuse_nonfinite
+from unveil.estimation.input import refuse_nonfinite, rows_in
 from unveil.numerics.blas import single_threaded_blas
 from unveil.projections.affine import project
 from unveil.projections.discriminant.answers import (
@@ -45,7 +45,6 @@ from unveil.projections.discriminant.separation import (
     signals_of,
 )
 from unveil.projections.discriminant.shrinkage import Covariances, Empirical, Foreign, by_ledoit_wolf, shrunk
-from unveil.projections.input import rows_in
 from unveil.projections.projection import Projection
 from unveil.sources.files import labelled
 

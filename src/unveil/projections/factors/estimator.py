@@ -26,7 +26,7 @@ from unveil.core.result import Fit, History, Status
 from unveil.core.statistics import Statistics
 from unveil.core.stopping import BoundChange
 from unveil.estimation.base import engine_for, warn_of
-from unveil.estimation.input import refuse_nonfinite
+from unveil.estimation.input import refuse_nonfinite, rows_in
 from unveil.estimation.registry import SCHEDULES, resolve
 from unveil.estimation.scaffold import Stream, feed, resumable
 from unveil.expectations import Exact
@@ -51,7 +51,6 @@ from unveil.projections.factors.model import (
     variances_seen,
 )
 from unveil.projections.factors.noise_search import FactorRule
-from unveil.projections.input import rows_in
 from unveil.projections.passes import reduced
 from unveil.projections.pca.rows import dense_frame
 from unveil.schedules.squarem import Squarem

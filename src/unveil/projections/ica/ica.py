@@ -24,6 +24,7 @@ from unveil.core.arrays import Floats
 from unveil.core.protocols import Engine, Source
 from unveil.core.result import Status
 from unveil.estimation.base import engine_for, warn_of
+from unveil.estimation.input import rows_in
 from unveil.numerics.blas import single_threaded_blas
 from unveil.projections.affine import project
 from unveil.projections.ica.fixed_point import UnmixingOutcome
@@ -32,7 +33,6 @@ from unveil.projections.ica.model import CONTRASTS, Passes
 from unveil.projections.ica.quasi_newton import FreeUnmixing, UnmixingGeometry
 from unveil.projections.ica.search import SolverFrame, contrast_of, geometry_of, solved
 from unveil.projections.ica.whitening import rank_finding, root_of, whitening_of
-from unveil.projections.input import rows_in
 from unveil.projections.passes import lone_block
 from unveil.projections.pca.routes import moments_of
 from unveil.projections.projection import Projection

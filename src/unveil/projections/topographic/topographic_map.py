@@ -27,13 +27,12 @@ from unveil.core.protocols import Engine, Source
 from unveil.core.result import Fit
 from unveil.core.statistics import Statistics
 from unveil.estimation.base import engine_for, seed_of
-from unveil.estimation.input import frame_of, refuse_nonfinite
+from unveil.estimation.input import frame_of, refuse_nonfinite, rows_in
 from unveil.estimation.registry import EXPECTATIONS, SCHEDULES
 from unveil.estimation.scaffold import Task, climb, parts_of, stationarity
 from unveil.expectations import Exact
 from unveil.mixtures.model.model import Mixture, MixtureParams
 from unveil.numerics.blas import single_threaded_blas
-from unveil.projections.input import rows_in
 from unveil.projections.passes import put
 from unveil.projections.projection import Projection
 from unveil.projections.topographic.lattice import Basis, grid, magnification
