@@ -36,11 +36,9 @@ def together(climbs: Iterable[Asking[T]], final: Callable[[T], bool] = lambda ou
     sent: dict[int, Any] = dict.fromkeys(going)
     try:
         while going:
-            before = set(outcomes)
-            asks = _asked(going, sent, outcomes)
-            if any(final(outcomes[place]) for place in outcomes.keys() - before):
-                pressed = {place: [KeyboardInterrupt()] * len(each) for place, each in asks.items()}
-                asks = _asked(going, pressed, outcomes)
+            asks, pressed = _asked(going, sent, outcomes, final)
+            if pressed:
+                asks, _ = _asked(going, {place: _interrupts(each) for place, each in asks.items()}, outcomes, final)
             if asks:
                 answers = iter((yield tuple(chain.from_iterable(asks.values()))))
                 sent = {place: list(islice(answers, len(each))) for place, each in asks.items()}
@@ -50,16 +48,28 @@ def together(climbs: Iterable[Asking[T]], final: Callable[[T], bool] = lambda ou
     return [outcomes[place] for place in sorted(outcomes)]
 
 
-def _asked(going: dict[int, Asking[T]], sent: dict[int, Any], outcomes: dict[int, T]) -> dict[int, tuple[Ask, ...]]:
-    """What each climb asks for next, once it was sent what it waited for; one that asks no more has an outcome."""
+def _asked(
+    going: dict[int, Asking[T]], sent: dict[int, Any], outcomes: dict[int, T], final: Callable[[T], bool]
+) -> tuple[dict[int, tuple[Ask, ...]], bool]:
+    """What each climb asks for next, once it was sent what it waited for, and whether there was a final outcome.
+
+    One that asks no more has an outcome. After a final one, those whose turn it is are told of Ctrl-C instead.
+    """
     asks: dict[int, tuple[Ask, ...]] = {}
+    pressed = False
     for place, climb in list(going.items()):
         try:
-            asks[place] = climb.send(sent[place])
+            asks[place] = climb.send(_interrupts(sent[place]) if pressed and sent[place] else sent[place])
         except StopIteration as end:
             outcomes[place] = end.value
             del going[place]
-    return asks
+            pressed = pressed or final(end.value)
+    return asks, pressed
+
+
+def _interrupts(waiting: Sequence[Any]) -> list[Any]:
+    """Ctrl-C in place of all that is waited for."""
+    return [KeyboardInterrupt()] * len(waiting)
 
 
 def drive(climb: Asking[T]) -> T:
