@@ -16,7 +16,7 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.chains.kernels.small_sweep import sweep_small
+from unveil.chains.kernels.small_sweep import SweepRoom, sweep_small
 from unveil.chains.model.model import HiddenMarkov, MarkovParams
 from unveil.core.arrays import Floats
 from unveil.core.loop import Callback, Parts, fit, told_of_interrupt
@@ -77,7 +77,7 @@ class SmallChain:
     weights: Floats  # of the sequences
     log_base: float  # what no parameter touches
     scores: Floats  # (k, rows)
-    room: Floats
+    room: SweepRoom
 
     @classmethod
     def of(
@@ -88,7 +88,7 @@ class SmallChain:
         base = model.family.log_base(np.ascontiguousarray(rows.T))
         log_base = 0.0 if base is None else float(base @ np.repeat(weights, lengths))
         bounds = np.concatenate([[0], np.cumsum(lengths)]).astype(np.intp)
-        return cls(model, states, bounds, weights, log_base, np.empty((k, n)), np.empty((2, n * k + n)))
+        return cls(model, states, bounds, weights, log_base, np.empty((k, n)), SweepRoom.of(k, n))
 
     @property
     def weight(self) -> float:
@@ -118,7 +118,7 @@ class SmallChain:
     def first(self, shares: Floats) -> Floats | None:
         """A vector from first states (k, rows); every state is lent a little of all steps, or some had no spread."""
         model, k, cut = self.model, self.model.n_components, self._cut
-        lent = (1.0 - LENT) * shares + LENT / k
+        lent = np.ascontiguousarray((1.0 - LENT) * shares + LENT / k)
         lengths = np.diff(self.bounds)
         own = lent if np.all(self.weights == 1.0) else lent * np.repeat(self.weights, lengths)
         counts = own[:, :-1] @ shares[:, 1:].T

@@ -249,7 +249,7 @@ class ChainSample:
 def sample_of(model: HiddenMarkov, source: Sequences, seed: int, whole: bool) -> ChainSample:
     """The sample that the starts of `model` are drawn from."""
     k = model.n_components
-    each = max(64, STEPS_PER_COLUMN * source.n_columns, model.family.within.n_parameters(1, source.n_columns))
+    each = max(64, STEPS_PER_COLUMN * source.n_columns, model.family.n_parameters(k, source.n_columns) // k)
     most = max(min(MOST_STEPS, WORK // (k * k)), each * k, 1024)
     chosen = sampled(source, seed, most, whole)
     assert isinstance(chosen.source, ArraySource)

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 
 from tests.chains.kernels.test_smooth import chain
 from tests.oracles.chain_recursions import exact
-from unveil.chains.kernels.small_sweep import sweep_small
+from unveil.chains.kernels.small_sweep import SweepRoom, sweep_small
 from unveil.chains.kernels.smooth import smooth
 
 
@@ -22,7 +22,7 @@ def run(scores, start, transition, lengths=None, weights=None):
     weights = np.ones(len(lengths)) if weights is None else weights
     together = np.concatenate([start, transition.ravel()])
     with np.errstate(all="ignore"):
-        found = sweep_small(table, bounds, weights, together, counts, fresh, np.empty((2, n * k + n)))
+        found = sweep_small(table, bounds, weights, together, counts, fresh, SweepRoom.of(k, n))
     return found, counts[:k], counts[k:].reshape(k, k), table.T, fresh
 
 

@@ -27,7 +27,7 @@ from unveil.expectations import Sparse
 
 
 def stop_at(iteration):
-    """A callback that is Ctrl-C in the pass of this number of the start that gets there first; it is not called again."""
+    """A callback that is Ctrl-C in this pass of the start that gets there first; it is not called again."""
     pressed = []
 
     def callback(state):

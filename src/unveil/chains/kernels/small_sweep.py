@@ -14,11 +14,12 @@ is left, the sweep ends with NaN, and the general way takes over, which knows ho
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from unveil.chains.kernels.vector_steps import EMISSION_CUTOFF, EMISSION_FLOOR, LOST_SHARE
+from unveil.core.arrays import Floats
 from unveil.numerics.exp_log import exp_nonpositive, log_positive
 from unveil.numerics.jit import kernel
 
@@ -27,49 +28,34 @@ DRIFT_STEPS = 64  # after which posteriors are made to sum to 1 again, or roundi
 TILE_ROWS = 128
 
 
-@kernel
-def sweep_small(scores: Any, bounds: Any, weights: Any, chain: Any, counts: Any, fresh: Any, room: Any) -> float:
+class SweepRoom(NamedTuple):
+    """Where a sweep of n steps of k states works."""
+
+    emissions: Floats  # (n * k,)
+    shares: Floats  # (n * k,)
+    inverses: Floats  # (n,)
+
+    @classmethod
+    def of(cls, k: int, n: int) -> SweepRoom:
+        """Not written to yet."""
+        return cls(np.empty(n * k), np.empty(n * k), np.empty(n))
+
+
+def sweep_small(
+    scores: Floats, bounds: Any, weights: Floats, chain: Floats, counts: Floats, fresh: Floats, room: SweepRoom
+) -> float:
     """Log-likelihood of all sequences; posteriors take the place of `scores` (k, n), NaN where this does not do.
 
     `bounds` are the first rows of the sequences and the end of the last; `weights` multiply all that a sequence says.
     `chain` are the probabilities of starts (k,) and then of transitions (k * k); `counts` gets how many are expected of
-    both, `fresh` their shares. `room` (2, n * k + n) is scratch.
+    both, `fresh` their shares. Three calls, since a kernel that calls kernels compiles them twice.
     """
-    k, n = scores.shape
-    start, transition = chain[:k], chain[k:]
-    emissions, shares, inverses = room[0], room[1], room[0, n * k :]
-    for s in range(len(counts)):
-        counts[s] = 0.0
+    emissions, shares, inverses = room
     total = _expose(scores, bounds, weights, emissions)
-    ahead, future = np.empty(k), np.empty(k)
-    for number in range(len(bounds) - 1):
-        begin, end, weight = bounds[number], bounds[number + 1], weights[number]
-        if not _forward(emissions, shares, inverses, begin, end, start, transition):
-            return np.nan
-        if not _backward(scores, room, begin, end, weight, transition, counts, ahead, future):
-            return np.nan
-        logs = 0.0
-        for t in range(begin, end):
-            logs += log_positive(inverses[t])
-        total -= weight * logs
-        for j in range(k):
-            counts[j] += scores[j, begin]
-    for s in range(k * k):
-        counts[k + s] *= transition[s]
-    _shares(counts, 0, k, chain, fresh)
-    for i in range(k):
-        _shares(counts, k + i * k, k, chain, fresh)
-    return total
-
-
-@kernel
-def _shares(counts: Any, begin: int, k: int, chain: Any, fresh: Any) -> None:
-    """Counts over their sum; those of `chain` stay where there are none."""
-    total = 0.0
-    for s in range(begin, begin + k):
-        total += counts[s]
-    for s in range(begin, begin + k):
-        fresh[s] = counts[s] / total if total > 0.0 else chain[s]
+    scaled = _forward(emissions, shares, inverses, bounds, weights, chain)
+    if not _backward(scores, emissions, shares, inverses, bounds, weights, chain, counts, fresh):
+        return float("nan")
+    return float(total + scaled)
 
 
 @kernel
@@ -101,62 +87,85 @@ def _expose(scores: Any, bounds: Any, weights: Any, emissions: Any) -> float:
 
 
 @kernel
-def _forward(emissions: Any, shares: Any, inverses: Any, begin: int, end: int, start: Any, transition: Any) -> bool:
-    """Shares (n, k) of one chain and the inverses of their sums; whether there is a share at every step."""
-    k = len(start)
-    inverse = 1.0
-    for t in range(begin, end):
-        here, before, total = t * k, (t - 1) * k, 0.0
-        for j in range(k):
-            reached = 0.0
-            if t == begin:
-                reached = start[j]
-            else:
-                for i in range(k):
-                    reached += shares[before + i] * transition[i * k + j]
-            value = reached * (emissions[here + j] * inverse)
-            value = value if value > LOST_SHARE else 0.0
-            shares[here + j] = value
-            total += value
-        if not total > 0.0:
-            return False
-        inverse = 1.0 / total
-        inverses[t] = inverse
-    return True
+def _forward(emissions: Any, shares: Any, inverses: Any, bounds: Any, weights: Any, chain: Any) -> float:
+    """Shares (n, k) and the inverses of their sums; the logarithms of the sums, NaN where there is no share at a step.
+
+    Where there is none, an inverse is infinite, too.
+    """
+    k = len(shares) // len(inverses)
+    total = 0.0
+    for number in range(len(bounds) - 1):
+        begin, end, inverse, logs = bounds[number], bounds[number + 1], 1.0, 0.0
+        for t in range(begin, end):
+            here, sum_here = t * k, 0.0
+            for j in range(k):
+                reached = chain[j]
+                if t > begin:
+                    reached = 0.0
+                    for i in range(k):
+                        reached += shares[here - k + i] * chain[k + i * k + j]
+                value = reached * (emissions[here + j] * inverse)
+                value = value if value > LOST_SHARE else 0.0
+                shares[here + j] = value
+                sum_here += value
+            inverse = 1.0 / sum_here
+            inverses[t] = inverse
+        for t in range(begin, end):
+            logs += log_positive(inverses[t])
+        total -= weights[number] * logs
+    return total
 
 
 @kernel
 def _backward(
-    scores: Any, room: Any, begin: int, end: int, weight: float, transition: Any, counts: Any, ahead: Any, future: Any
+    scores: Any,
+    emissions: Any,
+    shares: Any,
+    inverses: Any,
+    bounds: Any,
+    weights: Any,
+    chain: Any,
+    counts: Any,
+    fresh: Any,
 ) -> bool:
-    """Posteriors times `weight` into `scores` (k, n), products into `counts`; whether nothing was lost that matters."""
-    k, n = scores.shape
-    emissions, shares, inverses = room[0], room[1], room[0, n * k :]
-    for j in range(k):
-        future[j] = weight
-    for t in range(end - 1, begin - 1, -1):
-        here, inverse, top = t * k, inverses[t], 0.0
+    """Posteriors times weights into `scores` (k, n), counts and their shares; whether nothing was lost that matters."""
+    k = len(scores)
+    ahead, future = np.empty(k), np.empty(k)
+    for s in range(len(counts)):
+        counts[s] = 0.0
+    for number in range(len(bounds) - 1):
+        begin, weight = bounds[number], weights[number]
         for j in range(k):
-            scores[j, t] = shares[here + j] * inverse * future[j]
-            scaled = future[j] * inverse
-            top = scaled if scaled > top else top
-            ahead[j] = emissions[here + j] * scaled
-        if not top <= MOST_FUTURE * weight:
-            return False
-        if t == begin:
-            break
-        if t % DRIFT_STEPS == 0:
-            total = 0.0
+            future[j] = weight
+        for t in range(bounds[number + 1] - 1, begin - 1, -1):
+            here, inverse, top, total = t * k, inverses[t], 0.0, 0.0
             for j in range(k):
+                scaled = future[j] * inverse
+                scores[j, t] = shares[here + j] * scaled
                 total += scores[j, t]
-            scale = weight / total if total > 0.0 else 1.0
-            for j in range(k):
-                ahead[j] *= scale
-        before, last = (t - 1) * k, inverses[t - 1]
-        for i in range(k):
-            own, reached = shares[before + i] * last, 0.0
-            for j in range(k):
-                reached += transition[i * k + j] * ahead[j]
-                counts[k + i * k + j] += own * ahead[j]
-            future[i] = reached
+                top = scaled if scaled > top else top
+                ahead[j] = emissions[here + j] * scaled
+            if not (top <= MOST_FUTURE * weight and inverse < np.inf):
+                return False
+            if t == begin:
+                break
+            if t % DRIFT_STEPS == 0 and total > 0.0:
+                for j in range(k):
+                    ahead[j] *= weight / total
+            for i in range(k):
+                own, reached = shares[here - k + i] * inverses[t - 1], 0.0
+                for j in range(k):
+                    reached += chain[k + i * k + j] * ahead[j]
+                    counts[k + i * k + j] += own * ahead[j]
+                future[i] = reached
+        for j in range(k):
+            counts[j] += scores[j, begin]
+    for s in range(k * k):
+        counts[k + s] *= chain[k + s]
+    for row in range(k + 1):  # counts over their sum; what was never left keeps its row
+        whole = 0.0
+        for s in range(row * k, (row + 1) * k):
+            whole += counts[s]
+        for s in range(row * k, (row + 1) * k):
+            fresh[s] = counts[s] / whole if whole > 0.0 else chain[s]
     return True

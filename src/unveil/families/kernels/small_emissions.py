@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from unveil.families.kernels.small_em import DEAD, TILE, dot, factor, matrices_step, variances_step
+from unveil.families.kernels.small_em import DEAD, TILE, dot, factor
 from unveil.numerics.constants import LOG_TWO_PI
 from unveil.numerics.jit import kernel
 
@@ -50,8 +50,8 @@ def score_matrices(x: Any, params: Any, floor: Any, logits: Any) -> bool:
 
 
 @kernel
-def gather_matrices(x: Any, shares: Any, params: Any, reg_covar: float, tied: bool, fresh: Any, sums: Any) -> bool:
-    """The M step under `shares` (k, n): moments about the means of `params` to `sums`; whether every state has rows."""
+def gather_matrices(x: Any, shares: Any, params: Any, sums: Any) -> None:
+    """Moments under `shares` (k, n) about the means of `params`, for the M step, which is a mixture's."""
     d, n = x.shape
     k = len(shares)
     centre, spread = k, k + k * d
@@ -74,7 +74,6 @@ def gather_matrices(x: Any, shares: Any, params: Any, reg_covar: float, tied: bo
                 sums[centre + c * d + i] += dot(part, ones, m)
                 for j in range(i + 1):
                     sums[spread + (c * d + i) * d + j] += dot(part, away[j], m)
-    return matrices_step(params, sums, d, reg_covar, tied, fresh)
 
 
 @kernel
@@ -100,8 +99,8 @@ def score_variances(x: Any, params: Any, floor: Any, logits: Any) -> bool:
 
 
 @kernel
-def gather_variances(x: Any, shares: Any, params: Any, reg_covar: float, shared: bool, fresh: Any, sums: Any) -> bool:
-    """Its M step."""
+def gather_variances(x: Any, shares: Any, params: Any, sums: Any) -> None:
+    """Their moments."""
     d, n = x.shape
     k = len(shares)
     centre, spread = k, k + k * d
@@ -120,7 +119,6 @@ def gather_variances(x: Any, shares: Any, params: Any, reg_covar: float, shared:
                     part[r] = line[r] * away[r]
                 sums[centre + c * d + i] += dot(part, ones, m)
                 sums[spread + c * d + i] += dot(part, away, m)
-    return variances_step(params, sums, d, reg_covar, shared, fresh)
 
 
 @kernel
