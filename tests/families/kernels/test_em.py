@@ -13,6 +13,7 @@ from unveil.expectations import Exact
 from unveil.families.bernoulli import Bernoulli, BernoulliParams
 from unveil.families.covariance.structure import Diagonal, Full, Spherical, Tied
 from unveil.families.gaussian import Gaussian, GaussianParams
+from unveil.families.kernels.em import PANEL, SQUARES, WIDE_ROWS, expect_block
 from unveil.mixtures.model.model import Mixture, MixtureParams
 
 
@@ -75,3 +76,16 @@ def test_more_components_than_rows_in_a_tile() -> None:
     fused, _ = model.expect(plan, block, Exact(), None, lambda: None)  # type: ignore[arg-type,return-value]
     slow, _ = replace(model, compiled=False).expect(plan, block, Exact(), None, lambda: None)  # type: ignore[arg-type,return-value]
     np.testing.assert_allclose(fused["moments"], slow["moments"], rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_wide_rows_go_by_panels_of_columns(weighted: bool) -> None:
+    random = np.random.default_rng(3)
+    rows, weights = random.normal(size=(500, PANEL + 30)), random.random(500) if weighted else np.empty(0)
+    variances, means = random.uniform(1.0, 2.0, (4, PANEL + 30)), random.normal(size=(4, PANEL + 30))
+    natural = Diagonal().natural(means, variances)
+    want, bound = expect_block(rows, weights, np.zeros(PANEL + 30), natural, SQUARES)
+    moments = np.zeros(natural.shape)
+    found = SQUARES.expect_wide(rows, weights, natural, WIDE_ROWS, moments)
+    assert found == pytest.approx(bound, rel=1e-13)
+    np.testing.assert_allclose(moments, want, rtol=1e-11, atol=1e-11)

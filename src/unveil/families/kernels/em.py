@@ -34,6 +34,8 @@ from unveil.numerics.tiles import (
 )
 
 STRIP = 128  # rows
+WIDE_TABLE = 1024  # columns from which a tile of T, of 64 rows, outgrows the second-level cache,
+WIDE_ROWS, PANEL = 240, 128  # and so many rows of so many columns are looked at at a time
 SPARSE = 8  # pairs are added one by one if fewer than one in so many have a responsibility above zero
 
 
@@ -44,19 +46,22 @@ class CompiledSums(NamedTuple):
     expect: Any  # the whole E step of a block
     add: Any  # adds share times T for rows and components with a share
     second: Any  # second-order statistics (k, n) of a matrix of products for each component, (k, d, d)
+    expect_wide: Any = None  # the whole E step where a tile of T would leave the cache
 
 
 def expect_block(rows: Any, weights: Any, shift: Any, natural: Any, sums: CompiledSums) -> tuple[Any, float]:
     """Moments (components, statistics) and log-likelihood of `rows`, less `shift`, with q the posterior."""
     (n_rows, n_columns), (n_components, height) = rows.shape, natural.shape
-    size = min(skewed(tile_rows(height + n_components)), n_rows)
-    room = [np.empty(max(tall * size, natural.size)) for tall in (n_columns, height)] + [np.empty(n_components * size)]
     moments, part = np.zeros(natural.shape), np.empty(natural.shape)
     if rows.dtype == np.float64 and not np.any(shift):
         x = rows
     else:
         x = np.empty(rows.shape)
         subtract(rows, shift, x)
+    if n_columns >= WIDE_TABLE and sums.expect_wide is not None:
+        return moments, sums.expect_wide(x, weights, natural, min(WIDE_ROWS, n_rows), moments)
+    size = min(skewed(tile_rows(height + n_components)), n_rows)
+    room = [np.empty(max(tall * size, natural.size)) for tall in (n_columns, height)] + [np.empty(n_components * size)]
     return moments, sums.expect(x, weights, natural, *room, part, moments)
 
 
@@ -202,6 +207,73 @@ def _products(x: Any, weights: Any, natural: Any, a: Any, b: Any, c: Any, part: 
     return _expect(x, weights, natural, a, b, c, part, moments, with_products, _by_products, add_products)
 
 
+@kernel
+def _wide_squares(x: Any, weights: Any, natural: Any, size: int, moments: Any) -> Any:
+    """(1, x, squares) of wide rows, some columns at a time: no table of all of them is made."""
+    k = natural.shape[0]
+    room, logits, part = np.empty(2 * size * PANEL), np.empty(k * size), np.empty(k * max(size, PANEL))
+    log_likelihood = 0.0
+    for first in range(0, len(x), size):
+        m = min(size, len(x) - first)
+        rows, shares = x[first : first + m], logits[: k * m].reshape((k, m))
+        _score_panels(rows, natural, room, part, shares)
+        log_likelihood += soft_assign(shares, weights[first : first + m] if len(weights) else weights)
+        _add_panels(rows, shares, room, part, moments)
+    return log_likelihood
+
+
+@kernel
+def _score_panels(x: Any, natural: Any, room: Any, part: Any, shares: Any) -> None:
+    """logits = constant + x . slopes + squares . curves."""
+    (m, d), k = x.shape, natural.shape[0]
+    more, slopes = part[: k * m].reshape((k, m)), np.empty(k * PANEL)
+    for c in range(k):
+        for r in range(m):
+            shares[c, r] = natural[c, 0]
+    for left in range(0, d, PANEL):
+        w = min(PANEL, d - left)
+        lines = slopes[: k * w].reshape((k, w))
+        for start, table in enumerate(_panels(x, left, w, room)):
+            for c in range(k):
+                for i in range(w):
+                    lines[c, i] = natural[c, 1 + start * d + left + i]
+            np.dot(lines, table.T, more)
+            for c in range(k):
+                for r in range(m):
+                    shares[c, r] += more[c, r]
+
+
+@kernel
+def _add_panels(x: Any, shares: Any, room: Any, part: Any, moments: Any) -> None:
+    """Sums of (1, x, squares)."""
+    (m, d), k = x.shape, shares.shape[0]
+    for c in range(k):
+        for r in range(m):
+            moments[c, 0] += shares[c, r]
+    for left in range(0, d, PANEL):
+        w = min(PANEL, d - left)
+        sums = part[: k * w].reshape((k, w))
+        for start, table in enumerate(_panels(x, left, w, room)):
+            np.dot(shares, table, sums)
+            for c in range(k):
+                for i in range(w):
+                    moments[c, 1 + start * d + left + i] += sums[c, i]
+
+
+@kernel
+def _panels(x: Any, left: int, width: int, room: Any) -> Any:
+    """Some columns, and their squares."""
+    m = x.shape[0]
+    rows, squares = room[: m * width].reshape((m, width)), room[m * width : 2 * m * width].reshape((m, width))
+    for r in range(m):
+        line, into, squared = x[r], rows[r], squares[r]
+        for i in range(width):
+            value = line[left + i]
+            into[i] = value
+            squared[i] = value * value
+    return rows, squares
+
+
 def _nothing(products: Any) -> Any:
     return products[:, 0, :0]
 
@@ -219,7 +291,7 @@ def _trace(products: Any) -> Any:
 
 
 LINEAR = CompiledSums(linear, _linear, add_linear, _nothing)  # (1, x)
-SQUARES = CompiledSums(with_squares, _squares, add_squares, _diagonal)  # (1, x, squares)
+SQUARES = CompiledSums(with_squares, _squares, add_squares, _diagonal, _wide_squares)  # (1, x, squares)
 NORM = CompiledSums(with_norm, _norm, add_norm, _trace)  # (1, x, sum of squares)
 PRODUCTS = CompiledSums(with_products, _products, add_products, _upper)  # (1, x, all products)
 
