@@ -121,3 +121,13 @@ def test_a_block_without_lengths_is_one_sequence():
     bound, _ = table.sweep(vector, np.empty_like(vector), np.empty(table.n_sums()))
     statistics, _ = parts.model.expect(parts.model.prepare(start), Block(0, 0, rows), Exact(), None, lambda: None)
     assert bound == pytest.approx(float(statistics["log_likelihood"]), rel=1e-13)
+
+
+def test_a_long_way_is_finished_by_leaps() -> None:
+    """Two states where there is hardly one: EM creeps, and no fit should end at its limit for that."""
+    counts = np.random.default_rng(0).poisson(4.0, size=(300, 1)).astype(float)
+    model = PoissonHMM(3, random_state=0).fit(counts)
+    assert model.converged_
+    assert np.all(np.diff(model.history_.column("objective")) >= -1e-9)
+    assert np.all(np.diff(model.history_.column("seconds")) >= 0)
+    assert model.history_.passes >= model.n_iter_

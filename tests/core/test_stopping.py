@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from unveil.core.result import Record, State
 from unveil.core.statistics import Statistics
 from unveil.core.stopping import BoundChange, GainLeft, passes_ahead, remaining_gain, rule_for
+from unveil.expectations import Annealed, Exact, Sampled
+from unveil.schedules import LBFGS, Batch, Incremental, Squarem, Stepwise
 
 
 def records(*objectives: float, weight: float = 10.0) -> list[Record]:
@@ -75,6 +77,16 @@ def test_nothing_can_come_of_what_is_impossible() -> None:
 
 
 def test_numbers_keep_their_meaning_and_noise_is_judged_by_its_steps() -> None:
-    assert rule_for(1e-3, rises=True) == BoundChange(1e-3)
-    assert isinstance(rule_for("auto", rises=True), GainLeft)
-    assert isinstance(rule_for("auto", rises=False), BoundChange)
+    assert rule_for(1e-3, Batch(), Exact()) == BoundChange(1e-3)
+    for schedule in (Batch(), Squarem()):
+        assert isinstance(rule_for("auto", schedule, Exact()), GainLeft)
+    for schedule, expectation in ((LBFGS(), Exact()), (Incremental(), Exact()), (Batch(), Annealed())):
+        assert rule_for("auto", schedule, expectation) == BoundChange(1e-6)
+    for schedule, expectation in ((Stepwise(), Exact()), (Batch(), Sampled())):
+        assert rule_for("auto", schedule, expectation) == BoundChange(1e-3)
+
+
+def test_where_a_pass_gains_nothing_that_is_the_end() -> None:
+    assert GainLeft()(state(-1.0), state(-1.0, -1.0))
+    assert not GainLeft()(state(-1.0), state(-1.0, -0.999))
+    assert not GainLeft()(state(-1.0), state(-1.0, -1.1))

@@ -9,8 +9,9 @@ begun anew in the general way, which knows what to do.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 
 import numpy as np
@@ -23,6 +24,7 @@ from unveil.core.loop import Callback, Parts, fit, told_of_interrupt
 from unveil.core.protocols import Block
 from unveil.core.result import Fit, History, Record, State, Status
 from unveil.core.statistics import Statistics
+from unveil.core.stopping import passes_ahead
 from unveil.estimation.input import FiniteGuard
 from unveil.expectations import Exact
 from unveil.families.small.states import SmallStates
@@ -32,6 +34,7 @@ from unveil.schedules.adaptive import Adaptive
 MOST_WORK = 1 << 21  # rows times states times statistics, and pairs of states: where threads and vectors begin to pay
 LENT = 0.001  # of all steps, shared by the states of a start
 FEW_STATES = 12  # up to which plain loops keep up
+LONG_WAY = 200.0  # passes ahead: leaps take the place of most of them, and a pass in the general way of about ten
 
 
 def is_small(model: HiddenMarkov, n_rows: int) -> bool:
@@ -173,6 +176,24 @@ class SmallChain:
         )
 
 
+def is_slow(parts: Parts, records: Sequence[Record]) -> bool:
+    """Whether so many passes are ahead that the general way, which leaps, gets there sooner."""
+    if not isinstance(parts.schedule, Adaptive) or not len(records) < parts.max_iter:
+        return False
+    enough = parts.schedule.goal.enough(records[-1].weight)
+    return passes_ahead([record.objective for record in records[-4:]], enough) > LONG_WAY
+
+
+def continued(before: History, outcome: Fit) -> Fit:
+    """A climb that went on from where another had come, as one."""
+    past, then = before.records[-1].seconds, outcome.history
+    later = tuple(record._replace(seconds=record.seconds + past) for record in then)
+    events: Counter[str] = Counter(before.events)
+    events.update(then.events)
+    history = replace(then, records=before.records + later, events=dict(events), passes=before.passes + then.passes)
+    return replace(outcome, history=history)
+
+
 @dataclass(frozen=True)
 class SmallChainClimb:
     """Climbs over `table`; in the general way where that does not do."""
@@ -190,7 +211,7 @@ class SmallChainClimb:
         vector = entered = table.vector(start)
         sums = np.empty(table.n_sums())
         records: list[Record] = []
-        status, floored = Status.MAX_ITER, 0
+        status, floored, slow = Status.MAX_ITER, 0, False
         try:
             while len(records) < parts.max_iter:
                 fresh = np.empty_like(vector)
@@ -204,6 +225,9 @@ class SmallChainClimb:
                 if parts.stop.settled(records):  # type: ignore[attr-defined]
                     status = Status.CONVERGED
                     break
+                slow = is_slow(parts, records)
+                if slow:
+                    break
         except KeyboardInterrupt:
             status = told_of_interrupt(len(records))
         if not records:
@@ -211,6 +235,8 @@ class SmallChainClimb:
         events = {"floored": floored} if floored else {}
         history = History(tuple(records), events, status, True, (), len(records))
         before, after = table.params(entered), table.params(vector)
+        if slow:
+            return continued(history, fit(replace(parts, max_iter=parts.max_iter - len(records)), after))
         return Fit(after, table.statistics(entered, sums, records[-1]), history, before)
 
     def _show(

@@ -13,12 +13,15 @@ from dataclasses import dataclass
 from math import inf, log
 from typing import Any
 
+from unveil.core.protocols import Expectation, Schedule
 from unveil.core.result import Record, State
 
 LOST_IN_ROUNDING = 1e-13  # of a sum over all rows: a gain below this share is none
 GAIN_PER_ROW = 1e-5  # nats that may be left behind: 0.01 for each thousand rows,
 LEAST_ROWS = 1000.0  # and no less than for so many: differences that no test between models would ever see
-NOISY_CHANGE = 1e-4  # nats per row, where the objective moves up and down, so that its gains tell nothing
+NOTHING = 1e-3  # share of that below which a single gain is the end: at a ratio of 0.999 no more would follow
+SMALL_CHANGE = 1e-6  # nats per row, of ascents whose gains do not fall off as those of EM do
+NOISY_CHANGE = 1e-3  # where the objective moves up and down by itself
 
 
 @dataclass(frozen=True)
@@ -55,19 +58,27 @@ class GainLeft:
         """Whether to stop after these passes."""
         if not records:
             return False
-        left = remaining_gain([record.objective for record in records[-4:]])
-        return left < self.enough(records[-1].weight) or is_impossible(records)
+        heights, enough = [record.objective for record in records[-4:]], self.enough(records[-1].weight)
+        if len(heights) > 1 and 0.0 <= heights[-1] - heights[-2] < NOTHING * enough:
+            return True
+        return remaining_gain(heights) < enough or is_impossible(records)
 
     def enough(self, weight: float) -> float:
         """What may be left behind, in nats."""
         return self.per_row * max(weight, LEAST_ROWS)
 
 
-def rule_for(tol: Any, rises: bool) -> BoundChange | GainLeft:
-    """The rule that an estimator's `tol` stands for, where the objective `rises` with every pass or may not."""
+def rule_for(tol: Any, schedule: Schedule, expectation: Expectation) -> BoundChange | GainLeft:
+    """The rule that an estimator's `tol` stands for.
+
+    The gains of EM fall off in a way that tells what is left; those of other ascents, or while q is changed from pass
+    to pass, do not, and where anything is drawn they are noise.
+    """
     if tol != "auto":
         return BoundChange(tol)
-    return GainLeft() if rises else BoundChange(NOISY_CHANGE)
+    if schedule.whole_pass and expectation.monotone and expectation.steady:
+        return GainLeft()
+    return BoundChange(SMALL_CHANGE if schedule.monotone and expectation.steady else NOISY_CHANGE)
 
 
 def is_impossible(records: Sequence[Record]) -> bool:

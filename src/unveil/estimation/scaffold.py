@@ -155,7 +155,7 @@ def parts_of(estimator: Any, model: Model, source: Source, expectation: Any = No
 def pace_of(estimator: Any, model: Model, expectation: Expectation) -> tuple[Schedule, Stop]:
     """How an estimator climbs and when it stops: "auto" leaps where the end is far, if there are leaps at all."""
     schedule = schedule_of(estimator.schedule)
-    stop = rule_for(estimator.tol, rises=schedule.monotone and expectation.monotone)
+    stop = rule_for(estimator.tol, schedule, expectation)
     if estimator.schedule == "auto" and isinstance(stop, GainLeft):
         leaps = Adaptive(stop)
         schedule = schedule if leaps.refuse(model, expectation) else leaps

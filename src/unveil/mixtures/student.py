@@ -29,9 +29,9 @@ class StudentMixture(MixtureEstimator):
         Held fixed where given; estimated for each component otherwise.
     reg_covar : float, default=1e-6
         Added to the diagonal of every scale matrix.
-    tol : "auto" or float, default="auto"
-        "auto" stops when all that is still to be gained, judged by how the gains fall off, is below 0.01 nats for each
-        thousand rows. A number: stop when the mean log-likelihood rises by less from one pass to the next.
+    tol : float or "auto", default=1e-6
+        Stop when the mean log-likelihood rises by less from one pass to the next. "auto" looks at all that is still to
+        be gained, as other mixtures do; where degrees of freedom drift to infinity that takes very many passes.
     max_iter : int, default=1000
         Limit of passes over the data.
     n_init, init_params, responsibilities_init, weight_concentration_prior, empty_components, random_state, \
@@ -78,7 +78,7 @@ warm_start, verbose, verbose_interval, engine, schedule, expectation
         covariance_type: str = "full",
         degrees_of_freedom: float | None = None,
         reg_covar: float = 1e-6,
-        tol: float | str = "auto",
+        tol: float | str = 1e-6,
         max_iter: int = 1000,
         n_init: int = 1,
         init_params: str = "auto",

@@ -10,44 +10,47 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, final
+from typing import NamedTuple, final
 
 from unveil.core.protocols import Asking, Expectation, Model, Params, Schedule, Work
 from unveil.core.statistics import Statistics
 from unveil.core.stopping import GainLeft, passes_ahead
-from unveil.schedules.squarem import Squarem
+from unveil.schedules.squarem import Cycle, Squarem
 
 MANY_PASSES = 30.0  # ahead, from which leaps pay: they need a few passes to find their length
 CYCLE = 3  # passes from leap to leap
+LITTLE = 0.05  # share of what may be left behind: a cycle that gains less is the last, if plain passes agree
 SQUAREM = Squarem()
 
 
 class Pace(NamedTuple):
-    """The objectives since the pace was changed, as many as tell, and whether there are leaps."""
+    """The objectives since the pace was changed, as many as tell; whether there are leaps, and whether there were."""
 
     objectives: tuple[float, ...] = ()
     leaps: bool = False
+    leapt: bool = False
 
     def after(self, objective: float, enough: float) -> Pace:
         """The pace after a pass, where no more than `enough` may be left behind."""
         objectives = (*self.objectives[-2 * CYCLE :], objective)
         if self.leaps:
-            over = len(objectives) > 2 * CYCLE and objectives[-1] - objectives[-1 - CYCLE] < enough
-            return Pace((objective,)) if over else Pace(objectives, True)
+            over = len(objectives) > 2 * CYCLE and objectives[-1] - objectives[-1 - CYCLE] < LITTLE * enough
+            return Pace((objective,), False, True) if over else Pace(objectives, True, True)
         slow = passes_ahead(objectives, enough) > MANY_PASSES
-        return Pace((objective,), True) if slow else Pace(objectives)
+        return Pace((objective,), True, True) if slow else Pace(objectives, False, self.leapt)
 
     @property
     def is_plain(self) -> bool:
-        """Whether so many plain passes have been made in a row that their gains tell how much is left."""
-        return not self.leaps and len(self.objectives) > CYCLE
+        """Whether gains tell how much is left: there were no leaps, or so many plain passes since."""
+        return not self.leaps and (not self.leapt or len(self.objectives) > CYCLE)
 
 
 class Paced(NamedTuple):
-    """The pace, and the state of the leaps while there are any."""
+    """The pace, the state of the leaps while there are any, and how long they may be."""
 
     pace: Pace = Pace()
-    leaps: Any = None
+    leaps: Cycle | None = None
+    longest: float = Cycle(()).longest
 
 
 @final
@@ -71,15 +74,18 @@ class Adaptive(Schedule):
 
     def sweeping(self, work: Work, params: Params, state: Paced | None) -> Asking[tuple[Params, Statistics, Paced]]:
         """One pass of the one or of the other."""
-        pace, leaps = Paced() if state is None else state
+        pace, leaps, longest = Paced() if state is None else state
         within = SQUAREM if pace.leaps else SQUAREM.schedule
-        after, statistics, leaps = yield from within.sweeping(work, params, leaps if pace.leaps else None)
+        begun = leaps or Cycle((), longest)
+        after, statistics, leaps = yield from within.sweeping(work, params, begun if pace.leaps else None)
         measured = within.measured_at(params, leaps)
         objective = float(statistics["free_energy"]) + work.model.log_prior(measured)
         following = pace.after(objective, self.goal.enough(float(statistics["weight"])))
         if pace.leaps and not following.leaps:
             after = SQUAREM.ending(after, leaps)
-        return after, statistics, Paced(following, leaps if pace.leaps else None)
+        if not pace.leaps:
+            return after, statistics, Paced(following, None, longest)
+        return after, statistics, Paced(following, leaps, leaps.longest)
 
     def settled(self, state: Paced) -> bool:
         """Whether plain passes have had the last word."""
