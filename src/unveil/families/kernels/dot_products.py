@@ -3,8 +3,8 @@
 What responsibilities (components, rows) and statistics (statistics, rows) of a tile add up to. BLAS goes along the
 short sides here and reaches half of what the processor can do; sixteen sums of vectors kept in registers use every
 number that is loaded four times. Against OpenBLAS with AVX-512: 1.8 times as fast with 16 components and 16 columns
-(153 statistics, tiles of 240 rows), 2.1 times with 8, 1.5 times with 32; the same from 8 columns down, where either
-takes a tenth of a pass.
+(153 statistics, tiles of 240 rows), 2.1 times with 8, 1.5 times with 32; no faster from 8 columns down, where BLAS it
+is.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from unveil.numerics.vectors import Code, Flat, Value, Variable, vector_code
 
 LINES = 4  # of either table at a time
 LANES = 8  # numbers at a time: lines have to be a multiple of it
+FEWEST = 64  # lines of the right table, below which BLAS is as fast
 SHORTEST = 96  # numbers of a line, below which adding up the lanes of the sums takes as long as the sums
 
 
@@ -25,7 +26,7 @@ SHORTEST = 96  # numbers of a line, below which adding up the lanes of the sums 
 def dot_products(left: Any, right: Any, out: Any) -> None:
     """out[i, j] = left[i] . right[j]; by BLAS where lines are few or short. Tables are contiguous."""
     (n_left, length), n_right = left.shape, right.shape[0]
-    if min(n_left, n_right) < LINES or length < SHORTEST or length % LANES != 0:
+    if n_left < LINES or n_right < FEWEST or length < SHORTEST or length % LANES != 0:
         np.dot(left, right.T, out)
         return
     for j in range(0, n_right, LINES):
