@@ -19,12 +19,12 @@ from unveil.core.arrays import Floats
 from unveil.families.base import ExponentialFamily, Family, Tile
 from unveil.families.covariance.structure import Full, Structure
 from unveil.families.covariance.symmetric import unpack
+from unveil.families.covariance.whitened import WIDE_TILE_ROWS, Whitened, is_wide, sums_of_products, whitened
 from unveil.families.kernels.em import CompiledSums
 from unveil.families.marginal import Observed, about, observe
 from unveil.families.priors import NormalInverseWishart
 from unveil.families.small.states import GaussianStates, SmallStates
 from unveil.families.small.table import GaussianTable
-from unveil.families.whitened import WIDE_TILE_ROWS, Whitened, is_wide, sums_of_products, whitened
 
 OWN_FRAME_ABOVE = 1e6  # squared distance of the origin, in standard deviations, past which a component has its own
 #                        frame: the natural form loses as many digits as this has, and sixteen less six are enough
@@ -366,6 +366,6 @@ class Gaussian(ExponentialFamily):
 
     def coordinates(self, params: GaussianParams) -> Any:
         """Whitened means, log-volumes, log-shapes and rotations."""
-        from unveil.families.elliptical import GaussianCoordinates
+        from unveil.families.covariance.elliptical import GaussianCoordinates
 
         return GaussianCoordinates(self, params)

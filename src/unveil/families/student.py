@@ -286,7 +286,7 @@ class Student(Family):
 
     def coordinates(self, params: StudentParams) -> Any:
         """Those of the Gaussians, and log degrees of freedom."""
-        from unveil.families.elliptical import StudentCoordinates
+        from unveil.families.covariance.elliptical import StudentCoordinates
 
         return StudentCoordinates(self, params)
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from tests.oracles.covariances import MODELS, moments_of, obeying, packed, structure_of
-from unveil.families.axial import EllipticalSums, least_variances
+from unveil.families.covariance.axial import EllipticalSums, least_variances
+from unveil.families.covariance.elliptical import chart_of
 from unveil.families.covariance.orbits import orbit_of
-from unveil.families.elliptical import chart_of
 
 K, D = 3, 2
 

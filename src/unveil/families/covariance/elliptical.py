@@ -17,8 +17,8 @@ import numpy as np
 from scipy.special import digamma, polygamma
 
 from unveil.core.arrays import Floats, Mask
-from unveil.families.axial import Axial, EllipticalSums, least_variances
 from unveil.families.coordinates import Coordinates
+from unveil.families.covariance.axial import Axial, EllipticalSums, least_variances
 from unveil.families.covariance.orbits import orbit_of
 from unveil.families.covariance.structure import Structure
 from unveil.families.covariance.symmetric import unpack

@@ -10,9 +10,9 @@ from scipy.stats import multivariate_normal
 
 from unveil.families.base import Tile
 from unveil.families.covariance.structure import Full, Structure, Tied
+from unveil.families.covariance.whitened import WIDE
 from unveil.families.gaussian import Gaussian, GaussianParams
 from unveil.families.student import Student, StudentParams
-from unveil.families.whitened import WIDE
 
 K, N = 3, 40
 
