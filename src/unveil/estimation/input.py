@@ -23,6 +23,7 @@ from unveil.core.result import State
 from unveil.core.shared_pass import base_of, change_of
 from unveil.estimation.columns import column_number
 from unveil.estimation.looks import looked
+from unveil.estimation.plain_rows import FLOAT_TYPES, is_finite, plain_source
 from unveil.sources.array import ArraySource
 from unveil.sources.binarized import Binarized
 from unveil.sources.dask import DaskSource, is_dask
@@ -33,7 +34,6 @@ from unveil.sources.weighted import Weighted, with_weights
 SAMPLE_CELLS = 1 << 22  # cells of the sample that starts are drawn from: 32 megabytes
 SAMPLE_ROWS = 1 << 16
 SAMPLE_ROWS_EACH = 64  # for each group at least
-FLOAT_TYPES = frozenset({np.dtype(np.float64), np.dtype(np.float32)})  # of arrays that are taken as they are
 
 
 def as_source(
@@ -91,30 +91,6 @@ def rows_in(
         return plain
     with nullcontext() if finite else config_context(assume_finite=True):
         return as_source(estimator, X, sample_weight, reset=reset, min_rows=min_rows, missing=missing)
-
-
-def plain_source(estimator: Any, X: Any, *, reset: bool, min_rows: int = 1) -> ArraySource | None:
-    """A source over an array of floats that could be taken as it is; None where somebody has to have a closer look.
-
-    It sets or checks `n_features_in_` and `feature_names_in_`, as scikit-learn's `validate_data` does.
-    """
-    if type(X) is not np.ndarray or X.ndim != 2 or X.dtype not in FLOAT_TYPES:
-        return None
-    known, (n_rows, n_columns) = vars(estimator), X.shape
-    if n_rows < min_rows or n_columns == 0:
-        return None
-    if reset:
-        known.pop("feature_names_in_", None)
-        estimator.n_features_in_ = n_columns
-    elif "feature_names_in_" in known or known.get("n_features_in_") != n_columns:
-        return None
-    return ArraySource(X)
-
-
-def is_finite(rows: Array) -> bool:
-    """Whether all cells are finite; False also where their sum is beyond the largest number, and one has to look."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        return bool(np.isfinite(np.sum(rows, dtype=np.float64)))
 
 
 def _weights_of(sample_weight: Any) -> NDArray[np.float64]:

@@ -12,7 +12,8 @@ from sklearn.utils.validation import validate_data
 
 from unveil.core.arrays import Floats
 from unveil.core.protocols import Block, Source
-from unveil.estimation.input import as_source, finite_rows, frame_of, plain_source
+from unveil.estimation.input import as_source, finite_rows, frame_of
+from unveil.estimation.plain_rows import plain_source
 from unveil.numerics.sparse_rows import Compressed
 from unveil.numerics.tiles import tile_rows
 from unveil.projections.affine import project

@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 
 from unveil import ICA, PCA, LinearDiscriminantAnalysis
-from unveil.estimation.input import plain_source, rows_in
+from unveil.estimation.input import rows_in
+from unveil.estimation.plain_rows import plain_source
 from unveil.sources import ArraySource
 
 X = np.random.default_rng(0).normal(size=(60, 3))
