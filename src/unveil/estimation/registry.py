@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 ENGINES = {"threads": "unveil.engines.threads:Threads", "dask": "unveil.engines.dask:Dask"}
@@ -60,6 +61,7 @@ PARTS = {path.split(":")[1]: path for table in (ENGINES, SCHEDULES, EXPECTATIONS
 """Parts that may stand in a parameter of any estimator, by class name: what a model file may mention."""
 
 
+@cache
 def lookup(path: str) -> Any:
     """The object at "module:name"."""
     module, name = path.split(":")

@@ -112,6 +112,8 @@ class Value:
 
     def choose(self, one: Value, other: Value | float) -> Value:
         """`one` where this is true, `other` elsewhere."""
+        if self.lanes > one.lanes:
+            one = one.splat(self.lanes)
         return Value(self.builder, self.builder.select(self.value, *one._pair(other)))
 
     def smaller(self, other: Value | float) -> Value:

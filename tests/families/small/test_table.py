@@ -19,7 +19,8 @@ from unveil.mixtures.model.model import Mixture, MixtureParams
 STRUCTURES = [Full(), Tied(), Diagonal(), Spherical()]
 by_structure = pytest.mark.parametrize("structure", STRUCTURES, ids=lambda one: type(one).__name__)
 SHAPES = pytest.mark.parametrize(
-    ("n_rows", "n_columns", "k"), [(300, 3, 4), (128, 1, 2), (129, 2, 1), (1000, 9, 3), (9000, 30, 3)]
+    ("n_rows", "n_columns", "k"),
+    [(300, 3, 4), (128, 1, 2), (129, 2, 1), (1000, 9, 3), (40, 6, 2), (700, 30, 3), (4100, 70, 3)],
 )
 
 
@@ -89,7 +90,7 @@ def test_narrow_components_far_from_the_origin_lose_no_digits() -> None:
 
 
 @by_structure
-@pytest.mark.parametrize("n_columns", [3, 30])
+@pytest.mark.parametrize("n_columns", [3, 70])
 def test_what_is_not_plain_is_left_to_others(structure: Any, n_columns: int) -> None:
     table, vector = a_table(300, n_columns, 2, structure, weighted=False)
     room = np.empty_like(vector)

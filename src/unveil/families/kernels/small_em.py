@@ -2,13 +2,13 @@
 
 Where a table fits in a cache, a pass takes less time than the interpreter needs to say what a pass is. Parameters are
 one flat vector (weights, then means, then covariances), so that whoever drives the passes copies, compares and
-extrapolates them in single operations; rows lie (columns, rows), so that inner loops run over rows and become vector
-instructions. Indices are written out: views and shapes take the compiler longer than loops do.
+extrapolates them in single operations; rows lie (columns, rows), and what is done with a tile of them is vector code
+(`unveil.families.kernels.gaussian_tiles`). Indices are written out: views and shapes take the compiler longer than
+loops do.
 
-Everything is centred: with L the Cholesky factor of a covariance, log N(x; m, LL') = -|y|²/2 - log|L| + const for
-y = inverse(L) (x - m), and moments are taken about the mean that entered the pass. Nothing cancels, so no component
-needs a frame of its own. What is not plain (a covariance that is all but singular, a component without rows, a bound
-that is no number) is not mended here: the pass returns NaN, and the general way takes over.
+Everything is centred: rows are scored, and moments taken, about the mean that entered the pass. Nothing cancels, so no
+component needs a frame of its own. What is not plain (a covariance that is all but singular, a component without rows,
+a bound that is no number) is not mended here: the pass returns NaN, and the general way takes over.
 """
 
 from __future__ import annotations
@@ -17,12 +17,21 @@ from typing import Any
 
 import numpy as np
 
+from unveil.families.kernels.gaussian_tiles import (
+    TILE,
+    gather_matrices,
+    gather_variances,
+    in_blocks,
+    load_tile,
+    score_matrices,
+    score_variances,
+    share_out,
+    unload_tile,
+    write_products,
+)
 from unveil.numerics.constants import LOG_TWO_PI
-from unveil.numerics.exp_log import exp_nonpositive, log_positive
-from unveil.numerics.jit import kernel
-from unveil.numerics.softmax import NEGLIGIBLE_LOGIT
+from unveil.numerics.jit import inlined, kernel
 
-TILE = 128  # rows: with sixteen columns they fill half of a first-level cache
 DEAD = 1e-9  # share of all the weight at which a component counts as dead
 SINGULAR = 4e-13  # share of its own variance that must be left of a column, times the number of columns
 
@@ -40,59 +49,26 @@ def matrices_pass(
     """
     d, n = x.shape
     k = len(params) // (1 + d + d * d)
-    centre, spread = k, k + k * d  # where means and covariances begin
     lower, constants = np.empty(k * d * d), np.empty(k)
     for c in range(k):
-        log_determinant = factor(params, spread + c * d * d, floor, lower, c * d * d)
+        log_determinant = factor(params, k + k * d + c * d * d, floor, lower, c * d * d)
         constants[c] = np.log(params[c]) - log_determinant - 0.5 * d * LOG_TWO_PI
         if not constants[c] > -np.inf:
             return np.nan
-    for s in range(len(sums)):
-        sums[s] = 0.0
-    logits, away = np.empty((k, TILE)), np.empty((d, TILE))
-    part, peak, ones = np.empty(TILE), np.empty(TILE), np.ones(TILE)
+    sums[:] = 0.0
+    tile, counted, logits = np.empty(d * TILE), np.empty(TILE), np.empty(k * TILE)
+    height = in_blocks(d)
+    away, part, products = np.zeros(height * TILE), np.zeros(height * TILE), np.zeros(k * height * height)
     total = 0.0
     for first in range(0, n, TILE):
-        m = min(TILE, n - first)
-        counted = weights[first : first + m]
-        for c in range(k):
-            line = logits[c]
-            for r in range(m):
-                line[r] = 0.0
-            for i in range(d):
-                own, rows, middle = away[i], x[i, first : first + m], params[centre + c * d + i]
-                for r in range(m):
-                    own[r] = rows[r] - middle
-                for j in range(i):
-                    other, slope = away[j], lower[(c * d + i) * d + j]
-                    for r in range(m):
-                        own[r] -= slope * other[r]
-                unit = lower[(c * d + i) * d + i]
-                for r in range(m):
-                    own[r] *= unit
-                    line[r] += own[r] * own[r]
-            for r in range(m):
-                line[r] = constants[c] - 0.5 * line[r]
-        _share(logits, k, m, counted, peak, part)
-        total += dot(peak, counted, m)
+        rows = load_tile(x, first, tile)
+        load_weights(weights, first, rows, counted)
+        score_matrices(tile, params, lower, constants, away, logits, d, rows)
+        total += share_out(logits, counted, k, rows)
         if shares.size:
-            for c in range(k):
-                for r in range(m):
-                    shares[c, first + r] = logits[c, r]
-        for c in range(k):
-            line = logits[c]
-            count = dot(line, ones, m)
-            if count == 0.0:
-                continue
-            sums[c] += count
-            for i in range(d):
-                own, rows, middle = away[i], x[i, first : first + m], params[centre + c * d + i]
-                for r in range(m):
-                    own[r] = rows[r] - middle
-                    part[r] = line[r] * own[r]
-                sums[centre + c * d + i] += dot(part, ones, m)
-                for j in range(i + 1):
-                    sums[spread + (c * d + i) * d + j] += dot(part, away[j], m)
+            unload_tile(logits, first, shares)
+        gather_matrices(tile, params, logits, away, part, sums, products, k, d, rows)
+    write_products(products, k, d, sums)
     return total if matrices_step(params, sums, d, reg_covar, tied, fresh) else np.nan
 
 
@@ -156,52 +132,35 @@ def variances_pass(
     """The same where columns are independent within a component: variances (k, d) in place of covariances."""
     d, n = x.shape
     k = len(params) // (1 + 2 * d)
-    centre, spread = k, k + k * d
     constants, units = np.empty(k), np.empty(k * d)
     for c in range(k):
-        constants[c] = np.log(params[c]) - 0.5 * d * LOG_TWO_PI
-        for i in range(d):
-            variance = params[spread + c * d + i]
-            constants[c] -= 0.5 * np.log(variance) if variance > floor[i] else np.nan
-            units[c * d + i] = 0.5 / variance
+        log_density = half_precisions(params, k + k * d + c * d, floor, units, c * d)
+        constants[c] = np.log(params[c]) + log_density - 0.5 * d * LOG_TWO_PI
         if not constants[c] > -np.inf:
             return np.nan
-    for s in range(len(sums)):
-        sums[s] = 0.0
-    logits, away = np.empty((k, TILE)), np.empty(TILE)
-    part, peak, ones = np.empty(TILE), np.empty(TILE), np.ones(TILE)
+    sums[:] = 0.0
+    tile, counted, logits = np.empty(d * TILE), np.empty(TILE), np.empty(k * TILE)
     total = 0.0
     for first in range(0, n, TILE):
-        m = min(TILE, n - first)
-        counted = weights[first : first + m]
-        for c in range(k):
-            line = logits[c]
-            for r in range(m):
-                line[r] = constants[c]
-            for i in range(d):
-                rows, middle, unit = x[i, first : first + m], params[centre + c * d + i], units[c * d + i]
-                for r in range(m):
-                    line[r] -= unit * ((rows[r] - middle) * (rows[r] - middle))
-        _share(logits, k, m, counted, peak, part)
-        total += dot(peak, counted, m)
+        rows = load_tile(x, first, tile)
+        load_weights(weights, first, rows, counted)
+        score_variances(tile, params, units, constants, logits, d, rows)
+        total += share_out(logits, counted, k, rows)
         if shares.size:
-            for c in range(k):
-                for r in range(m):
-                    shares[c, first + r] = logits[c, r]
-        for c in range(k):
-            line = logits[c]
-            count = dot(line, ones, m)
-            if count == 0.0:
-                continue
-            sums[c] += count
-            for i in range(d):
-                rows, middle = x[i, first : first + m], params[centre + c * d + i]
-                for r in range(m):
-                    away[r] = rows[r] - middle
-                    part[r] = line[r] * away[r]
-                sums[centre + c * d + i] += dot(part, ones, m)
-                sums[spread + c * d + i] += dot(part, away, m)
+            unload_tile(logits, first, shares)
+        gather_variances(tile, params, logits, sums, k, d, rows)
     return total if variances_step(params, sums, d, reg_covar, spherical, fresh) else np.nan
+
+
+@inlined
+def half_precisions(params: Any, begin: int, floor: Any, units: Any, into: int) -> float:
+    """Half the inverse of each variance of a component, and half the sum of their logarithms; NaN near the floor."""
+    logs = 0.0
+    for i in range(len(floor)):
+        variance = params[begin + i]
+        logs += np.log(variance) if variance > floor[i] else np.nan
+        units[into + i] = 0.5 / variance
+    return -0.5 * logs
 
 
 @kernel
@@ -269,45 +228,8 @@ def two_groups(x: Any, means: Any, axes: Any, shares: Any, limits: Any, along: A
             found[c, axis] = surest * np.sqrt(s0)
 
 
-@kernel
-def _share(logits: Any, k: int, m: int, weights: Any, peak: Any, scale: Any) -> None:
-    """Responsibilities times weights in place of the logits of `m` rows; their log-likelihoods go to `peak`."""
-    for r in range(m):
-        peak[r] = logits[0, r]
-    for c in range(1, k):
-        line = logits[c]
-        for r in range(m):
-            peak[r] = line[r] if line[r] > peak[r] else peak[r]
-    for r in range(m):
-        scale[r] = 0.0
-    for c in range(k):
-        line = logits[c]
-        for r in range(m):
-            line[r] = exp_nonpositive(line[r] - peak[r], NEGLIGIBLE_LOGIT)
-            scale[r] += line[r]
-    for r in range(m):
-        peak[r] += log_positive(scale[r])
-        scale[r] = weights[r] / scale[r]
-    for c in range(k):
-        line = logits[c]
-        for r in range(m):
-            line[r] *= scale[r]
-
-
-@kernel
-def dot(a: Any, b: Any, m: int) -> float:
-    """Sum of a times b, in eight lanes that become vector registers: additions in a row would wait for each other."""
-    s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = 0.0
-    whole = m - m % 8
-    for r in range(0, whole, 8):
-        s0 += a[r] * b[r]
-        s1 += a[r + 1] * b[r + 1]
-        s2 += a[r + 2] * b[r + 2]
-        s3 += a[r + 3] * b[r + 3]
-        s4 += a[r + 4] * b[r + 4]
-        s5 += a[r + 5] * b[r + 5]
-        s6 += a[r + 6] * b[r + 6]
-        s7 += a[r + 7] * b[r + 7]
-    for r in range(whole, m):
-        s0 += a[r] * b[r]
-    return ((s0 + s1) + (s2 + s3)) + ((s4 + s5) + (s6 + s7))
+@inlined
+def load_weights(weights: Any, first: int, rows: int, counted: Any) -> None:
+    """Weights of the rows of a tile; those that it was padded with have none."""
+    for r in range(rows):
+        counted[r] = weights[first + r] if first + r < len(weights) else 0.0

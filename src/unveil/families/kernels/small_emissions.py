@@ -11,7 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from unveil.families.kernels.small_em import DEAD, TILE, dot, factor
+from unveil.families.kernels import gaussian_tiles as tiles
+from unveil.families.kernels.gaussian_tiles import TILE, in_blocks, load_tile, unload_tile, write_products
+from unveil.families.kernels.small_em import DEAD, factor, half_precisions
 from unveil.numerics.constants import LOG_TWO_PI
 from unveil.numerics.jit import kernel
 
@@ -21,31 +23,16 @@ def score_matrices(x: Any, params: Any, floor: Any, logits: Any) -> bool:
     """Log-densities (k, n) of rows (d, n); whether all covariances stay clear of the floor."""
     d, n = x.shape
     k = len(logits)
-    centre, spread = k, k + k * d
-    lower, away = np.empty(d * d), np.empty((d, TILE))
+    lower, constants = np.empty(k * d * d), np.empty(k)
     for c in range(k):
-        constant = -factor(params, spread + c * d * d, floor, lower, 0) - 0.5 * d * LOG_TWO_PI
-        if not constant > -np.inf:
+        constants[c] = -factor(params, k + k * d + c * d * d, floor, lower, c * d * d) - 0.5 * d * LOG_TWO_PI
+        if not constants[c] > -np.inf:
             return False
-        for first in range(0, n, TILE):
-            m = min(TILE, n - first)
-            line = logits[c, first : first + m]
-            for r in range(m):
-                line[r] = 0.0
-            for i in range(d):
-                own, rows, middle = away[i], x[i, first : first + m], params[centre + c * d + i]
-                for r in range(m):
-                    own[r] = rows[r] - middle
-                for j in range(i):
-                    other, slope = away[j], lower[i * d + j]
-                    for r in range(m):
-                        own[r] -= slope * other[r]
-                unit = lower[i * d + i]
-                for r in range(m):
-                    own[r] *= unit
-                    line[r] += own[r] * own[r]
-            for r in range(m):
-                line[r] = constant - 0.5 * line[r]
+    tile, spare, scores = np.empty(d * TILE), np.empty(d * TILE), np.empty(k * TILE)
+    for first in range(0, n, TILE):
+        rows = load_tile(x, first, tile)
+        tiles.score_matrices(tile, params, lower, constants, spare, scores, d, rows)
+        unload_tile(scores, first, logits)
     return True
 
 
@@ -53,27 +40,15 @@ def score_matrices(x: Any, params: Any, floor: Any, logits: Any) -> bool:
 def gather_matrices(x: Any, shares: Any, params: Any, sums: Any) -> None:
     """Moments under `shares` (k, n) about the means of `params`, for the M step, which is a mixture's."""
     d, n = x.shape
-    k = len(shares)
-    centre, spread = k, k + k * d
-    away, part, ones = np.empty((d, TILE)), np.empty(TILE), np.ones(TILE)
-    for s in range(len(sums)):
-        sums[s] = 0.0
+    k, height = len(shares), in_blocks(d)
+    tile, own = np.empty(d * TILE), np.empty(k * TILE)
+    away, part, products = np.zeros(height * TILE), np.zeros(height * TILE), np.zeros(k * height * height)
+    sums[:] = 0.0
     for first in range(0, n, TILE):
-        m = min(TILE, n - first)
-        for c in range(k):
-            line = shares[c, first : first + m]
-            count = dot(line, ones, m)
-            if count == 0.0:
-                continue
-            sums[c] += count
-            for i in range(d):
-                own, rows, middle = away[i], x[i, first : first + m], params[centre + c * d + i]
-                for r in range(m):
-                    own[r] = rows[r] - middle
-                    part[r] = line[r] * own[r]
-                sums[centre + c * d + i] += dot(part, ones, m)
-                for j in range(i + 1):
-                    sums[spread + (c * d + i) * d + j] += dot(part, away[j], m)
+        rows = load_tile(x, first, tile)
+        load_tile(shares, first, own)
+        tiles.gather_matrices(tile, params, own, away, part, sums, products, k, d, rows)
+    write_products(products, k, d, sums)
 
 
 @kernel
@@ -81,20 +56,16 @@ def score_variances(x: Any, params: Any, floor: Any, logits: Any) -> bool:
     """The same where columns are independent within a state: variances (k, d) in place of covariances."""
     d, n = x.shape
     k = len(logits)
-    centre, spread = k, k + k * d
+    units, constants = np.empty(k * d), np.empty(k)
     for c in range(k):
-        line, constant = logits[c], -0.5 * d * LOG_TWO_PI
-        for i in range(d):
-            variance = params[spread + c * d + i]
-            if not variance > floor[i]:
-                return False
-            constant -= 0.5 * np.log(variance)
-        for r in range(n):
-            line[r] = constant
-        for i in range(d):
-            rows, middle, unit = x[i], params[centre + c * d + i], 0.5 / params[spread + c * d + i]
-            for r in range(n):
-                line[r] -= unit * ((rows[r] - middle) * (rows[r] - middle))
+        constants[c] = half_precisions(params, k + k * d + c * d, floor, units, c * d) - 0.5 * d * LOG_TWO_PI
+        if not constants[c] > -np.inf:
+            return False
+    tile, scores = np.empty(d * TILE), np.empty(k * TILE)
+    for first in range(0, n, TILE):
+        rows = load_tile(x, first, tile)
+        tiles.score_variances(tile, params, units, constants, scores, d, rows)
+        unload_tile(scores, first, logits)
     return True
 
 
@@ -103,22 +74,12 @@ def gather_variances(x: Any, shares: Any, params: Any, sums: Any) -> None:
     """Their moments."""
     d, n = x.shape
     k = len(shares)
-    centre, spread = k, k + k * d
-    away, part, ones = np.empty(TILE), np.empty(TILE), np.ones(TILE)
-    for s in range(len(sums)):
-        sums[s] = 0.0
+    tile, own = np.empty(d * TILE), np.empty(k * TILE)
+    sums[:] = 0.0
     for first in range(0, n, TILE):
-        m = min(TILE, n - first)
-        for c in range(k):
-            line = shares[c, first : first + m]
-            sums[c] += dot(line, ones, m)
-            for i in range(d):
-                rows, middle = x[i, first : first + m], params[centre + c * d + i]
-                for r in range(m):
-                    away[r] = rows[r] - middle
-                    part[r] = line[r] * away[r]
-                sums[centre + c * d + i] += dot(part, ones, m)
-                sums[spread + c * d + i] += dot(part, away, m)
+        rows = load_tile(x, first, tile)
+        load_tile(shares, first, own)
+        tiles.gather_variances(tile, params, own, sums, k, d, rows)
 
 
 @kernel

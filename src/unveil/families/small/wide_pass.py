@@ -1,9 +1,8 @@
 """A pass of EM over a table of wide rows at hand, by matrix products.
 
-What `unveil.families.kernels.small_em` does in loops, with the same arguments and the same meaning: from some ten
-columns on, a product of matrices by BLAS is several times as fast as loops, and what Python takes between them does
-not show. Rows in which a component has no share are left out of its moments, which are nearly all where groups are
-apart.
+What `unveil.families.kernels.small_em` does a tile at a time, with the same arguments and the same meaning: where the
+covariances of all components outgrow the cache, products of matrices by BLAS are faster. Rows in which a component has
+no share are left out of its moments, which are nearly all where groups are apart.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from unveil.families.kernels.small_em import DEAD, SINGULAR
 from unveil.numerics.constants import LOG_TWO_PI
 from unveil.numerics.softmax import NEGLIGIBLE_SHARE
 
-WIDE = 24  # columns from which products beat loops
+WIDE = 64  # columns from which products beat vector code
 TILE_CELLS = 1 << 18  # of rows at a time: two megabytes, which stay in a cache between products
 FEWEST_ROWS = 256  # of a tile
 
