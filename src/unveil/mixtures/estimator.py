@@ -286,7 +286,7 @@ class MixtureEstimator(MixtureMethods, Estimator, DensityMixin, BaseEstimator, A
             yield self._started(model, source, engine, sample, Given(self._given_responsibilities(source)))
         elif search is not None:
             for found in search.starts(seed, self.n_init):
-                yield found or short_runs(sample, seed, 1, finish)[0]
+                yield found or sample.first(sample.k_means(seed))
         elif self.init_params == "auto":
             yield from short_runs(sample, seed, self.n_init, finish)
         else:

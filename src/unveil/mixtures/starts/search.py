@@ -2,9 +2,10 @@
 
 Climbs over a sample take a compiled call a pass (`unveil.families.small.table`), so several are run until little is to
 be gained: from K-means, K-means of whitened rows and k-means++. Where no component of the first looks like two groups,
-that is the start. Else others follow, until two end at the same height. The best is then searched from: where two
-components share one group and another spans two, EM has no way out, so one of the two is merged with its neighbour and
-the other, which looks like two groups, split (Ueda et al., SMEM, 2000), as long as that helps.
+that is the start. Else it is searched from: where two components share one group and another spans two, EM has no way
+out, so one of the two is merged with its neighbour and the other, whose halves are apart, split (Ueda et al., SMEM,
+2000), as long as that helps; and where it no longer does, that is the start. Where rows are too few to tell, or moves
+cannot be made, other climbs follow, until two end at the same height.
 
 * What a merge costs at most is Runnalls' bound (2007), n/2 [(w_a + w_b) log|C_ab| - w_a log|C_a| - w_b log|C_b|].
 * What a split gains is seen by a climb of two components on the rows of one.
@@ -23,7 +24,7 @@ from unveil.clusters.kmeans.lloyd import fitted_centres
 from unveil.clusters.seeding.plusplus import PlusPlus
 from unveil.core.arrays import Floats, Indices, Labels
 from unveil.core.stopping import remaining_gain
-from unveil.families.small.appearance import Appearance, look_at
+from unveil.families.small.appearance import Appearance, are_apart, look_at
 from unveil.families.small.table import Components, GaussianTable
 from unveil.mixtures.model.model import MixtureParams
 from unveil.mixtures.starts.whitening import whitening
@@ -96,12 +97,12 @@ class StartSearch:
     # -- climbs --------------------------------------------------------------------------------------------------------
 
     def _best_climb(self, kinds: Sequence[str], random: np.random.Generator) -> SampleClimb | None:
-        """The best of some climbs; no further ones once the two best have ended at the same height.
+        """The best of some climbs; no further ones once moves end, or the two best have ended at the same height.
 
         One of which no component looks like two groups goes before all others: where tails are heavy, to join two
         groups and to spend a component on the tails lifts the likelihood, and nobody wants that.
         A component without spread of its own climbs without end (Day, 1969), so climbs to one are passed over; where
-        most end so it is the data that are so, and the general way, which keeps a floor under them, has to look.
+        most end so it is the data that are so, and no search helps.
         """
         found: list[SampleClimb] = []
         lost = 0
@@ -110,16 +111,21 @@ class StartSearch:
             climb = self._climbed(self._first(kind, random), ROUGH * self.scale, self.patience)
             if climb is None or self.table.spiked(climb.vector):
                 lost += 1
+                if self._has_spent(STARTS_SHARE):
+                    break
                 continue
             seen = look_at(self.table, climb.vector)
-            climb, seen = self._split_and_merge(climb._replace(plausible=not seen.doubled().any()), seen)
+            climb = climb._replace(plausible=not seen.doubled().any())
+            if not climb.plausible and self._can_move():
+                found.append(self._split_and_merge(climb, seen))
+                break
             found.append(climb)
             if self.tried == 1 and climb.plausible and self._is_telling(climb, seen):
                 break
             found.sort(key=lambda one: one.rank, reverse=True)
             if self.n_components == 1 or self._agree(found) or self._has_spent(STARTS_SHARE):
                 break
-        return None if lost > len(found) else found[0]
+        return None if lost > len(found) else max(found, key=lambda one: one.rank)
 
     def _agree(self, found: Sequence[SampleClimb]) -> bool:
         """Whether the two best are as good as each other."""
@@ -175,10 +181,17 @@ class StartSearch:
 
     # -- moves ---------------------------------------------------------------------------------------------------------
 
-    def _split_and_merge(self, best: SampleClimb, seen: Appearance) -> tuple[SampleClimb, Appearance]:
+    def _can_move(self) -> bool:
+        """Whether a component can be split by itself, and two others merged."""
+        return self.n_components > 2 and self.table.own_spread
+
+    def _split_and_merge(self, best: SampleClimb, seen: Appearance) -> SampleClimb:
         """Moves from `best` until no component looks like two groups, or none helps; they may cost as much again."""
-        while self._may_move(best) and not self._has_spent(MOVES_SHARE):
-            for vector in self._moves(best.vector, seen):
+        while not best.plausible and not self._has_spent(MOVES_SHARE):
+            gains, halves = self._splits(seen)
+            if not np.isfinite(gains).any():
+                return best._replace(plausible=True)
+            for vector in self._moves(best.vector, gains, halves):
                 climb = self._climbed(vector, 0.0, self.patience, target=best.bounds[-1])
                 if climb is not None:
                     climb = self._climbed(climb.vector, ROUGH * self.scale, self.patience)
@@ -189,15 +202,10 @@ class StartSearch:
                     break
             else:
                 break
-        return best, seen
+        return best
 
-    def _may_move(self, climb: SampleClimb) -> bool:
-        """Whether a component can be split by itself, and looks like two groups."""
-        return self.n_components > 2 and self.table.own_spread and not climb.plausible
-
-    def _moves(self, vector: Floats, seen: Appearance) -> list[Floats]:
+    def _moves(self, vector: Floats, gains: Floats, halves: list[Floats | None]) -> list[Floats]:
         """The most promising moves: one component split, another merged with its neighbour."""
-        gains, halves = self._splits(seen)
         costs, neighbours = self._merges(vector)
         promise = gains[:, None] - costs[None, :]
         np.fill_diagonal(promise, -np.inf)
@@ -212,7 +220,7 @@ class StartSearch:
         return found
 
     def _splits(self, seen: Appearance) -> tuple[Floats, list[Floats | None]]:
-        """What splitting each component that looks like two groups would gain, and its two halves."""
+        """What splitting each component that looks like two groups, and is, would gain; and its two halves."""
         table, k, shares = self.table, self.n_components, seen.shares
         gains = np.full(k, -np.inf)
         halves: list[Floats | None] = [None] * k
@@ -225,7 +233,7 @@ class StartSearch:
             alone = part.table.sweep(whole, np.empty_like(whole), np.empty_like(whole))
             climb = part._climbed(part.table.labelled(part.table.halves(), 2), SPLIT_ROUGH, SPLIT_PASSES)
             self.worked += part.worked
-            if climb is not None and np.isfinite(alone):
+            if climb is not None and np.isfinite(alone) and are_apart(part.table.split(climb.vector)):
                 gains[component], halves[component] = climb.bounds[-1] - alone, climb.vector
         return gains, halves
 
