@@ -17,7 +17,8 @@ import pytest
 
 import unveil
 from tests.counted import Counted
-from unveil import BernoulliMixture, GaussianMixture, StudentMixture
+from unveil import BernoulliMixture, GaussianMixture, KMeans, StudentMixture
+from unveil.clusters.kmeans import restarts
 from unveil.core.partition import count_of
 from unveil.mixtures.bootstrap import bootstrap
 
@@ -109,6 +110,25 @@ def test_restarts(source: Counted, apart: Callable[[], None], schedule: str) -> 
         more, _ = counted(source, lambda: again.fit(source))
     assert more >= 4 * 6
     assert hashed(again) == hashed(model)
+
+
+@pytest.mark.parametrize("room", [restarts.MEMO_ROOM, 2 * 8 * 5 * N_ROWS], ids=["all at once", "two at once"])
+def test_restarts_of_k_means(source: Counted, file: Path, monkeypatch: pytest.MonkeyPatch, room: int) -> None:
+    """As many side by side as there is room for what they remember of the rows; the bits of a table at hand."""
+    monkeypatch.setattr(restarts, "MEMO_ROOM", room)
+    monkeypatch.setattr(KMeans, "_hartigan_work", 0)  # as in larger files
+    settings = {"n_clusters": 3, "n_init": 4, "random_state": 0, "max_iter": 40}
+    model = KMeans(**settings)
+    reads, watching = counted(source, lambda: model.fit(source))
+    one, two, three, four = watching.iterations.values()
+    climbing = max(one, two, three, four) if room > 1 << 29 else max(one, two) + max(three, four)
+    alone, only = counted(source, lambda: KMeans(**{**settings, "n_init": 1}).fit(source))
+    assert reads <= alone - only.longest + climbing
+    assert climbing < one + two + three + four - 5
+    rows = np.concatenate([block.rows for block in unveil.scan(file).read()])
+    again = KMeans(**settings).fit(rows)
+    assert again.cluster_centers_.tobytes() == model.cluster_centers_.tobytes()
+    assert again.history_.restarts == model.history_.restarts
 
 
 def test_named_starts_are_passes_too(source: Counted, apart: Callable[[], None]) -> None:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from itertools import count
+from itertools import count, islice
 from time import perf_counter
 
 import numpy as np
@@ -178,14 +178,20 @@ def best_of(runs: Iterable[Callable[[], Fit]], sound: Callable[[Fit], bool] = la
     return _best(outcomes, sound, interrupted)
 
 
-def best_climbing(climbs: Iterable[Asking[Fit]], sound: Callable[[Fit], bool] = lambda fit: True) -> Asking[Fit]:
-    """As `best_of`, with all restarts side by side: each block of rows is read once a pass for all of them.
+def best_climbing(
+    climbs: Iterable[Asking[Fit]], sound: Callable[[Fit], bool] = lambda fit: True, at_once: int | None = None
+) -> Asking[Fit]:
+    """As `best_of`, with all restarts side by side, or so many at once: a block is read once a pass for all of them.
 
     Ctrl-C ends them all; each is kept as far as it came.
     """
-    outcomes = yield from together(climbs, is_interrupted)
-    if any(map(is_interrupted, outcomes)):
-        told_of_interrupt(max(len(outcome.history) for outcome in outcomes))
+    outcomes: list[Fit] = []
+    waiting = iter(climbs)
+    while some := list(islice(waiting, at_once)):
+        outcomes += yield from together(some, is_interrupted)
+        if any(map(is_interrupted, outcomes)):
+            told_of_interrupt(max(len(outcome.history) for outcome in outcomes))
+            break
     return _best(outcomes, sound)
 
 

@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import NamedTuple, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
@@ -24,13 +24,15 @@ from unveil.clusters.kmeans.descent import climb
 from unveil.clusters.kmeans.hartigan import HartiganOutcome, cost, hartigan
 from unveil.clusters.kmeans.model import Centres
 from unveil.core.arrays import Floats
-from unveil.core.loop import Parts, best_of
+from unveil.core.drive import drive
+from unveil.core.loop import Parts, best_climbing, best_of, climbing
 from unveil.core.protocols import Source
 from unveil.core.result import Fit, Record, Status
 
 HARTIGAN_WORK = 1 << 24  # cells times clusters: a sweep of moves takes some hundredths of a second
 SHAKEN_SHARE = 0.8  # of the rows that a shake goes by
 SHAKE_SWEEPS = 3  # of a shake
+MEMO_ROOM = 1 << 30  # bytes of what climbs side by side may remember of the rows
 
 
 class FramedTable(NamedTuple):
@@ -83,13 +85,22 @@ class RestartClimb:
 
     def best(self, starts: Iterable[Centres]) -> Fit:
         """The best of several, shaken as often as there were starts."""
-        outcome = best_of(partial(self, start) for start in starts)
+        outcome = self._best_of(starts)
         if self.table is None:
             return outcome
         try:
             return self._onward(outcome, len(outcome.history.restarts))
         except KeyboardInterrupt:
             return replace(outcome, history=replace(outcome.history, status=Status.INTERRUPTED))
+
+    def _best_of(self, starts: Iterable[Centres]) -> Fit:
+        """The best of several; where rows have to be read, as many side by side as there is room for their memos."""
+        source: Any = self.parts.source
+        if self.table is not None or getattr(source, "random_access", False):
+            return best_of(partial(self, start) for start in starts)
+        each = 8 * (self.parts.model.n_clusters + 2) * source.n_rows  # type: ignore[attr-defined]  # bounds and labels
+        at_once = max(MEMO_ROOM // each, 1)
+        return drive(best_climbing((climbing(self.parts, start) for start in starts), at_once=at_once))
 
     def _onward(self, outcome: Fit, shakes: int) -> Fit:
         """The fit after moves and the passes that follow them, if there are passes left."""
