@@ -35,9 +35,9 @@ class Appearance(NamedTuple):
     errors: Floats  # (k, axes)
     shares: Floats  # (k, rows), responsibilities times weights
 
-    def doubled(self, chance: float = DOUBLE_CHANCE) -> Mask:
-        """Which components look like two groups, where Gaussian rows would do so by this `chance`, along any axis."""
-        found: Mask = self.errors.max(axis=1) > -ndtri(0.5 * chance / self.errors.size)
+    def doubled(self) -> Mask:
+        """Which components look like two groups."""
+        found: Mask = self.errors.max(axis=1) > -ndtri(0.5 * DOUBLE_CHANCE / self.errors.size)
         return found
 
 

@@ -1,11 +1,11 @@
 """Where a mixture of Gaussians starts when nobody says: a few climbs over a sample, then splits and merges.
 
-Climbs over a sample take a compiled call a pass (`unveil.families.small.table`), so several are run until little is to
-be gained: from K-means, K-means of whitened rows and k-means++. Where no component of the first looks like two groups,
-that is the start. Else it is searched from: where two components share one group and another spans two, EM has no way
-out, so one of the two is merged with its neighbour and the other, whose halves are apart, split (Ueda et al., SMEM,
-2000), as long as that helps; and where it no longer does, that is the start. Where rows are too few to tell, or moves
-cannot be made, other climbs follow, until two end at the same height.
+A climb over a sample takes a compiled call a pass (`unveil.families.small.table`). The first is from K-means; where no
+component of it looks like two groups, that is the start: other climbs may end higher, but hardly ever where the groups
+are. Else it is searched from: where two components share one group and another spans two, EM has no way out, so one of
+the two is merged with its neighbour and the other, whose halves are apart, split (Ueda et al., SMEM, 2000), as long as
+that helps. Where climbs end unsound, or moves cannot be made, others follow, from K-means of whitened rows and from
+k-means++, until two end at the same height. Restarts are from k-means++.
 
 * What a merge costs at most is Runnalls' bound (2007), n/2 [(w_a + w_b) log|C_ab| - w_a log|C_a| - w_b log|C_b|].
 * What a split gains is seen by a climb of two components on the rows of one.
@@ -36,9 +36,6 @@ ROUGH = 0.1  # nats for each thousand rows (and at least so much) still to be ga
 FEWEST_PASSES, MOST_PASSES = 20, 80  # that such a climb may take: the more, the less a pass costs
 CLIMB_SHARE = 0.125  # of what a search may cost at least, for each climb
 SPLIT_PASSES, SPLIT_ROUGH = 30, 0.3  # the same where two components are tried on the rows of one
-DOUBT_CHANCE = 0.3  # that Gaussian rows are taken for two groups, where rows are few and another climb costs little
-TELLING_ROWS = 250  # of two groups of equal size, three standard deviations apart: seen with a chance of 0.9
-SURE_SHARE = 0.98  # of the rows' weight that goes to their likeliest component, where components are well apart
 OWN = 0.05  # responsibility from which a row counts among those of a component
 TRIALS = 4  # moves that may fail before the search ends
 FULL_PASSES = 8  # passes over all rows that a search may cost,
@@ -56,12 +53,6 @@ class SampleClimb(NamedTuple):
 
     vector: Floats
     bounds: list[float]
-    plausible: bool = False  # is there no component that looks like two groups, as far as anybody has looked?
-
-    @property
-    def rank(self) -> tuple[bool, float]:
-        """The greater, the better."""
-        return self.plausible, self.expected
 
     @property
     def expected(self) -> float:
@@ -91,16 +82,18 @@ class StartSearch:
         """Parameters to go on from with all rows, one set for each seed of `count`; None where no climb was sound."""
         for number, one in enumerate(np.random.SeedSequence(seed).spawn(count)):
             self.worked = 0.0
-            best = self._best_climb(FIRST if number == 0 else OTHERS, np.random.default_rng(one))
+            random = np.random.default_rng(one)
+            best = self._best_climb(OTHERS, random, believing=False) if number else self._best_climb(FIRST, random)
             yield None if best is None else MixtureParams(*self.table.params(best.vector))
 
     # -- climbs --------------------------------------------------------------------------------------------------------
 
-    def _best_climb(self, kinds: Sequence[str], random: np.random.Generator) -> SampleClimb | None:
-        """The best of some climbs; no further ones once moves end, or the two best have ended at the same height.
+    def _best_climb(
+        self, kinds: Sequence[str], random: np.random.Generator, believing: bool = True
+    ) -> SampleClimb | None:
+        """The first climb in which no component looks like two groups, or after moves, if it is believed.
 
-        One of which no component looks like two groups goes before all others: where tails are heavy, to join two
-        groups and to spend a component on the tails lifts the likelihood, and nobody wants that.
+        Else the best of several, until two agree.
         A component without spread of its own climbs without end (Day, 1969), so climbs to one are passed over; where
         most end so it is the data that are so, and no search helps.
         """
@@ -111,38 +104,20 @@ class StartSearch:
             climb = self._climbed(self._first(kind, random), ROUGH * self.scale, self.patience)
             if climb is None or self.table.spiked(climb.vector):
                 lost += 1
-                if self._has_spent(STARTS_SHARE):
+            else:
+                seen = look_at(self.table, climb.vector)
+                plausible = not seen.doubled().any()
+                found.append(self._split_and_merge(climb, seen) if self._can_move() else climb)
+                if self._agree(found) or (believing and (plausible or self._can_move())):
                     break
-                continue
-            seen = look_at(self.table, climb.vector)
-            climb = climb._replace(plausible=not seen.doubled().any())
-            if not climb.plausible and self._can_move():
-                found.append(self._split_and_merge(climb, seen))
+            if self._has_spent(STARTS_SHARE):
                 break
-            found.append(climb)
-            if self.tried == 1 and climb.plausible and self._is_telling(climb, seen):
-                break
-            found.sort(key=lambda one: one.rank, reverse=True)
-            if self.n_components == 1 or self._agree(found) or self._has_spent(STARTS_SHARE):
-                break
-        return None if lost > len(found) else max(found, key=lambda one: one.rank)
+        return None if lost > len(found) else max(found, key=lambda one: one.expected)
 
     def _agree(self, found: Sequence[SampleClimb]) -> bool:
         """Whether the two best are as good as each other."""
-        return (
-            len(found) > 1
-            and found[0].plausible == found[1].plausible
-            and found[0].expected - found[1].expected <= ROUGH * self.scale
-        )
-
-    def _is_telling(self, climb: SampleClimb, seen: Appearance) -> bool:
-        """Whether two groups in one component would show: by its rows, if each has many, or elsewhere.
-
-        Where a component is two groups, two others share one, and hardly a row of it knows to which it belongs.
-        """
-        many = self.table.split(climb.vector)[0].min() * self.table.weight >= TELLING_ROWS
-        sure = seen.shares.max(axis=0).sum() >= SURE_SHARE * self.table.weight
-        return bool(many or (sure and not seen.doubled(DOUBT_CHANCE).any()))
+        heights = sorted(climb.expected for climb in found)
+        return len(found) > 1 and heights[-1] - heights[-2] <= ROUGH * self.scale
 
     def _first(self, kind: str, random: np.random.Generator) -> Floats:
         """A first vector of a kind."""
@@ -187,18 +162,17 @@ class StartSearch:
 
     def _split_and_merge(self, best: SampleClimb, seen: Appearance) -> SampleClimb:
         """Moves from `best` until no component looks like two groups, or none helps; they may cost as much again."""
-        while not best.plausible and not self._has_spent(MOVES_SHARE):
+        while seen.doubled().any() and not self._has_spent(MOVES_SHARE):
             gains, halves = self._splits(seen)
             if not np.isfinite(gains).any():
-                return best._replace(plausible=True)
+                break
             for vector in self._moves(best.vector, gains, halves):
                 climb = self._climbed(vector, 0.0, self.patience, target=best.bounds[-1])
                 if climb is not None:
                     climb = self._climbed(climb.vector, ROUGH * self.scale, self.patience)
                 higher = climb is not None and climb.expected > best.expected + ROUGH * self.scale
                 if climb is not None and higher and not self.table.spiked(climb.vector):
-                    seen = look_at(self.table, climb.vector)
-                    best = climb._replace(plausible=not seen.doubled().any())
+                    best, seen = climb, look_at(self.table, climb.vector)
                     break
             else:
                 break
