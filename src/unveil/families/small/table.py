@@ -8,7 +8,9 @@ start, which tries many vectors on a sample.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -48,7 +50,7 @@ class GaussianTable:
         variances = ((x - (x @ shares)[:, None]) ** 2) @ shares
         return cls(family, x, counted, LEAST_SPREAD * len(x) * variances)
 
-    @property
+    @cached_property
     def weight(self) -> float:
         """Of all rows."""
         return float(self.weights.sum())
@@ -58,11 +60,15 @@ class GaussianTable:
 
         NaN where the general way has to take over.
         """
-        run, has_matrices, shared = self._small
-        if has_matrices and len(self.x) >= WIDE:
-            run = wide_pass
-        found: float = run(self.x, self.weights, vector, self.family.reg_covar, self.floor, shared, fresh, sums, shares)
+        run, reg_covar, shared = self._pass
+        found: float = run(self.x, self.weights, vector, reg_covar, self.floor, shared, fresh, sums, shares)
         return found
+
+    @cached_property
+    def _pass(self) -> tuple[Callable[..., float], float, bool]:
+        """What runs a pass; what covariances are added; whether they are shared."""
+        run, has_matrices, shared = self._small
+        return wide_pass if has_matrices and len(self.x) >= WIDE else run, self.family.reg_covar, shared
 
     @property
     def _small(self) -> SmallPass:

@@ -33,8 +33,7 @@ FIRST = ("kmeans", "whitened", "rows", "centres", "kmeans", "rows", "centres", "
 OTHERS = ("centres", "rows")  # of further restarts
 FORESIGHT = 5.0  # passes
 ROUGH = 0.1  # nats for each thousand rows (and at least so much) still to be gained where a climb of the search ends
-FEWEST_PASSES, MOST_PASSES = 20, 80  # that such a climb may take: the more, the less a pass costs
-CLIMB_SHARE = 0.125  # of what a search may cost at least, for each climb
+MOST_PASSES = 20  # that such a climb may take; the climb that goes on from it has leaps
 SPLIT_PASSES, SPLIT_ROUGH = 30, 0.3  # the same where two components are tried on the rows of one
 OWN = 0.05  # responsibility from which a row counts among those of a component
 TRIALS = 4  # moves that may fail before the search ends
@@ -71,8 +70,6 @@ class StartSearch:
         self.worked, n_statistics = 0.0, table.family.n_statistics(points.shape[1])
         self.row_work = n_components * n_statistics  # of a row in a pass
         self.budget = max(FULL_PASSES * n_rows * self.row_work, LEAST_WORK)
-        pass_work = max(table.x.shape[1] * self.row_work, CALL_WORK)
-        self.patience = int(np.clip(CLIMB_SHARE * LEAST_WORK / pass_work, FEWEST_PASSES, MOST_PASSES))
 
     def _has_spent(self, share: float = 1.0) -> bool:
         """Whether the search has cost so much of what it may, next to the fit itself."""
@@ -101,7 +98,7 @@ class StartSearch:
         lost = 0
         for kind in kinds:
             self.tried += 1
-            climb = self._climbed(self._first(kind, random), ROUGH * self.scale, self.patience)
+            climb = self._climbed(self._first(kind, random), ROUGH * self.scale, MOST_PASSES)
             if climb is None or self.table.spiked(climb.vector):
                 lost += 1
             else:
@@ -167,9 +164,9 @@ class StartSearch:
             if not np.isfinite(gains).any():
                 break
             for vector in self._moves(best.vector, gains, halves):
-                climb = self._climbed(vector, 0.0, self.patience, target=best.bounds[-1])
+                climb = self._climbed(vector, 0.0, MOST_PASSES, target=best.bounds[-1])
                 if climb is not None:
-                    climb = self._climbed(climb.vector, ROUGH * self.scale, self.patience)
+                    climb = self._climbed(climb.vector, ROUGH * self.scale, MOST_PASSES)
                 higher = climb is not None and climb.expected > best.expected + ROUGH * self.scale
                 if climb is not None and higher and not self.table.spiked(climb.vector):
                     best, seen = climb, look_at(self.table, climb.vector)
