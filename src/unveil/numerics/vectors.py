@@ -179,6 +179,10 @@ class Value:
         """As a float of 64 bits."""
         return self if self.element == NUMBER else Value(self.builder, self.builder.fpext(self.value, NUMBER))
 
+    def real(self) -> Value:
+        """A whole number as a float of 64 bits."""
+        return Value(self.builder, self.builder.sitofp(self.value, NUMBER))
+
     def fused(self, other: Value, third: Value) -> Value:
         """This times the other plus the third, rounded once."""
         return Value(self.builder, self.builder.fma(self.value, other.value, third.value))

@@ -2,8 +2,8 @@
 
 Where a table fits in a cache, a pass takes less time than the interpreter needs to say what a pass is. Parameters are
 one flat vector (weights, then means, then covariances), so that whoever drives the passes copies, compares and
-extrapolates them in single operations; rows lie (columns, rows), so that inner loops run over rows and become vector
-instructions. Indices are written out: views and shapes take the compiler longer than loops do.
+extrapolates them in single operations; rows lie (columns, rows), so that a vector holds a column of several rows. What
+is done with a tile of them is spelled out (`unveil.families.kernels.gaussian_tiles`).
 
 Everything is centred: with L the Cholesky factor of a covariance, log N(x; m, LL') = -|y|²/2 - log|L| + const for
 y = inverse(L) (x - m), and moments are taken about the mean that entered the pass. Nothing cancels, so no component
@@ -17,13 +17,21 @@ from typing import Any
 
 import numpy as np
 
+from unveil.families.kernels.gaussian_tiles import (
+    TILE,
+    add_moments,
+    add_squares,
+    give_tile,
+    matrices_step,
+    score_tile,
+    score_tile_by_columns,
+    share_tile,
+    take_tile,
+    variances_step,
+)
 from unveil.numerics.constants import LOG_TWO_PI
-from unveil.numerics.exp_log import exp_nonpositive, log_positive
-from unveil.numerics.jit import kernel
-from unveil.numerics.softmax import NEGLIGIBLE_LOGIT
+from unveil.numerics.jit import inlined, kernel
 
-TILE = 128  # rows: with sixteen columns they fill half of a first-level cache
-DEAD = 1e-9  # share of all the weight at which a component counts as dead
 SINGULAR = 4e-13  # share of its own variance that must be left of a column, times the number of columns
 
 
@@ -47,56 +55,24 @@ def matrices_pass(
         constants[c] = np.log(params[c]) - log_determinant - 0.5 * d * LOG_TWO_PI
         if not constants[c] > -np.inf:
             return np.nan
+    tile, counted, logits, away = np.empty(d * TILE), np.empty(TILE), np.empty(k * TILE), np.empty((d + 1) * TILE)
+    total = 0.0
     for s in range(len(sums)):
         sums[s] = 0.0
-    logits, away = np.empty((k, TILE)), np.empty((d, TILE))
-    part, peak, ones = np.empty(TILE), np.empty(TILE), np.ones(TILE)
-    total = 0.0
     for first in range(0, n, TILE):
         m = min(TILE, n - first)
-        counted = weights[first : first + m]
+        take_tile(x, d, n, first, m, tile)
+        take_tile(weights, 1, n, first, m, counted)
         for c in range(k):
-            line = logits[c]
-            for r in range(m):
-                line[r] = 0.0
-            for i in range(d):
-                own, rows, middle = away[i], x[i, first : first + m], params[centre + c * d + i]
-                for r in range(m):
-                    own[r] = rows[r] - middle
-                for j in range(i):
-                    other, slope = away[j], lower[(c * d + i) * d + j]
-                    for r in range(m):
-                        own[r] -= slope * other[r]
-                unit = lower[(c * d + i) * d + i]
-                for r in range(m):
-                    own[r] *= unit
-                    line[r] += own[r] * own[r]
-            for r in range(m):
-                line[r] = constants[c] - 0.5 * line[r]
-        _share(logits, k, m, counted, peak, part)
-        total += dot(peak, counted, m)
-        if shares.size:
-            for c in range(k):
-                for r in range(m):
-                    shares[c, first + r] = logits[c, r]
+            score_tile(tile, m, d, params, centre + c * d, lower, c * d * d, constants[c], away, logits, c * TILE)
+        total += share_tile(logits, k, m, counted)
+        give_tile(logits, k if shares.size else 0, n, first, m, shares)
         for c in range(k):
-            line = logits[c]
-            count = dot(line, ones, m)
-            if count == 0.0:
-                continue
-            sums[c] += count
-            for i in range(d):
-                own, rows, middle = away[i], x[i, first : first + m], params[centre + c * d + i]
-                for r in range(m):
-                    own[r] = rows[r] - middle
-                    part[r] = line[r] * own[r]
-                sums[centre + c * d + i] += dot(part, ones, m)
-                for j in range(i + 1):
-                    sums[spread + (c * d + i) * d + j] += dot(part, away[j], m)
-    return total if matrices_step(params, sums, d, reg_covar, tied, fresh) else np.nan
+            add_moments(tile, m, d, params, centre + c * d, logits, c * TILE, away, sums, c, spread + c * d * d)
+    return total if matrices_step(params, sums, k, d, reg_covar, tied, fresh) else np.nan
 
 
-@kernel
+@inlined
 def factor(params: Any, begin: int, floor: Any, lower: Any, into: int) -> float:
     """Cholesky's factor of a covariance, its diagonal inverted, and its log-determinant; NaN near the floor."""
     d = len(floor)
@@ -117,39 +93,6 @@ def factor(params: Any, begin: int, floor: Any, lower: Any, into: int) -> float:
 
 
 @kernel
-def matrices_step(params: Any, sums: Any, d: int, reg_covar: float, tied: bool, fresh: Any) -> bool:
-    """The M step; whether every component has rows."""
-    k = len(params) // (1 + d + d * d)
-    centre, spread = k, k + k * d
-    whole = 0.0
-    for c in range(k):
-        whole += sums[c]
-    for c in range(k):
-        count = sums[c]
-        if not count > DEAD * whole:
-            return False
-        fresh[c] = count / whole
-        for i in range(d):
-            step = sums[centre + c * d + i] / count
-            fresh[centre + c * d + i] = params[centre + c * d + i] + step
-            for j in range(i + 1):
-                value = sums[spread + (c * d + i) * d + j] / count - step * (sums[centre + c * d + j] / count)
-                fresh[spread + (c * d + i) * d + j] = value
-                fresh[spread + (c * d + j) * d + i] = value
-    if tied:
-        for cell in range(d * d):
-            pooled = 0.0
-            for c in range(k):
-                pooled += fresh[c] * fresh[spread + c * d * d + cell]
-            for c in range(k):
-                fresh[spread + c * d * d + cell] = pooled
-    for c in range(k):
-        for i in range(d):
-            fresh[spread + (c * d + i) * d + i] += reg_covar
-    return True
-
-
-@kernel
 def variances_pass(
     x: Any, weights: Any, params: Any, reg_covar: float, floor: Any, spherical: bool, fresh: Any, sums: Any, shares: Any
 ) -> float:
@@ -166,65 +109,21 @@ def variances_pass(
             units[c * d + i] = 0.5 / variance
         if not constants[c] > -np.inf:
             return np.nan
+    tile, counted, logits = np.empty(d * TILE), np.empty(TILE), np.empty(k * TILE)
+    total = 0.0
     for s in range(len(sums)):
         sums[s] = 0.0
-    logits, away = np.empty((k, TILE)), np.empty(TILE)
-    part, peak, ones = np.empty(TILE), np.empty(TILE), np.ones(TILE)
-    total = 0.0
     for first in range(0, n, TILE):
         m = min(TILE, n - first)
-        counted = weights[first : first + m]
+        take_tile(x, d, n, first, m, tile)
+        take_tile(weights, 1, n, first, m, counted)
         for c in range(k):
-            line = logits[c]
-            for r in range(m):
-                line[r] = constants[c]
-            for i in range(d):
-                rows, middle, unit = x[i, first : first + m], params[centre + c * d + i], units[c * d + i]
-                for r in range(m):
-                    line[r] -= unit * ((rows[r] - middle) * (rows[r] - middle))
-        _share(logits, k, m, counted, peak, part)
-        total += dot(peak, counted, m)
-        if shares.size:
-            for c in range(k):
-                for r in range(m):
-                    shares[c, first + r] = logits[c, r]
+            score_tile_by_columns(tile, m, d, params, centre + c * d, units, c * d, constants[c], logits, c * TILE)
+        total += share_tile(logits, k, m, counted)
+        give_tile(logits, k if shares.size else 0, n, first, m, shares)
         for c in range(k):
-            line = logits[c]
-            count = dot(line, ones, m)
-            if count == 0.0:
-                continue
-            sums[c] += count
-            for i in range(d):
-                rows, middle = x[i, first : first + m], params[centre + c * d + i]
-                for r in range(m):
-                    away[r] = rows[r] - middle
-                    part[r] = line[r] * away[r]
-                sums[centre + c * d + i] += dot(part, ones, m)
-                sums[spread + c * d + i] += dot(part, away, m)
-    return total if variances_step(params, sums, d, reg_covar, spherical, fresh) else np.nan
-
-
-@kernel
-def variances_step(params: Any, sums: Any, d: int, reg_covar: float, spherical: bool, fresh: Any) -> bool:
-    """The M step; whether every component has rows."""
-    k = len(params) // (1 + 2 * d)
-    centre, spread = k, k + k * d
-    whole = 0.0
-    for c in range(k):
-        whole += sums[c]
-    for c in range(k):
-        count, mean_variance = sums[c], 0.0
-        if not count > DEAD * whole:
-            return False
-        fresh[c] = count / whole
-        for i in range(d):
-            step = sums[centre + c * d + i] / count
-            fresh[centre + c * d + i] = params[centre + c * d + i] + step
-            fresh[spread + c * d + i] = sums[spread + c * d + i] / count - step * step
-            mean_variance += fresh[spread + c * d + i] / d
-        for i in range(d):
-            fresh[spread + c * d + i] = (mean_variance if spherical else fresh[spread + c * d + i]) + reg_covar
-    return True
+            add_squares(tile, m, d, params, centre + c * d, logits, c * TILE, sums, c, spread + c * d)
+    return total if variances_step(params, sums, k, d, reg_covar, spherical, fresh) else np.nan
 
 
 @kernel
@@ -267,47 +166,3 @@ def two_groups(x: Any, means: Any, axes: Any, shares: Any, limits: Any, along: A
             if skewness > limits[1]:
                 surest = max(surest, skewness / np.sqrt(max(noise, 1.0)))
             found[c, axis] = surest * np.sqrt(s0)
-
-
-@kernel
-def _share(logits: Any, k: int, m: int, weights: Any, peak: Any, scale: Any) -> None:
-    """Responsibilities times weights in place of the logits of `m` rows; their log-likelihoods go to `peak`."""
-    for r in range(m):
-        peak[r] = logits[0, r]
-    for c in range(1, k):
-        line = logits[c]
-        for r in range(m):
-            peak[r] = line[r] if line[r] > peak[r] else peak[r]
-    for r in range(m):
-        scale[r] = 0.0
-    for c in range(k):
-        line = logits[c]
-        for r in range(m):
-            line[r] = exp_nonpositive(line[r] - peak[r], NEGLIGIBLE_LOGIT)
-            scale[r] += line[r]
-    for r in range(m):
-        peak[r] += log_positive(scale[r])
-        scale[r] = weights[r] / scale[r]
-    for c in range(k):
-        line = logits[c]
-        for r in range(m):
-            line[r] *= scale[r]
-
-
-@kernel
-def dot(a: Any, b: Any, m: int) -> float:
-    """Sum of a times b, in eight lanes that become vector registers: additions in a row would wait for each other."""
-    s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = 0.0
-    whole = m - m % 8
-    for r in range(0, whole, 8):
-        s0 += a[r] * b[r]
-        s1 += a[r + 1] * b[r + 1]
-        s2 += a[r + 2] * b[r + 2]
-        s3 += a[r + 3] * b[r + 3]
-        s4 += a[r + 4] * b[r + 4]
-        s5 += a[r + 5] * b[r + 5]
-        s6 += a[r + 6] * b[r + 6]
-        s7 += a[r + 7] * b[r + 7]
-    for r in range(whole, m):
-        s0 += a[r] * b[r]
-    return ((s0 + s1) + (s2 + s3)) + ((s4 + s5) + (s6 + s7))

@@ -11,7 +11,19 @@ from typing import Any
 
 import numpy as np
 
-from unveil.families.kernels.small_em import DEAD, TILE, dot, factor
+from unveil.families.kernels.gaussian_tiles import (
+    DEAD,
+    TILE,
+    add_moments,
+    add_squares,
+    give_tile,
+    matrices_step,
+    score_tile,
+    score_tile_by_columns,
+    take_tile,
+    variances_step,
+)
+from unveil.families.kernels.small_em import factor
 from unveil.numerics.constants import LOG_TWO_PI
 from unveil.numerics.jit import kernel
 
@@ -22,58 +34,38 @@ def score_matrices(x: Any, params: Any, floor: Any, logits: Any) -> bool:
     d, n = x.shape
     k = len(logits)
     centre, spread = k, k + k * d
-    lower, away = np.empty(d * d), np.empty((d, TILE))
+    lower, constants = np.empty(k * d * d), np.empty(k)
     for c in range(k):
-        constant = -factor(params, spread + c * d * d, floor, lower, 0) - 0.5 * d * LOG_TWO_PI
-        if not constant > -np.inf:
+        log_determinant = factor(params, spread + c * d * d, floor, lower, c * d * d)
+        constants[c] = -log_determinant - 0.5 * d * LOG_TWO_PI
+        if not constants[c] > -np.inf:
             return False
-        for first in range(0, n, TILE):
-            m = min(TILE, n - first)
-            line = logits[c, first : first + m]
-            for r in range(m):
-                line[r] = 0.0
-            for i in range(d):
-                own, rows, middle = away[i], x[i, first : first + m], params[centre + c * d + i]
-                for r in range(m):
-                    own[r] = rows[r] - middle
-                for j in range(i):
-                    other, slope = away[j], lower[i * d + j]
-                    for r in range(m):
-                        own[r] -= slope * other[r]
-                unit = lower[i * d + i]
-                for r in range(m):
-                    own[r] *= unit
-                    line[r] += own[r] * own[r]
-            for r in range(m):
-                line[r] = constant - 0.5 * line[r]
+    tile, away, scores = np.empty(d * TILE), np.empty(d * TILE), np.empty(k * TILE)
+    for first in range(0, n, TILE):
+        m = min(TILE, n - first)
+        take_tile(x, d, n, first, m, tile)
+        for c in range(k):
+            score_tile(tile, m, d, params, centre + c * d, lower, c * d * d, constants[c], away, scores, c * TILE)
+        give_tile(scores, k, n, first, m, logits)
     return True
 
 
 @kernel
-def gather_matrices(x: Any, shares: Any, params: Any, sums: Any) -> None:
-    """Moments under `shares` (k, n) about the means of `params`, for the M step, which is a mixture's."""
+def maximise_matrices(x: Any, shares: Any, params: Any, reg_covar: float, tied: bool, fresh: Any, sums: Any) -> bool:
+    """The M step under `shares` (k, n), from moments about the means of `params`; whether every state has rows."""
     d, n = x.shape
     k = len(shares)
     centre, spread = k, k + k * d
-    away, part, ones = np.empty((d, TILE)), np.empty(TILE), np.ones(TILE)
+    tile, own, away = np.empty(d * TILE), np.empty(k * TILE), np.empty((d + 1) * TILE)
     for s in range(len(sums)):
         sums[s] = 0.0
     for first in range(0, n, TILE):
         m = min(TILE, n - first)
+        take_tile(x, d, n, first, m, tile)
+        take_tile(shares, k, n, first, m, own)
         for c in range(k):
-            line = shares[c, first : first + m]
-            count = dot(line, ones, m)
-            if count == 0.0:
-                continue
-            sums[c] += count
-            for i in range(d):
-                own, rows, middle = away[i], x[i, first : first + m], params[centre + c * d + i]
-                for r in range(m):
-                    own[r] = rows[r] - middle
-                    part[r] = line[r] * own[r]
-                sums[centre + c * d + i] += dot(part, ones, m)
-                for j in range(i + 1):
-                    sums[spread + (c * d + i) * d + j] += dot(part, away[j], m)
+            add_moments(tile, m, d, params, centre + c * d, own, c * TILE, away, sums, c, spread + c * d * d)
+    return matrices_step(params, sums, k, d, reg_covar, tied, fresh)
 
 
 @kernel
@@ -82,43 +74,43 @@ def score_variances(x: Any, params: Any, floor: Any, logits: Any) -> bool:
     d, n = x.shape
     k = len(logits)
     centre, spread = k, k + k * d
+    units, constants = np.empty(k * d), np.empty(k)
     for c in range(k):
-        line, constant = logits[c], -0.5 * d * LOG_TWO_PI
+        constants[c] = -0.5 * d * LOG_TWO_PI
         for i in range(d):
             variance = params[spread + c * d + i]
             if not variance > floor[i]:
                 return False
-            constant -= 0.5 * np.log(variance)
-        for r in range(n):
-            line[r] = constant
-        for i in range(d):
-            rows, middle, unit = x[i], params[centre + c * d + i], 0.5 / params[spread + c * d + i]
-            for r in range(n):
-                line[r] -= unit * ((rows[r] - middle) * (rows[r] - middle))
+            constants[c] -= 0.5 * np.log(variance)
+            units[c * d + i] = 0.5 / variance
+    tile, scores = np.empty(d * TILE), np.empty(k * TILE)
+    for first in range(0, n, TILE):
+        m = min(TILE, n - first)
+        take_tile(x, d, n, first, m, tile)
+        for c in range(k):
+            score_tile_by_columns(tile, m, d, params, centre + c * d, units, c * d, constants[c], scores, c * TILE)
+        give_tile(scores, k, n, first, m, logits)
     return True
 
 
 @kernel
-def gather_variances(x: Any, shares: Any, params: Any, sums: Any) -> None:
-    """Their moments."""
+def maximise_variances(
+    x: Any, shares: Any, params: Any, reg_covar: float, spherical: bool, fresh: Any, sums: Any
+) -> bool:
+    """Their M step."""
     d, n = x.shape
     k = len(shares)
     centre, spread = k, k + k * d
-    away, part, ones = np.empty(TILE), np.empty(TILE), np.ones(TILE)
+    tile, own = np.empty(d * TILE), np.empty(k * TILE)
     for s in range(len(sums)):
         sums[s] = 0.0
     for first in range(0, n, TILE):
         m = min(TILE, n - first)
+        take_tile(x, d, n, first, m, tile)
+        take_tile(shares, k, n, first, m, own)
         for c in range(k):
-            line = shares[c, first : first + m]
-            sums[c] += dot(line, ones, m)
-            for i in range(d):
-                rows, middle = x[i, first : first + m], params[centre + c * d + i]
-                for r in range(m):
-                    away[r] = rows[r] - middle
-                    part[r] = line[r] * away[r]
-                sums[centre + c * d + i] += dot(part, ones, m)
-                sums[spread + c * d + i] += dot(part, away, m)
+            add_squares(tile, m, d, params, centre + c * d, own, c * TILE, sums, c, spread + c * d)
+    return variances_step(params, sums, k, d, reg_covar, spherical, fresh)
 
 
 @kernel
