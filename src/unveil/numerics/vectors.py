@@ -82,6 +82,9 @@ class Value:
     def __rsub__(self, other: float) -> Value:
         return self._join("sub", other, turned=True)
 
+    def __rtruediv__(self, other: float) -> Value:
+        return self._join("div", other, turned=True)
+
     __radd__, __rmul__ = __add__, __mul__
 
     def __and__(self, other: Value | int) -> Value:
@@ -338,6 +341,8 @@ def vector_code(returns: Any = types.void) -> Callable[[Callable[..., Any]], Any
 
 def _kind(given: Any) -> Any:
     """What an argument is cast to."""
+    if isinstance(given, types.Array) and given.ndim > 1 and given.layout != "C":
+        raise TypeError(f"vector code takes tables line after line, got {given}.")
     if isinstance(given, (types.Array, types.BaseTuple)):
         return given
     return types.float64 if isinstance(given, types.Float) else types.intp

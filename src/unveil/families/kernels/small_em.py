@@ -17,7 +17,9 @@ from typing import Any
 
 import numpy as np
 
+from unveil.core.arrays import Floats
 from unveil.families.kernels.gaussian_tiles import (
+    N_SUMS_ALONG,
     TILE,
     add_moments,
     add_squares,
@@ -26,6 +28,7 @@ from unveil.families.kernels.gaussian_tiles import (
     score_tile,
     score_tile_by_columns,
     share_tile,
+    sum_along,
     take_tile,
     variances_step,
 )
@@ -126,43 +129,32 @@ def variances_pass(
     return total if variances_step(params, sums, k, d, reg_covar, spherical, fresh) else np.nan
 
 
-@kernel
-def two_groups(x: Any, means: Any, axes: Any, shares: Any, limits: Any, along: Any, found: Any) -> None:
+def two_groups(
+    x: Floats, means: Floats, axes: Floats, shares: Floats, limits: Floats, _along: Floats, found: Floats
+) -> None:
     """Of each component, along each of some axes, how surely its rows are two groups, in standard errors: (k, axes).
 
     `axes` (k, axes, d) are rows that make the component's own spread 1, rows count by their responsibilities (k, n).
     `limits` are how far out rows are drawn in, the least skewness and the least flatness that count.
     """
-    (d, n), k = x.shape, len(means)
-    far = limits[0]
-    for c in range(k):
-        own = shares[c]
-        for axis in range(found.shape[1]):
-            for r in range(n):
-                along[r] = 0.0
-            for i in range(d):
-                rows, middle, slope = x[i], means[c, i], axes[c, axis, i]
-                if slope != 0.0:
-                    for r in range(n):
-                        along[r] += slope * (rows[r] - middle)
-            s0 = s1 = s2 = s3 = s4 = s6 = 0.0
-            for r in range(n):
-                y, heavy = min(max(along[r], -far), far), own[r]
-                square = y * y
-                s0 += heavy
-                s1 += heavy * y
-                s2 += heavy * square
-                s3 += heavy * square * y
-                s4 += heavy * square * square
-                s6 += heavy * square * square * square
-            m, q = s1 / s0, s2 / s0
-            variance = q - m * m
-            # about the mean, in units of the standard deviation; of the sixth power the mean, near 0, changes little
-            skewness = abs(s3 / s0 - 3.0 * m * q + 2.0 * m * m * m) / (variance * np.sqrt(variance))
-            kurtosis = (s4 / s0 - 4.0 * m * s3 / s0 + 6.0 * m * m * q - 3.0 * m * m * m * m) / (variance * variance)
-            flatness = 3.0 + skewness * skewness - kurtosis
-            noise = s6 / s0 / (variance * variance * variance) - skewness * skewness - 6.0 * kurtosis + 9.0
-            surest = flatness / np.sqrt(24.0) if flatness > limits[2] else 0.0
-            if skewness > limits[1]:
-                surest = max(surest, skewness / np.sqrt(max(noise, 1.0)))
-            found[c, axis] = surest * np.sqrt(s0)
+    far, least_skewness, least_flatness = limits
+    sums = np.empty((*found.shape, N_SUMS_ALONG))
+    _sum_along(x, means, axes, shares, far, sums)
+    s0, m, q, third, fourth, sixth = np.moveaxis(sums, 2, 0)
+    m, q, third, fourth, sixth = (power / s0 for power in (m, q, third, fourth, sixth))
+    variance = q - m * m
+    # about the mean, in units of the standard deviation; of the sixth power the mean, near 0, changes little
+    skewness = abs(third - 3.0 * m * q + 2.0 * m * m * m) / (variance * np.sqrt(variance))
+    kurtosis = (fourth - 4.0 * m * third + 6.0 * m * m * q - 3.0 * m * m * m * m) / (variance * variance)
+    flatness = 3.0 + skewness * skewness - kurtosis
+    noise = sixth / (variance * variance * variance) - skewness * skewness - 6.0 * kurtosis + 9.0
+    surest = np.where(flatness > least_flatness, flatness / np.sqrt(24.0), 0.0)
+    skewed = np.where(skewness > least_skewness, skewness / np.sqrt(np.maximum(noise, 1.0)), 0.0)
+    found[:] = np.maximum(surest, skewed) * np.sqrt(s0)
+
+
+@kernel
+def _sum_along(x: Any, means: Any, axes: Any, shares: Any, far: float, sums: Any) -> None:
+    """Sums of powers of the rows of each component along each of its axes: (k, axes, N_SUMS_ALONG)."""
+    (d, n), (k, count, _) = x.shape, axes.shape
+    sum_along(x, d, n, means, axes, shares, k, count, far, sums)
