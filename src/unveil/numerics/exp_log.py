@@ -73,7 +73,7 @@ def log_positive(code: Code, x: Value) -> Value:
     large = fraction > 1.4142135623730951
     fraction = large.choose(0.5 * fraction, fraction)
     # the exponent as a float, without an integer-to-float conversion, which does not vectorise everywhere
-    exponent = ((bits >> 52) | WHOLE_BITS).floats() - WHOLE - large.choose(code.number(1022.0), 1023.0)
+    exponent = ((bits >> 52) | WHOLE_BITS).floats() - WHOLE - large.choose(x.constant(1022.0), 1023.0)
     ratio = (fraction - 1.0) / (fraction + 1.0)
     square = ratio * ratio
     series = code.number(1.0 / 21.0)

@@ -82,6 +82,9 @@ class Value:
     def __rsub__(self, other: float) -> Value:
         return self._join("sub", other, turned=True)
 
+    def __rtruediv__(self, other: float) -> Value:
+        return self._join("div", other, turned=True)
+
     __radd__, __rmul__ = __add__, __mul__
 
     def __and__(self, other: Value | int) -> Value:
@@ -180,6 +183,10 @@ class Value:
     def double(self) -> Value:
         """As a float of 64 bits."""
         return self if self.element == NUMBER else Value(self.builder, self.builder.fpext(self.value, NUMBER))
+
+    def real(self) -> Value:
+        """A whole number as a float of 64 bits."""
+        return Value(self.builder, self.builder.sitofp(self.value, NUMBER))
 
     def fused(self, other: Value, third: Value) -> Value:
         """This times the other plus the third, rounded once."""
@@ -336,6 +343,8 @@ def vector_code(returns: Any = types.void) -> Callable[[Callable[..., Any]], Any
 
 def _kind(given: Any) -> Any:
     """What an argument is cast to."""
+    if isinstance(given, types.Array) and given.ndim > 1 and given.layout != "C":
+        raise TypeError(f"vector code takes tables line after line, got {given}.")
     if isinstance(given, (types.Array, types.BaseTuple)):
         return given
     return types.float64 if isinstance(given, types.Float) else types.intp

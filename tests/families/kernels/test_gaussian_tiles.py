@@ -7,10 +7,10 @@ import pytest
 from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
 
-from unveil.families.kernels.gaussian_tiles import LANES, TILE, share_out
+from unveil.families.kernels.gaussian_tiles import LANES, TILE, share_tile
 from unveil.families.kernels.small_emissions import (
-    gather_matrices,
-    gather_variances,
+    maximise_matrices,
+    maximise_variances,
     score_matrices,
     score_variances,
 )
@@ -41,19 +41,32 @@ def test_scores_are_log_densities(n: int, d: int, k: int) -> None:
 
 
 @pytest.mark.parametrize(("n", "d", "k"), SHAPES)
-def test_moments_are_sums_about_the_means(n: int, d: int, k: int) -> None:
+def test_moments_are_sums_about_the_means_and_the_m_step_is_made_of_them(n: int, d: int, k: int) -> None:
     means, covariances = components(d, k)
     random = np.random.default_rng(n)
     x, shares = random.normal(size=(d, n)), random.random((k, n))
     away = x[None] - means[:, :, None]
     firsts, seconds = np.einsum("kn,kin->ki", shares, away), np.einsum("kn,kin,kjn->kij", shares, away, away)
     params = np.concatenate([np.full(k, 1.0 / k), means.ravel(), covariances.ravel()])
-    sums = np.full(len(params), np.nan)
-    gather_matrices(x, shares, params, sums)
+    sums, fresh = np.full(len(params), np.nan), np.empty(len(params))
+    assert maximise_matrices(x, shares, params, 0.25, False, fresh, sums)
     wanted = np.concatenate([shares.sum(axis=1), firsts.ravel(), np.tril(seconds).ravel()])
     np.testing.assert_allclose(sums, wanted, rtol=1e-12, atol=1e-11)
-    sums = np.full(k + 2 * k * d, np.nan)
-    gather_variances(x, shares, params, sums)
+    counts = shares.sum(axis=1)
+    steps = firsts / counts[:, None]
+    spread = seconds / counts[:, None, None] - steps[:, :, None] * steps[:, None, :] + 0.25 * np.eye(d)
+    wanted = np.concatenate([counts / counts.sum(), (means + steps).ravel(), spread.ravel()])
+    np.testing.assert_allclose(fresh, wanted, rtol=1e-10, atol=1e-10)
+    maximise_matrices(x, shares, params, 0.25, True, fresh, sums)
+    pooled = np.tensordot(counts / counts.sum(), spread, 1)
+    np.testing.assert_allclose(fresh[k + k * d :].reshape(k, d, d), np.stack([pooled] * k), rtol=1e-10, atol=1e-10)
+    sums, fresh = np.full(k + 2 * k * d, np.nan), np.empty(k + 2 * k * d)
+    assert maximise_variances(x, shares, params, 0.25, False, fresh, sums)
+    own = np.diagonal(spread, axis1=1, axis2=2)
+    np.testing.assert_allclose(fresh[k + k * d :].reshape(k, d), own, rtol=1e-10, atol=1e-10)
+    maximise_variances(x, shares, params, 0.25, True, fresh, sums)
+    even = np.broadcast_to(own.mean(axis=1, keepdims=True), own.shape)
+    np.testing.assert_allclose(fresh[k + k * d :].reshape(k, d), even, rtol=1e-10, atol=1e-10)
     squares = np.diagonal(seconds, axis1=1, axis2=2)
     wanted = np.concatenate([shares.sum(axis=1), firsts.ravel(), squares.ravel()])
     np.testing.assert_allclose(sums, wanted, rtol=1e-12, atol=1e-11)
@@ -61,7 +74,7 @@ def test_moments_are_sums_about_the_means(n: int, d: int, k: int) -> None:
 
 @kernel
 def shared_out(logits: np.ndarray, weights: np.ndarray, k: int, rows: int) -> float:
-    return share_out(logits, weights, k, rows)
+    return share_tile(logits, k, rows, weights)
 
 
 @pytest.mark.parametrize("k", [1, 3, 10])

@@ -17,19 +17,24 @@ rest cannot enter. `loss` follows an upper bound on the paths that were lost, by
 chain it bounds their posterior probability, and with it the error of every posterior (of filtered ones, the largest on
 the way). On the way back nothing more is lost: a product too small to be kept is the posterior of its paths, since a_t
 r_t sums to less than 2.
+
+All is spelled out (`unveil.numerics.vectors`), since steps are (`unveil.chains.kernels.vector_steps`): loops of which
+types have to be found take two seconds to compile, at the first fit ever, and these one.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numba import types
 from numpy.typing import NDArray
 
 from unveil.chains.kernels.vector_steps import LOST_SHARE, add_outer, expose, padded, pull, push
 from unveil.core.arrays import Floats
-from unveil.numerics.exp_log import bits_of, from_bits
-from unveil.numerics.jit import inlined, kernel
+from unveil.numerics.exp_log import bits_of
+from unveil.numerics.jit import kernel
+from unveil.numerics.vectors import Code, Flat, Value, Variable, vector_code
 
 SURE_TRANSITION = 1e-50  # with transitions above this, nothing that is lost can matter
 TINY_TRANSITION = 1e-90  # transitions below this count as lost, if they are above 0
@@ -39,7 +44,8 @@ LOSS_TRACE = 1e-105  # so little that no bound shows it; times TINY_TRANSITION, 
 TILE_STEPS = 64  # whose outer products are one matrix product
 LEDGER_STEPS = 256  # whose maxima are added up before they join the sum
 LN2 = 0.6931471805599453
-TOP_POWER, POWER_BITS = np.int64(2046 << 52), np.int64(2047 << 52)
+TOP_POWER, POWER_BITS, POWER_PLACE = 2046 << 52, 2047 << 52, 52
+LOWEST, INFINITE = float("-inf"), float("inf")
 
 
 class SweepRows(NamedTuple):
@@ -91,73 +97,80 @@ class SweepChain:
         self.matrices = SweepMatrices(*flattened, self.transition, self.log_start, self.sure, tiny)
 
 
-@kernel
-def emit(rows: SweepRows, line: int, row: int) -> float:
+@vector_code(types.float64)
+def emit(code: Code, rows: Any, line: Value, row: Value) -> Value:
     """Emissions of a line of scores; returns its maximum, minus infinity if nothing is possible."""
-    return expose(rows.scores, line * rows.k, rows.k, rows.width, rows.emissions, row * rows.width)
+    return _emit(code, rows, line, row)
 
 
-@inlined
-def _inverse(total: float) -> float:
+def _emit(code: Code, rows: Any, line: Value, row: Value) -> Value:
+    found: Value = expose.spell(code, rows.scores, line * rows.k, rows.k, rows.width, rows.emissions, row * rows.width)
+    return found
+
+
+def _inverse(total: Value) -> Value:
     """The power of two that brings `total` between 1 and 2."""
-    return from_bits(TOP_POWER - (bits_of(total) & POWER_BITS))
+    return (TOP_POWER - (total.bits() & POWER_BITS)).floats()
 
 
-@inlined
-def _power(inverse: float) -> int:
-    """n, where `inverse` is 2 to the power of -n."""
-    return 1023 - (bits_of(inverse) >> 52)
+def _place(code: Code, rows: Any, line: Value, row: Value) -> Value:
+    """Where the emissions of a row are, which stands for a line: where there are codes, with those of its level."""
+    place = Variable(row)
+    with code.when(rows.codes.length > 0):
+        place.set(rows.codes[line])
+    return place.value
 
 
-@kernel
-def first_row(rows: SweepRows, line: int, log_start: Floats) -> tuple[float, bool]:
+@vector_code(types.Tuple((types.float64, types.boolean)))
+def first_row(code: Code, rows: Any, line: Value, log_start: Flat) -> tuple[Value, Value]:
     """The first step, in logs, since a start may be impossible; the maximum taken off, and whether shares were lost."""
-    k, width, shares, lost, total = rows.k, rows.width, rows.shares, False, 0.0
-    joint = np.empty(width)
-    for j in range(k):
-        joint[j] = log_start[j] + rows.scores[line * k + j]
-    peak = expose(joint, 0, k, width, shares, width)
-    if peak == -np.inf:
-        return -np.inf, False
-    for j in range(width, width + k):
-        if shares[j] < LOST_SHARE:
-            lost = lost or shares[j] > 0.0
-            shares[j] = 0.0
-        total += shares[j]
-    rows.inverses[1] = _inverse(total)
-    return peak, lost
+    k, width, shares = rows.k, rows.width, rows.shares
+    lost, total = Variable(code.truth(False)), Variable(code.number(0.0))
+    with code.loop(0, k) as j:
+        shares.store(j, log_start[j] + rows.scores[line * k + j])  # no step has the row before the first
+    peak = expose.spell(code, shares, code.number(0), k, width, shares, width)
+    with code.loop(width, width + k) as j:
+        few, share = shares[j] < LOST_SHARE, shares[j]
+        lost.set(lost.value | (few & (share > 0.0)))
+        shares.store(j, few.choose(code.number(0.0), share))
+        total.set(total.value + shares[j])
+    rows.inverses.store(1, _inverse(total.value))
+    return peak, lost.value
 
 
-@kernel
-def forward(rows: SweepRows, first: int, begin: int, end: int, matrix: Floats) -> tuple[float, int, bool]:
+@vector_code(types.Tuple((types.float64, types.int64, types.boolean)))
+def forward(
+    code: Code, rows: Any, first: Value, begin: Value, end: Value, matrix: Flat
+) -> tuple[Value, Value, Value]:  # fmt: skip
     """Rows begin + 1 .. end of `shares`, from row `begin`.
 
     Returns the sum of the maxima of scores, the sum of the powers of two that were taken off, and whether shares were
-    lost. Row r stands for step first + r - 1. Stops with minus infinity where no share is left.
+    lost. Row r stands for step first + r - 1. Minus infinity where no share is left.
     """
-    width, shares, emissions, coded = rows.width, rows.shares, rows.emissions, len(rows.codes) > 0
-    peaks, part, powers, lost = 0.0, 0.0, 0, False
-    inverse = rows.inverses[begin]
-    for row in range(begin + 1, end + 1):
-        if coded:
-            place = rows.codes[first + row - 1]
-            part += rows.peaks[place]
-        else:
-            place = row
-            part += expose(rows.scores, (first + row - 1) * rows.k, rows.k, width, emissions, row * width)
-        total, few = push(
-            shares, (row - 1) * width, matrix, width, emissions, place * width, inverse, shares, row * width
-        )
-        if total == 0.0:
-            return -np.inf, 0, True
-        lost = lost or few
-        powers += _power(inverse)
-        inverse = _inverse(total)
-        rows.inverses[row] = inverse
-        if row % LEDGER_STEPS == 0:
-            peaks += part
-            part = 0.0
-    return peaks + part, powers, lost
+    width, shares, nothing = rows.width, rows.shares, code.number(0.0)
+    peaks, part, peak, inverse = (Variable(value) for value in (nothing, nothing, nothing, rows.inverses[begin]))
+    powers, lost, dead = Variable(code.number(0)), Variable(code.truth(False)), Variable(code.truth(False))
+    with code.loop(begin + 1, end + 1) as row:
+        line = first + row - 1
+        place = _place(code, rows, line, row)
+        with code.when(rows.codes.length > 0):
+            peak.set(rows.peaks[place])
+        with code.when(rows.codes.length.equals(0)):
+            peak.set(_emit(code, rows, line, row))
+        part.set(part.value + peak.value)
+        total, few = push.spell(
+            code, shares, (row - 1) * width, matrix, width, rows.emissions, place * width, inverse.value, shares,
+            row * width,
+        )  # fmt: skip
+        dead.set(dead.value | total.equals(0.0))
+        lost.set(lost.value | few)
+        powers.set(powers.value + 1023 - (inverse.value.bits() >> POWER_PLACE))
+        inverse.set(_inverse(total))
+        rows.inverses.store(row, inverse.value)
+        with code.when((row & (LEDGER_STEPS - 1)).equals(0)):
+            peaks.set(peaks.value + part.value)
+            part.set(nothing)
+    return dead.value.choose(code.number(LOWEST), peaks.value + part.value), powers.value, dead.value | lost.value
 
 
 @kernel
@@ -165,113 +178,102 @@ def log_scales(inverses: Floats) -> float:
     """The sum of the logs of scales, nearly all of which are powers of two."""
     powers, rest = 0, 0.0
     for inverse in inverses:
-        power = _power(inverse)
+        power = 1023 - (bits_of(inverse) >> POWER_PLACE)
         powers -= power
         if inverse * 2.0**power != 1.0:
             rest += np.log(inverse * 2.0**power)
     return powers * LN2 + rest
 
 
-@kernel
-def last_row(rows: SweepRows, first: int, row: int, weight: float, ahead: Floats, out: Floats) -> float:
-    """The last step, with nothing beyond: its posteriors times `weight`, and w in `ahead`; the log of its sum."""
-    k, width, total = rows.k, rows.width, 0.0
-    place = rows.codes[first + row - 1] if len(rows.codes) else row
-    before = rows.inverses[row - 1] if row > 1 else 0.0
-    for j in range(k):
-        total += rows.shares[row * width + j]
-    future = weight / total
-    for j in range(width):
-        ahead[j] = rows.emissions[place * width + j] * before * future
-    for j in range(k):
-        out[(first + row - 1) * k + j] = rows.shares[row * width + j] * future
-    return np.log(total)
+@vector_code(types.float64)
+def last_row(code: Code, rows: Any, first: Value, row: Value, weight: Value, ahead: Flat, out: Flat) -> Value:
+    """The last step, with nothing beyond: its posteriors times `weight`, and w in `ahead`; the sum of its shares."""
+    k, width, line = rows.k, rows.width, first + row - 1
+    own, place, total = rows.shares.after(row * width), _place(code, rows, line, row), Variable(code.number(0.0))
+    with code.loop(0, k) as j:
+        total.set(total.value + own[j])
+    before, future = _scale_before(code, rows, row), weight / total.value
+    with code.loop(0, width) as j:
+        ahead.store(j, rows.emissions[place * width + j] * before * future)
+    with code.loop(0, k) as j:
+        out.store(line * k + j, own[j] * future)
+    return total.value
 
 
-@kernel
+def _scale_before(code: Code, rows: Any, row: Value) -> Value:
+    """r of the row before; 0 for the first row, which has none."""
+    return (row > 1).choose(rows.inverses[row - 1], 0.0)
+
+
+@vector_code()
 def backward(
-    rows: SweepRows,
-    first: int,
-    begin: int,
-    end: int,
-    weight: float,
-    matrix: Floats,
-    ahead: Floats,
-    out: Floats,
-    counts: Floats,
-) -> None:
+    code: Code, rows: Any, first: Value, begin: Value, end: Value, weight: Value, matrix: Flat, ahead: Flat, room: Flat,
+    out: Flat, counts: Flat,
+) -> None:  # fmt: skip
     """Posteriors of rows end - 1 .. begin, and products for the transitions from them, from w of `end` to w of `begin`.
 
-    `ahead` holds w; it is that of row `end` before, and that of row `begin` after. The matrix is that of transitions,
-    turned.
+    `ahead` holds w; it is that of row `end` before, and that of row `begin` after. `room` is for `TILE_STEPS` + 1 rows.
+    The matrix is that of transitions, turned.
     """
-    k, width, coded = rows.k, rows.width, len(rows.codes) > 0
-    room = np.empty((TILE_STEPS + 1) * width)
-    high = end
-    while high > begin:
-        low = high - TILE_STEPS if high - TILE_STEPS > begin else begin
-        for j in range(width):
-            room[(high - low) * width + j] = ahead[j]
-        for row in range(high - 1, low - 1, -1):
+    k, width, total = rows.k, rows.width, Variable(code.number(0.0))
+    with code.loop(0, end - begin, TILE_STEPS) as done:
+        high = end - done
+        low = (high - TILE_STEPS).larger(begin)
+        with code.loop(0, width) as j:
+            room.store((high - low) * width + j, ahead[j])
+        with code.loop(0, high - low) as back:
+            row = high - 1 - back
             line, to = first + row - 1, (row - low) * width
-            place = rows.codes[line] if coded else row
-            scale = rows.inverses[row - 1] if row > 1 else 0.0
-            pull(
-                room,
-                to + width,
-                matrix,
-                width,
-                rows.shares,
-                row * width,
-                rows.emissions,
-                place * width,
-                scale,
-                out,
-                line * k,
-                k,
-                to,
-            )
-        add_outer(rows.shares, low * width, room, width, high - low, width, counts)
-        total = 0.0
-        for j in range(k):
-            total += out[(first + low - 1) * k + j]
-        scale = weight / total if total > 0.0 else 1.0  # or rounding would add up over many steps
-        for j in range(width):
-            ahead[j] = room[j] * scale
-        high = low
+            pull.spell(
+                code, room, to + width, matrix, width, rows.shares, row * width, rows.emissions,
+                _place(code, rows, line, row) * width, _scale_before(code, rows, row), out, line * k, k, to,
+            )  # fmt: skip
+        add_outer.spell(code, rows.shares, low * width, room, width, high - low, width, counts)
+        total.set(code.number(0.0))
+        with code.loop(0, k) as j:
+            total.set(total.value + out[(first + low - 1) * k + j])
+        # or rounding would add up over many steps
+        scale = (total.value > 0.0).choose(weight / total.value, 1.0)
+        with code.loop(0, width) as j:
+            ahead.store(j, room[j] * scale)
 
 
-@kernel
-def loss(rows: SweepRows, first: int, n_rows: int, matrices: SweepMatrices, filtering: bool) -> float:
+@vector_code(types.float64)
+def loss(code: Code, rows: Any, first: Value, n_rows: Value, matrices: Any, filtering: Value, room: Flat) -> Value:
     """A bound on the share of paths that were lost, at the end; if `filtering`, the largest on the way.
 
     States that have a share are given a `LOSS_TRACE` of loss too, so that wherever paths can lead there is some.
+    `room` has three rows.
     """
-    k, width, worst = rows.k, rows.width, 0.0
-    lost, new, ones = np.zeros(width), np.zeros(width), np.ones(width)
-    for j in range(k):
-        new[j] = LOSS_TRACE if matrices.log_start[j] > -np.inf else 0.0
-    for row in range(1, n_rows + 1):
-        place = rows.codes[first + row - 1] if len(rows.codes) else row
-        share, emissions = rows.shares[row * width :], rows.emissions[place * width :]
-        inverse, total = rows.inverses[row], 0.0
-        for j in range(k):  # what is possible and has no share may have lost it here
+    k, width, nothing = rows.k, rows.width, code.number(0.0)
+    lost, new, ones = room, room.after(width), room.after(width * 2)
+    worst, total = Variable(nothing), Variable(nothing)
+    with code.loop(0, width) as j:
+        lost.store(j, nothing)
+        new.store(j, nothing)
+        ones.store(j, code.number(1.0))
+    with code.loop(0, k) as j:
+        new.store(j, (matrices.log_start[j] > LOWEST).choose(code.number(LOSS_TRACE), 0.0))
+    with code.loop(1, n_rows + 1) as row:
+        share, inverse = rows.shares.after(row * width), rows.inverses[row]
+        emissions = rows.emissions.after(_place(code, rows, first + row - 1, row) * width)
+        total.set(nothing)
+        with code.loop(0, k) as j:  # what is possible and has no share may have lost it here
             possible = (new[j] > 0.0) & (emissions[j] > 0.0)
-            left = LOSS_TRACE if share[j] > 0.0 else LOST_SHARE * LOSS_UNIT * inverse
-            lost[j] = new[j] * emissions[j] * inverse + (left if possible else 0.0)
-        if filtering or row == n_rows:
-            for j in range(k):
-                total += lost[j]
-            if not total < np.inf:
-                return np.inf
-            worst = total if total > worst else worst
-        push(lost, 0, matrices.least, width, ones, 0, 1.0, new, 0)
-        if matrices.tiny:
-            for i in range(k):
-                for j in range(k):
-                    new[j] += (
-                        share[i] * inverse * LOSS_UNIT * TINY_TRANSITION
-                        if 0.0 < matrices.transition[i, j] < TINY_TRANSITION
-                        else 0.0
-                    )
-    return worst / LOSS_UNIT
+            left = (share[j] > 0.0).choose(code.number(LOSS_TRACE), inverse * (LOST_SHARE * LOSS_UNIT))
+            lost.store(j, new[j] * emissions[j] * inverse + possible.choose(left, 0.0))
+            total.set(total.value + lost[j])
+        with code.when((filtering > 0) | row.equals(n_rows)):
+            # no number counts as much as infinitely many
+            worst.set((total.value < worst.value).choose(worst.value, total.value))
+            worst.set((worst.value < INFINITE).choose(worst.value, INFINITE))
+        push.spell(
+            code, lost, code.number(0), matrices.least, width, ones, code.number(0), code.number(1.0), new,
+            code.number(0),
+        )  # fmt: skip
+        with code.when(matrices.tiny), code.loop(0, k) as i, code.loop(0, k) as j:
+            step = matrices.transition[i * k + j]
+            gone = (step > 0.0) & (step < TINY_TRANSITION)
+            more = share[i] * inverse * (LOSS_UNIT * TINY_TRANSITION)
+            new.store(j, new[j] + gone.choose(more, 0.0))
+    return worst.value / LOSS_UNIT

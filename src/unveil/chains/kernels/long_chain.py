@@ -21,7 +21,9 @@ import numpy as np
 from unveil.chains.kernels.filter import filter_states
 from unveil.chains.kernels.forward_backward import (
     HARMLESS_LOSS,
+    TILE_STEPS,
     SweepChain,
+    SweepMatrices,
     SweepRows,
     backward,
     emit,
@@ -34,6 +36,7 @@ from unveil.chains.kernels.forward_backward import (
 )
 from unveil.chains.kernels.smooth import NO_CODES, room, smooth_in_logs, with_missing
 from unveil.core.arrays import Floats
+from unveil.numerics.jit import kernel
 
 SWEEP_ROUNDING = 2e-14  # by which sweeps from guess and truth may differ in a component that they agree in, relative
 
@@ -139,16 +142,16 @@ class _Sweep:
         """Sweep a chunk from what its first step says; the sum of its peaks, and whether shares were lost."""
         begin, end = chunk
         coded, lost = len(self.rows.codes) > 0, False
-        peak = float(self.rows.peaks[self.rows.codes[begin]]) if coded else emit(self.rows, begin, begin + 1)
+        peak = float(self.rows.peaks[self.rows.codes[begin]]) if coded else _emit(self.rows, begin, begin + 1)
         if begin == 0:
-            peak, lost = first_row(self.rows, int(self.rows.codes[0]) if coded else 0, self.chain.log_start)
+            peak, lost = _first_row(self.rows, int(self.rows.codes[0]) if coded else 0, self.chain.log_start)
         else:
             emissions = self.emissions(begin + 1)
             self.row(self.rows.shares, begin + 1)[:] = emissions
             self.rows.inverses[begin + 1] = 1.0 / max(emissions.sum(), 1.0)
         if peak == -np.inf:
             return peak, True
-        peaks, _, lost_later = forward(self.rows, 0, begin + 1, end, self.chain.matrices.forward)
+        peaks, _, lost_later = _forward(self.rows, 0, begin + 1, end, self.chain.matrices.forward)
         return peak + peaks, lost or lost_later
 
     def correct(self, begin: int, end: int, guessed: bool) -> bool:
@@ -157,7 +160,7 @@ class _Sweep:
             here = min(begin + self.cuts.piece, end)
             row, inverses = self.row(self.rows.shares, here), self.rows.inverses
             before, scale = row.copy(), inverses[here]
-            if forward(self.rows, 0, begin, here, self.chain.matrices.forward)[0] == -np.inf:
+            if _forward(self.rows, 0, begin, here, self.chain.matrices.forward)[0] == -np.inf:
                 return False
             ratio = before.sum() / row.sum()
             if guessed and _agree(before, ratio * row):  # what follows goes with the scale of the guess
@@ -172,7 +175,7 @@ class _Sweep:
         matrices = self.chain.matrices
         if matrices.sure or not (lost or matrices.tiny):
             return True
-        return bool(loss(self.rows, 0, self.length, matrices, filtering) <= HARMLESS_LOSS)
+        return bool(_loss(self.rows, 0, self.length, matrices, filtering) <= HARMLESS_LOSS)
 
     def normalise(self, chunk: tuple[int, int], out: Floats) -> None:
         """Shares of a chunk's states that sum to 1, into `out`."""
@@ -202,7 +205,7 @@ class _Sweep:
         begin, end = chunk
         ahead, first = np.empty(self.rows.width), max(begin, 1)
         if end == self.length:
-            last_row(self.rows, 0, end, weight, ahead, out)
+            _last_row(self.rows, 0, end, weight, ahead, out)
             return _Half(ahead, ahead, self.pull(first, end, weight, ahead, out))
         future = weight / self.row(self.rows.shares, end).sum()
         ahead[:] = self.emissions(end) * (self.rows.inverses[end - 1] * future)
@@ -213,8 +216,42 @@ class _Sweep:
     def pull(self, begin: int, end: int, weight: float, ahead: Floats, out: Floats) -> Floats:
         """Back over some rows; `ahead` moves from `end` to `begin`. The sum of their products."""
         products = np.zeros(self.rows.width**2)
-        backward(self.rows, 0, begin, end, weight, self.chain.matrices.backward, ahead, out, products)
+        _backward(self.rows, 0, begin, end, weight, self.chain.matrices.backward, ahead, out, products)
         return products
+
+
+@kernel
+def _emit(rows: SweepRows, line: int, row: int) -> float:
+    return emit(rows, line, row)
+
+
+@kernel
+def _first_row(rows: SweepRows, line: int, log_start: Floats) -> tuple[float, bool]:
+    return first_row(rows, line, log_start)
+
+
+@kernel
+def _forward(rows: SweepRows, first: int, begin: int, end: int, matrix: Floats) -> tuple[float, int, bool]:
+    return forward(rows, first, begin, end, matrix)
+
+
+@kernel
+def _loss(rows: SweepRows, first: int, n_rows: int, matrices: SweepMatrices, filtering: bool) -> float:
+    return loss(rows, first, n_rows, matrices, filtering, np.empty(3 * rows.width))
+
+
+@kernel
+def _last_row(rows: SweepRows, first: int, row: int, weight: float, ahead: Floats, out: Floats) -> float:
+    return last_row(rows, first, row, weight, ahead, out)
+
+
+@kernel
+def _backward(
+    rows: SweepRows, first: int, begin: int, end: int, weight: float, matrix: Floats, ahead: Floats, out: Floats,
+    counts: Floats,
+) -> None:  # fmt: skip
+    room = np.empty((TILE_STEPS + 1) * rows.width)
+    backward(rows, first, begin, end, weight, matrix, ahead, room, out, counts)
 
 
 def _agree(a: Floats, b: Floats) -> bool:

@@ -14,6 +14,7 @@ import numpy as np
 from unveil.chains.kernels.forward_backward import (
     HARMLESS_LOSS,
     LN2,
+    TILE_STEPS,
     SweepChain,
     SweepMatrices,
     SweepRows,
@@ -139,21 +140,17 @@ def _emit_levels(rows: SweepRows) -> None:
 
 @inlined
 def filter_one(rows: SweepRows, first: int, length: int, matrices: SweepMatrices, filtering: bool) -> float:
-    """Shares of one chain and its log-likelihood, less that of `last_row`; NaN if it must be done in log space.
-
-    Pasted in, since a kernel of its own would take a second more to compile at the first fit.
-    """
-    one: Any = np.intp(1)  # not a literal, for which all that takes it would be compiled once more
+    """Shares of one chain and its log-likelihood, less that of `last_row`; NaN if it must be done in log space."""
     if not len(rows.codes):
-        emit(rows, first, one)
+        emit(rows, first, 1)
     opening, lost = first_row(rows, rows.codes[first] if len(rows.codes) else first, matrices.log_start)
     if opening == -np.inf:
         return -np.inf
-    peaks, powers, lost_later = forward(rows, first, one, length, matrices.forward)
+    peaks, powers, lost_later = forward(rows, first, 1, length, matrices.forward)
     if peaks == -np.inf:
         return np.nan
     if not matrices.sure and (lost or lost_later or matrices.tiny):
-        bound = loss(rows, first, length, matrices, filtering)
+        bound = loss(rows, first, length, matrices, filtering, np.empty(3 * rows.width))
         if not bound <= HARMLESS_LOSS:
             return np.nan
     return opening + (peaks + powers * LN2)
@@ -173,16 +170,15 @@ def _sweep(
     products: Floats,
 ) -> None:
     """All chains of a block; `again` says which are left to log space."""
-    k, ahead = rows.k, np.empty(rows.width)
-    one: Any = np.intp(1)
+    k, ahead, tile = rows.k, np.empty(rows.width), np.empty((TILE_STEPS + 1) * rows.width)
     for number in range(len(bounds) - 1):
         first, length = bounds[number], bounds[number + 1] - bounds[number]
         found = filter_one(rows, first, length, matrices, filtering)
         log_likelihoods[number] = found
         again[number] = not found > -np.inf
         if found > -np.inf:
-            log_likelihoods[number] += last_row(rows, first, length, weights[number], ahead, out)
-            backward(rows, first, one, length, weights[number], matrices.backward, ahead, out, products)
+            log_likelihoods[number] += np.log(last_row(rows, first, length, weights[number], ahead, out))
+            backward(rows, first, 1, length, weights[number], matrices.backward, ahead, tile, out, products)
             for j in range(k):
                 starts[j] += out[first * k + j]
 

@@ -179,6 +179,68 @@ def settle(code: Code, high: Flat, low: Flat, old: Flat, begin: Value, size: Val
     return lacking.value
 
 
+@vector_code(types.Tuple((types.float64, types.int64)))
+def label_rows(
+    code: Code, cells: Flat, rows: Value, shift: Flat, weights: Flat, centres: Flat, begin: Value, count: Value,
+    room: Flat, past: Flat, gaps: Flat, sums: Flat, labels: Flat, place: Value, squares: Flat, members: Flat,
+    home: Value, k: Value, high: Flat, low: Flat,
+) -> tuple[Value, Value]:  # fmt: skip
+    """All rows to the nearest of `count` centres, and from one sum to another if that changed; cost, and how many did.
+
+    Centres, labels and the `k` sums, of which there may be none, begin at places.
+    """
+    columns, one, none = shift.length, code.number(1.0), code.number(0.0)
+    cost, changed, weight = Variable(none), Variable(code.number(0)), Variable(one)
+    weighted = weights.length > 0
+    sums.store(0, sums.full(0.0, LANES))
+    with code.loop(0, rows, LANES) as first:
+        bits = nearest_exact.spell(
+            code, cells, first, rows, shift, centres, begin, count, room, labels, place + first, past, gaps, sums
+        )
+        with code.when(weighted), code.loop(0, (rows - first).smaller(LANES)) as lane:
+            cost.set(cost.value + gaps[lane] * weights[first + lane])
+        with code.when(squares.length > 0), code.loop(0, (rows - first).smaller(LANES)) as lane:
+            squares.store(first + lane, gaps[lane])
+        with code.when((bits > 0) & (k > 0)), code.loop(0, LANES) as lane, code.when((bits >> lane & 1).equals(1)):
+            changed.set(changed.value + 1)
+            with code.when(weighted):
+                weight.set(weights[first + lane])
+            with code.loop(0, 2) as side:  # out of the old, into the new
+                into = side.equals(1)
+                label = into.choose(labels[place + first + lane], past[lane]).long()
+                with code.when((weight.value > 0.0) & (label > -1)):
+                    c, share = home + label, into.choose(weight.value, 0.0 - weight.value)
+                    members.store(c, members[c] + side * 2 - 1)
+                    take_in.spell(code, cells, (first + lane) * columns, shift, share, high, low, c * (columns + 1))
+    with code.when(weights.length.equals(0)), code.loop(0, LANES) as lane:
+        cost.set(cost.value + sums[lane])
+    return cost.value, changed.value
+
+
+@vector_code(types.Tuple((types.float64, types.int64, types.boolean)))
+def move_centres(
+    code: Code, members: Flat, home: Value, k: Value, columns: Value, high: Flat, low: Flat, old: Flat, centres: Flat,
+    entered: Flat,
+) -> tuple[Value, Value, Value]:  # fmt: skip
+    """Round the `k` sums from a place on, and centres to their means: squares of the way, empty ones, lacking digits.
+
+    Centres stay without room for those that `entered`, and where they have no rows.
+    """
+    moved, empty, lacking = Variable(code.number(0.0)), Variable(code.number(0)), Variable(code.truth(False))
+    with code.loop(home, home + k) as c:
+        own, begin = members[c], c * (columns + 1)
+        empty.set(own.equals(0).choose(empty.value + 1, empty.value))
+        lacking.set(lacking.value | settle.spell(code, high, low, old, begin, columns + 1, own))
+        with code.when(entered.length > 0), code.loop(0, columns) as column:
+            p = c * columns + column
+            entered.store(p, centres[p])
+            with code.when(own > 0):
+                centres.store(p, high[begin + column] / high[begin + columns])
+                gap = centres[p] - entered[p]
+                moved.set(moved.value + gap * gap)
+    return moved.value, empty.value, lacking.value
+
+
 @strict
 def descend_rows(
     cells: Any, shift: Any, weights: Any, tol: float, centres: Any, entered: Any, room: Any, past: Any, gaps: Any,
@@ -197,45 +259,20 @@ def descend_rows(
     for run in range(runs):
         number, changed, emptied, end = 0, 0, 0, 0
         while number < costs.shape[1] and end == 0:
-            cost, moved, changed = 0.0, 0.0, 0
-            for lane in range(LANES):
-                sums[lane] = 0.0
-            for first in range(0, n, LANES):
-                place = run * (len(labels) // runs) + first
-                bits = nearest_exact(
-                    cells, first, n, shift, centres, run * count * d, count, room, labels, place, past, gaps, sums
-                )
-                for lane in range(min(LANES, n - first) if len(weights) + len(squares) > 0 else 0):
-                    if len(weights) > 0:
-                        cost += gaps[lane] * weights[first + lane]
-                    if len(squares) > 0:
-                        squares[first + lane] = gaps[lane]
-                for lane in range(LANES if bits != 0 and k > 0 else 0):
-                    if bits >> lane & 1 == 1:
-                        changed += 1
-                        weight = weights[first + lane] if len(weights) > 0 else 1.0
-                        for side in range(2):  # out of the old, into the new
-                            home = labels[place + lane] if side == 1 else past[lane]
-                            if weight > 0 and home >= 0:
-                                c, share = run * k + home, weight if side == 1 else -weight
-                                members[c] += 2 * side - 1
-                                take_in(cells, (first + lane) * d, shift, share, high, low, c * (d + 1))
-            for lane in range(LANES if len(weights) == 0 else 0):
-                cost += sums[lane]
+            place = run * (len(labels) // runs)
+            cost, changed = label_rows(
+                cells, n, shift, weights, centres, run * count * d, count, room, past, gaps, sums, labels, place,
+                squares, members, run * k, k, high, low,
+            )  # fmt: skip
+            moved, empty, lacking = move_centres(members, run * k, k, d, high, low, old, centres, entered)
             costs[run, number] = cost
-            for c in range(run * k, run * k + k):
-                emptied += members[c] == 0
-                if settle(high, low, old, c * (d + 1), d + 1, members[c]):
-                    end = LACKING
-                for p in range(c * d, c * d + d if len(entered) > 0 else 0):
-                    entered[p] = centres[p]
-                    if members[c] > 0:
-                        centres[p] = high[p + c] / high[c * d + c + d]
-                        moved += (centres[p] - entered[p]) * (centres[p] - entered[p])
+            emptied += empty
             number += 1
             if not cost < np.inf:
                 end = OVERFLOWN
-            elif end == 0 and number > 1 and moved <= tol and len(entered) > 0:
+            elif lacking:
+                end = LACKING
+            elif number > 1 and moved <= tol and len(entered) > 0:
                 end = STILL
         said[run, 0], said[run, 1], said[run, 2], said[run, 3] = number, changed, emptied, end
 

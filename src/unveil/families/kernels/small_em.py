@@ -2,13 +2,13 @@
 
 Where a table fits in a cache, a pass takes less time than the interpreter needs to say what a pass is. Parameters are
 one flat vector (weights, then means, then covariances), so that whoever drives the passes copies, compares and
-extrapolates them in single operations; rows lie (columns, rows), and what is done with a tile of them is vector code
-(`unveil.families.kernels.gaussian_tiles`). Indices are written out: views and shapes take the compiler longer than
-loops do.
+extrapolates them in single operations; rows lie (columns, rows), so that a vector holds a column of several rows. What
+is done with a tile of them is spelled out (`unveil.families.kernels.gaussian_tiles`).
 
-Everything is centred: rows are scored, and moments taken, about the mean that entered the pass. Nothing cancels, so no
-component needs a frame of its own. What is not plain (a covariance that is all but singular, a component without rows,
-a bound that is no number) is not mended here: the pass returns NaN, and the general way takes over.
+Everything is centred: with L the Cholesky factor of a covariance, log N(x; m, LL') = -|y|²/2 - log|L| + const for
+y = inverse(L) (x - m), and moments are taken about the mean that entered the pass. Nothing cancels, so no component
+needs a frame of its own. What is not plain (a covariance that is all but singular, a component without rows, a bound
+that is no number) is not mended here: the pass returns NaN, and the general way takes over.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ import numpy as np
 
 from unveil.families.kernels.gaussian_tiles import (
     TILE,
-    gather_matrices,
-    gather_variances,
-    in_blocks,
-    load_tile,
-    score_matrices,
-    score_variances,
-    share_out,
-    unload_tile,
-    write_products,
+    add_moments,
+    add_squares,
+    give_tile,
+    matrices_step,
+    score_tile,
+    score_tile_by_columns,
+    share_tile,
+    sum_along,
+    take_tile,
+    variances_step,
 )
 from unveil.numerics.constants import LOG_TWO_PI
 from unveil.numerics.jit import inlined, kernel
 
-DEAD = 1e-9  # share of all the weight at which a component counts as dead
 SINGULAR = 4e-13  # share of its own variance that must be left of a column, times the number of columns
 
 
@@ -49,30 +49,31 @@ def matrices_pass(
     """
     d, n = x.shape
     k = len(params) // (1 + d + d * d)
+    centre, spread = k, k + k * d  # where means and covariances begin
     lower, constants = np.empty(k * d * d), np.empty(k)
     for c in range(k):
-        log_determinant = factor(params, k + k * d + c * d * d, floor, lower, c * d * d)
+        log_determinant = factor(params, spread + c * d * d, floor, lower, c * d * d)
         constants[c] = np.log(params[c]) - log_determinant - 0.5 * d * LOG_TWO_PI
         if not constants[c] > -np.inf:
             return np.nan
-    sums[:] = 0.0
-    tile, counted, logits = np.empty(d * TILE), np.empty(TILE), np.empty(k * TILE)
-    height = in_blocks(d)
-    away, part, products = np.zeros(height * TILE), np.zeros(height * TILE), np.zeros(k * height * height)
+    tile, counted, logits, away = np.empty(d * TILE), np.empty(TILE), np.empty(k * TILE), np.empty((d + 1) * TILE)
     total = 0.0
+    for s in range(len(sums)):
+        sums[s] = 0.0
     for first in range(0, n, TILE):
-        rows = load_tile(x, first, tile)
-        load_weights(weights, first, rows, counted)
-        score_matrices(tile, params, lower, constants, away, logits, d, rows)
-        total += share_out(logits, counted, k, rows)
-        if shares.size:
-            unload_tile(logits, first, shares)
-        gather_matrices(tile, params, logits, away, part, sums, products, k, d, rows)
-    write_products(products, k, d, sums)
-    return total if matrices_step(params, sums, d, reg_covar, tied, fresh) else np.nan
+        m = min(TILE, n - first)
+        take_tile(x, d, n, first, m, tile)
+        take_tile(weights, 1, n, first, m, counted)
+        for c in range(k):
+            score_tile(tile, m, d, params, centre + c * d, lower, c * d * d, constants[c], away, logits, c * TILE)
+        total += share_tile(logits, k, m, counted)
+        give_tile(logits, k if shares.size else 0, n, first, m, shares)
+        for c in range(k):
+            add_moments(tile, m, d, params, centre + c * d, logits, c * TILE, away, sums, c, spread + c * d * d)
+    return total if matrices_step(params, sums, k, d, reg_covar, tied, fresh) else np.nan
 
 
-@kernel
+@inlined
 def factor(params: Any, begin: int, floor: Any, lower: Any, into: int) -> float:
     """Cholesky's factor of a covariance, its diagonal inverted, and its log-determinant; NaN near the floor."""
     d = len(floor)
@@ -93,143 +94,41 @@ def factor(params: Any, begin: int, floor: Any, lower: Any, into: int) -> float:
 
 
 @kernel
-def matrices_step(params: Any, sums: Any, d: int, reg_covar: float, tied: bool, fresh: Any) -> bool:
-    """The M step; whether every component has rows."""
-    k = len(params) // (1 + d + d * d)
-    centre, spread = k, k + k * d
-    whole = 0.0
-    for c in range(k):
-        whole += sums[c]
-    for c in range(k):
-        count = sums[c]
-        if not count > DEAD * whole:
-            return False
-        fresh[c] = count / whole
-        for i in range(d):
-            step = sums[centre + c * d + i] / count
-            fresh[centre + c * d + i] = params[centre + c * d + i] + step
-            for j in range(i + 1):
-                value = sums[spread + (c * d + i) * d + j] / count - step * (sums[centre + c * d + j] / count)
-                fresh[spread + (c * d + i) * d + j] = value
-                fresh[spread + (c * d + j) * d + i] = value
-    if tied:
-        for cell in range(d * d):
-            pooled = 0.0
-            for c in range(k):
-                pooled += fresh[c] * fresh[spread + c * d * d + cell]
-            for c in range(k):
-                fresh[spread + c * d * d + cell] = pooled
-    for c in range(k):
-        for i in range(d):
-            fresh[spread + (c * d + i) * d + i] += reg_covar
-    return True
-
-
-@kernel
 def variances_pass(
     x: Any, weights: Any, params: Any, reg_covar: float, floor: Any, spherical: bool, fresh: Any, sums: Any, shares: Any
 ) -> float:
     """The same where columns are independent within a component: variances (k, d) in place of covariances."""
     d, n = x.shape
     k = len(params) // (1 + 2 * d)
+    centre, spread = k, k + k * d
     constants, units = np.empty(k), np.empty(k * d)
     for c in range(k):
-        log_density = half_precisions(params, k + k * d + c * d, floor, units, c * d)
-        constants[c] = np.log(params[c]) + log_density - 0.5 * d * LOG_TWO_PI
+        constants[c] = np.log(params[c]) - 0.5 * d * LOG_TWO_PI
+        for i in range(d):
+            variance = params[spread + c * d + i]
+            constants[c] -= 0.5 * np.log(variance) if variance > floor[i] else np.nan
+            units[c * d + i] = 0.5 / variance
         if not constants[c] > -np.inf:
             return np.nan
-    sums[:] = 0.0
     tile, counted, logits = np.empty(d * TILE), np.empty(TILE), np.empty(k * TILE)
     total = 0.0
+    for s in range(len(sums)):
+        sums[s] = 0.0
     for first in range(0, n, TILE):
-        rows = load_tile(x, first, tile)
-        load_weights(weights, first, rows, counted)
-        score_variances(tile, params, units, constants, logits, d, rows)
-        total += share_out(logits, counted, k, rows)
-        if shares.size:
-            unload_tile(logits, first, shares)
-        gather_variances(tile, params, logits, sums, k, d, rows)
-    return total if variances_step(params, sums, d, reg_covar, spherical, fresh) else np.nan
-
-
-@inlined
-def half_precisions(params: Any, begin: int, floor: Any, units: Any, into: int) -> float:
-    """Half the inverse of each variance of a component, and half the sum of their logarithms; NaN near the floor."""
-    logs = 0.0
-    for i in range(len(floor)):
-        variance = params[begin + i]
-        logs += np.log(variance) if variance > floor[i] else np.nan
-        units[into + i] = 0.5 / variance
-    return -0.5 * logs
+        m = min(TILE, n - first)
+        take_tile(x, d, n, first, m, tile)
+        take_tile(weights, 1, n, first, m, counted)
+        for c in range(k):
+            score_tile_by_columns(tile, m, d, params, centre + c * d, units, c * d, constants[c], logits, c * TILE)
+        total += share_tile(logits, k, m, counted)
+        give_tile(logits, k if shares.size else 0, n, first, m, shares)
+        for c in range(k):
+            add_squares(tile, m, d, params, centre + c * d, logits, c * TILE, sums, c, spread + c * d)
+    return total if variances_step(params, sums, k, d, reg_covar, spherical, fresh) else np.nan
 
 
 @kernel
-def variances_step(params: Any, sums: Any, d: int, reg_covar: float, spherical: bool, fresh: Any) -> bool:
-    """The M step; whether every component has rows."""
-    k = len(params) // (1 + 2 * d)
-    centre, spread = k, k + k * d
-    whole = 0.0
-    for c in range(k):
-        whole += sums[c]
-    for c in range(k):
-        count, mean_variance = sums[c], 0.0
-        if not count > DEAD * whole:
-            return False
-        fresh[c] = count / whole
-        for i in range(d):
-            step = sums[centre + c * d + i] / count
-            fresh[centre + c * d + i] = params[centre + c * d + i] + step
-            fresh[spread + c * d + i] = sums[spread + c * d + i] / count - step * step
-            mean_variance += fresh[spread + c * d + i] / d
-        for i in range(d):
-            fresh[spread + c * d + i] = (mean_variance if spherical else fresh[spread + c * d + i]) + reg_covar
-    return True
-
-
-@kernel
-def two_groups(x: Any, means: Any, axes: Any, shares: Any, limits: Any, along: Any, found: Any) -> None:
-    """Of each component, along each of some axes, how surely its rows are two groups, in standard errors: (k, axes).
-
-    `axes` (k, axes, d) are rows that make the component's own spread 1, rows count by their responsibilities (k, n).
-    `limits` are how far out rows are drawn in, the least skewness and the least flatness that count.
-    """
-    (d, n), k = x.shape, len(means)
-    far = limits[0]
-    for c in range(k):
-        own = shares[c]
-        for axis in range(found.shape[1]):
-            for r in range(n):
-                along[r] = 0.0
-            for i in range(d):
-                rows, middle, slope = x[i], means[c, i], axes[c, axis, i]
-                if slope != 0.0:
-                    for r in range(n):
-                        along[r] += slope * (rows[r] - middle)
-            s0 = s1 = s2 = s3 = s4 = s6 = 0.0
-            for r in range(n):
-                y, heavy = min(max(along[r], -far), far), own[r]
-                square = y * y
-                s0 += heavy
-                s1 += heavy * y
-                s2 += heavy * square
-                s3 += heavy * square * y
-                s4 += heavy * square * square
-                s6 += heavy * square * square * square
-            m, q = s1 / s0, s2 / s0
-            variance = q - m * m
-            # about the mean, in units of the standard deviation; of the sixth power the mean, near 0, changes little
-            skewness = abs(s3 / s0 - 3.0 * m * q + 2.0 * m * m * m) / (variance * np.sqrt(variance))
-            kurtosis = (s4 / s0 - 4.0 * m * s3 / s0 + 6.0 * m * m * q - 3.0 * m * m * m * m) / (variance * variance)
-            flatness = 3.0 + skewness * skewness - kurtosis
-            noise = s6 / s0 / (variance * variance * variance) - skewness * skewness - 6.0 * kurtosis + 9.0
-            surest = flatness / np.sqrt(24.0) if flatness > limits[2] else 0.0
-            if skewness > limits[1]:
-                surest = max(surest, skewness / np.sqrt(max(noise, 1.0)))
-            found[c, axis] = surest * np.sqrt(s0)
-
-
-@inlined
-def load_weights(weights: Any, first: int, rows: int, counted: Any) -> None:
-    """Weights of the rows of a tile; those that it was padded with have none."""
-    for r in range(rows):
-        counted[r] = weights[first + r] if first + r < len(weights) else 0.0
+def powers_along(x: Any, means: Any, axes: Any, shares: Any, far: float, sums: Any) -> None:
+    """Sums of powers of the rows of each component along each of its axes, (k, axes, POWERS), drawn in to `far`."""
+    (d, n), (k, count, _) = x.shape, axes.shape
+    sum_along(x, d, n, means, axes, shares, k, count, far, sums)

@@ -11,9 +11,19 @@ from typing import Any
 
 import numpy as np
 
-from unveil.families.kernels import gaussian_tiles as tiles
-from unveil.families.kernels.gaussian_tiles import TILE, in_blocks, load_tile, unload_tile, write_products
-from unveil.families.kernels.small_em import DEAD, factor, half_precisions
+from unveil.families.kernels.gaussian_tiles import (
+    DEAD,
+    TILE,
+    add_moments,
+    add_squares,
+    give_tile,
+    matrices_step,
+    score_tile,
+    score_tile_by_columns,
+    take_tile,
+    variances_step,
+)
+from unveil.families.kernels.small_em import factor
 from unveil.numerics.constants import LOG_TWO_PI
 from unveil.numerics.jit import kernel
 
@@ -23,32 +33,39 @@ def score_matrices(x: Any, params: Any, floor: Any, logits: Any) -> bool:
     """Log-densities (k, n) of rows (d, n); whether all covariances stay clear of the floor."""
     d, n = x.shape
     k = len(logits)
+    centre, spread = k, k + k * d
     lower, constants = np.empty(k * d * d), np.empty(k)
     for c in range(k):
-        constants[c] = -factor(params, k + k * d + c * d * d, floor, lower, c * d * d) - 0.5 * d * LOG_TWO_PI
+        log_determinant = factor(params, spread + c * d * d, floor, lower, c * d * d)
+        constants[c] = -log_determinant - 0.5 * d * LOG_TWO_PI
         if not constants[c] > -np.inf:
             return False
-    tile, spare, scores = np.empty(d * TILE), np.empty(d * TILE), np.empty(k * TILE)
+    tile, away, scores = np.empty(d * TILE), np.empty(d * TILE), np.empty(k * TILE)
     for first in range(0, n, TILE):
-        rows = load_tile(x, first, tile)
-        tiles.score_matrices(tile, params, lower, constants, spare, scores, d, rows)
-        unload_tile(scores, first, logits)
+        m = min(TILE, n - first)
+        take_tile(x, d, n, first, m, tile)
+        for c in range(k):
+            score_tile(tile, m, d, params, centre + c * d, lower, c * d * d, constants[c], away, scores, c * TILE)
+        give_tile(scores, k, n, first, m, logits)
     return True
 
 
 @kernel
-def gather_matrices(x: Any, shares: Any, params: Any, sums: Any) -> None:
-    """Moments under `shares` (k, n) about the means of `params`, for the M step, which is a mixture's."""
+def maximise_matrices(x: Any, shares: Any, params: Any, reg_covar: float, tied: bool, fresh: Any, sums: Any) -> bool:
+    """The M step under `shares` (k, n), from moments about the means of `params`; whether every state has rows."""
     d, n = x.shape
-    k, height = len(shares), in_blocks(d)
-    tile, own = np.empty(d * TILE), np.empty(k * TILE)
-    away, part, products = np.zeros(height * TILE), np.zeros(height * TILE), np.zeros(k * height * height)
-    sums[:] = 0.0
+    k = len(shares)
+    centre, spread = k, k + k * d
+    tile, own, away = np.empty(d * TILE), np.empty(k * TILE), np.empty((d + 1) * TILE)
+    for s in range(len(sums)):
+        sums[s] = 0.0
     for first in range(0, n, TILE):
-        rows = load_tile(x, first, tile)
-        load_tile(shares, first, own)
-        tiles.gather_matrices(tile, params, own, away, part, sums, products, k, d, rows)
-    write_products(products, k, d, sums)
+        m = min(TILE, n - first)
+        take_tile(x, d, n, first, m, tile)
+        take_tile(shares, k, n, first, m, own)
+        for c in range(k):
+            add_moments(tile, m, d, params, centre + c * d, own, c * TILE, away, sums, c, spread + c * d * d)
+    return matrices_step(params, sums, k, d, reg_covar, tied, fresh)
 
 
 @kernel
@@ -56,30 +73,44 @@ def score_variances(x: Any, params: Any, floor: Any, logits: Any) -> bool:
     """The same where columns are independent within a state: variances (k, d) in place of covariances."""
     d, n = x.shape
     k = len(logits)
+    centre, spread = k, k + k * d
     units, constants = np.empty(k * d), np.empty(k)
     for c in range(k):
-        constants[c] = half_precisions(params, k + k * d + c * d, floor, units, c * d) - 0.5 * d * LOG_TWO_PI
-        if not constants[c] > -np.inf:
-            return False
+        constants[c] = -0.5 * d * LOG_TWO_PI
+        for i in range(d):
+            variance = params[spread + c * d + i]
+            if not variance > floor[i]:
+                return False
+            constants[c] -= 0.5 * np.log(variance)
+            units[c * d + i] = 0.5 / variance
     tile, scores = np.empty(d * TILE), np.empty(k * TILE)
     for first in range(0, n, TILE):
-        rows = load_tile(x, first, tile)
-        tiles.score_variances(tile, params, units, constants, scores, d, rows)
-        unload_tile(scores, first, logits)
+        m = min(TILE, n - first)
+        take_tile(x, d, n, first, m, tile)
+        for c in range(k):
+            score_tile_by_columns(tile, m, d, params, centre + c * d, units, c * d, constants[c], scores, c * TILE)
+        give_tile(scores, k, n, first, m, logits)
     return True
 
 
 @kernel
-def gather_variances(x: Any, shares: Any, params: Any, sums: Any) -> None:
-    """Their moments."""
+def maximise_variances(
+    x: Any, shares: Any, params: Any, reg_covar: float, spherical: bool, fresh: Any, sums: Any
+) -> bool:
+    """Their M step."""
     d, n = x.shape
     k = len(shares)
+    centre, spread = k, k + k * d
     tile, own = np.empty(d * TILE), np.empty(k * TILE)
-    sums[:] = 0.0
+    for s in range(len(sums)):
+        sums[s] = 0.0
     for first in range(0, n, TILE):
-        rows = load_tile(x, first, tile)
-        load_tile(shares, first, own)
-        tiles.gather_variances(tile, params, own, sums, k, d, rows)
+        m = min(TILE, n - first)
+        take_tile(x, d, n, first, m, tile)
+        take_tile(shares, k, n, first, m, own)
+        for c in range(k):
+            add_squares(tile, m, d, params, centre + c * d, own, c * TILE, sums, c, spread + c * d)
+    return variances_step(params, sums, k, d, reg_covar, spherical, fresh)
 
 
 @kernel

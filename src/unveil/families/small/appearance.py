@@ -17,12 +17,13 @@ from scipy import linalg
 from scipy.special import ndtri
 
 from unveil.core.arrays import Floats, Mask
-from unveil.families.kernels.small_em import two_groups
+from unveil.families.kernels.gaussian_tiles import POWERS
+from unveil.families.kernels.small_em import powers_along
 from unveil.families.small.table import Components, GaussianTable
 
-TOLD_FROM = np.array([3.5, 0.5, 0.5])
-"""Standard deviations from which rows are drawn in; least skewness and flatness that tell of two groups, which have 0.7
-or more where they are three standard deviations apart, however unequal they are."""
+FAR = 3.5  # standard deviations, from which rows are drawn in
+TELLING = 0.5  # least skewness, or flatness, that tells of two groups: they have 0.7 or more where they are three
+# standard deviations apart, however unequal they are
 MOST_AXES = 8  # that are looked along: the longest, since two groups in one component make it long
 DEEPEST = 0.9  # density between two groups, as a share of the lower peak: of equal ones 2.4 standard deviations apart
 STEPS = 33  # from one mean to the other, at which the density is looked at
@@ -45,9 +46,25 @@ def look_at(table: GaussianTable, vector: Floats) -> Appearance:
     """What the components of a vector look like."""
     _, means, spread = table.split(vector)
     shares, axes = table.shares(vector), longest_axes(spread)
-    errors = np.empty(axes.shape[:2])
-    two_groups(table.x, means, axes, shares, TOLD_FROM, np.empty(table.x.shape[1]), errors)
-    return Appearance(errors, shares)
+    sums = np.empty((*axes.shape[:2], POWERS))
+    powers_along(table.x, means, axes, shares, FAR, sums)
+    return Appearance(doubleness(sums), shares)
+
+
+def doubleness(sums: Floats) -> Floats:
+    """How surely rows are two groups, in standard errors, from sums of their powers 0, 1, 2, 3, 4 and 6 in the end."""
+    count = sums[..., 0]
+    m, q, third, fourth, sixth = np.moveaxis(sums[..., 1:] / count[..., None], -1, 0)
+    variance = q - m * m
+    # about the mean, in units of the standard deviation; of the sixth power the mean, near 0, changes little
+    skewness = np.abs(third - 3.0 * m * q + 2.0 * m**3) / variance**1.5
+    kurtosis = (fourth - 4.0 * m * third + 6.0 * m * m * q - 3.0 * m**4) / variance**2
+    flatness = 3.0 + skewness**2 - kurtosis
+    noise = sixth / variance**3 - skewness**2 - 6.0 * kurtosis + 9.0
+    flat = np.where(flatness > TELLING, flatness / np.sqrt(24.0), 0.0)
+    skewed = np.where(skewness > TELLING, skewness / np.sqrt(np.maximum(noise, 1.0)), 0.0)
+    found: Floats = np.maximum(flat, skewed) * np.sqrt(count)
+    return found
 
 
 def longest_axes(spread: Floats) -> Floats:

@@ -16,11 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.core.arrays import Floats
-from unveil.families.kernels.small_em import matrices_step, variances_step
 from unveil.families.kernels.small_emissions import (
     count_codes,
-    gather_matrices,
-    gather_variances,
+    maximise_matrices,
+    maximise_variances,
     score_matrices,
     score_variances,
 )
@@ -93,10 +92,9 @@ class GaussianStates(SmallStates):
 
     def maximise(self, vector: Floats, shares: Floats, fresh: Floats, sums: Floats) -> int:
         """Moments about the means that entered the pass."""
-        table, has_matrices = self.table, self.table.has_matrices
-        gather, step = (gather_matrices, matrices_step) if has_matrices else (gather_variances, variances_step)
-        gather(table.x, shares, vector, sums)
-        return 0 if step(vector, sums, len(table.x), table.family.reg_covar, table.shares_spread, fresh) else -1
+        table = self.table
+        run = maximise_matrices if table.has_matrices else maximise_variances
+        return 0 if run(table.x, shares, vector, table.family.reg_covar, table.shares_spread, fresh, sums) else -1
 
     def moments(self, vector: Floats, sums: Floats, params: Any) -> Floats:
         """About the origins of `params`."""
