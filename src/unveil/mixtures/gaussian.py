@@ -38,7 +38,7 @@ class GaussianMixture(MixtureEstimator):
     reg_covar, n_init, weights_init, means_init, precisions_init, random_state, warm_start, verbose, verbose_interval
         As in scikit-learn.
     init_params : str, default="auto"
-        Where to start. "auto" climbs from several cheap starts on a sample, splits and merges components of the best
+        Where to start. "auto" climbs from K-means on a sample, splits components that are two groups and merges others
         as long as that helps, and goes on from there (structures other than scikit-learn's four: emEM). By name:
         "kmeans", "whitened" (K-means after whitening), "hierarchical" (model-based, as mclust's), "k-means++",
         "random_from_data", "furthest", "random" (responsibilities).
