@@ -7,7 +7,9 @@ a multiply and an add; nothing else is relaxed, so NaN, infinities and the order
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
+from functools import wraps
 from typing import Any, TypeVar
 
 import numba
@@ -22,8 +24,25 @@ def cached(function: F, **flags: Any) -> F:
     jitted: Any = numba.njit(nogil=True, error_model="numpy", **flags)(function)
     if jitted is not function:  # it is where NUMBA_DISABLE_JIT is set
         jitted._cache = cache_of(function)
+        jitted.compile = _uncollected(jitted.compile)
     compiled: F = jitted
     return compiled
+
+
+def _uncollected(compiled: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile without the garbage collector: it finds next to nothing there, and takes a tenth of the time."""
+
+    @wraps(compiled)
+    def run(*args: Any) -> Any:
+        paused = gc.isenabled()
+        gc.disable()
+        try:
+            return compiled(*args)
+        finally:
+            if paused:
+                gc.enable()
+
+    return run
 
 
 def kernel(function: F) -> F:

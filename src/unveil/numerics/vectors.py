@@ -184,6 +184,18 @@ class Value:
         """As a float of 64 bits."""
         return self if self.element == NUMBER else Value(self.builder, self.builder.fpext(self.value, NUMBER))
 
+    def log(self) -> Value:
+        """The logarithm of a float, by the maths library."""
+        return self._by_library("llvm.log.f64")
+
+    def root(self) -> Value:
+        """The square root of a float."""
+        return self._by_library("llvm.sqrt.f64")
+
+    def _by_library(self, name: str) -> Value:
+        function = cgutils.get_or_insert_function(self.builder.module, ir.FunctionType(NUMBER, [NUMBER]), name)
+        return Value(self.builder, self.builder.call(function, [self.value]))
+
     def real(self) -> Value:
         """A whole number as a float of 64 bits."""
         return Value(self.builder, self.builder.sitofp(self.value, NUMBER))

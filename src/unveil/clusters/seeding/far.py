@@ -12,6 +12,7 @@ from math import log
 from typing import Any
 
 import numpy as np
+from numba import types
 
 from unveil.clusters.assignment.nearest import turn
 from unveil.core.arrays import Array, Floats, Indices
@@ -20,6 +21,7 @@ from unveil.numerics.tiles import readable
 from unveil.numerics.vectors import Code, Flat, Value, Variable, vector_code
 
 LANES = 8  # rows of a vector of float64
+INFINITE = float("inf")
 
 
 def candidates(n_clusters: int) -> int:
@@ -91,35 +93,74 @@ def draw_far(
     seeds: Any, counts: Any,
 ) -> None:  # fmt: skip
     """Write the seeds of each run, and how many there are."""
-    size, d = len(weights), len(room) // LANES
-    for run in range(len(counts)):
-        counts[run] = 0
-        potential, many = 0.0, 1
-        for i in range(size):
-            near[i] = 1.0  # the first seed is drawn in proportion to the weights
-            potential += weights[i]
-        while counts[run] < seeds.shape[1] and many > 0:
-            step, drawn, running = counts[run], 0, 0.0
-            for i in range(n):  # one walk along the rows finds all candidates
-                odds = weights[i] * near[i]
-                running += odds
-                while odds > 0.0 and drawn < many and running > draws[run, step, drawn] * potential:
-                    for j in range(d):
-                        points[drawn * d + j] = cells[i * d + j]
-                    chosen[drawn] = i
-                    drawn += 1
-            for i in range(size if step == 0 else 0):
-                near[i] = np.inf
+    (runs, most, trials), d = draws.shape, len(room) // LANES
+    for run in range(runs):
+        potential, many, step = begin_seeding(weights, near), 1, 0
+        while step < most and many > 0:
+            drawn = draw_rows(
+                cells, n, d, weights, near, draws, (run * most + step) * trials, many, potential, points, chosen
+            )
+            if step == 0:
+                forget(near, len(weights))
             approach(cells, n, d, points, drawn, weights, near, costs, room)
-            best, potential = 0, np.inf
-            for t in range(drawn):
-                cost = 0.0
-                for lane in range(LANES):
-                    cost += costs[t * LANES + lane]
-                if cost < potential:
-                    best, potential = t, cost
-            for i in range(size if drawn > 0 else 0):
-                near[i] = near[(best + 1) * size + i]
+            best, potential = take_best(costs, drawn, near, len(weights))
             seeds[run, step] = chosen[best]
-            counts[run] += drawn > 0
-            many = len(chosen) if drawn > 0 else 0
+            step += drawn > 0
+            many = trials if drawn > 0 else 0
+        counts[run] = step
+
+
+@vector_code(types.float64)
+def begin_seeding(code: Code, weights: Flat, near: Flat) -> Value:
+    """The first seed is drawn in proportion to the weights, whose sum this is."""
+    potential = Variable(code.number(0.0))
+    with code.loop(0, weights.length) as i:
+        near.store(i, code.number(1.0))
+        potential.set(potential.value + weights[i])
+    return potential.value
+
+
+@vector_code()
+def forget(code: Code, near: Flat, size: Value) -> None:
+    """No seed is near any row."""
+    with code.loop(0, size, LANES) as i:
+        near.store(i, near.full(INFINITE, LANES))
+
+
+@vector_code(types.int64)
+def draw_rows(
+    code: Code, cells: Flat, n: Value, columns: Value, weights: Flat, near: Flat, draws: Flat, begin: Value,
+    many: Value, potential: Value, points: Flat, chosen: Flat,
+) -> Value:  # fmt: skip
+    """One walk along the rows finds all candidates: how many there are, since random numbers may run past the end."""
+    drawn, running = Variable(code.number(0)), Variable(code.number(0.0))
+    ahead = Variable(draws[begin] * potential)  # where the next candidate is; random numbers are in order
+    with code.loop(0, n) as i:
+        odds = weights[i] * near[i]
+        running.set(running.value + odds)
+        reached = (running.value > ahead.value) & (odds > 0.0)
+        with code.when(reached), code.loop(drawn.value, many) as t, code.when(running.value > ahead.value):
+            with code.loop(0, columns) as j:
+                points.store(t * columns + j, cells[i * columns + j].double())
+            chosen.store(t, i)
+            drawn.set(t + 1)
+            ahead.set(code.number(INFINITE))
+            with code.when(t + 1 < many):
+                ahead.set(draws[begin + t + 1] * potential)
+    return drawn.value
+
+
+@vector_code(types.Tuple((types.int64, types.float64)))
+def take_best(code: Code, costs: Flat, drawn: Value, near: Flat, size: Value) -> tuple[Value, Value]:
+    """The candidate with the least cost, which is a seed from now on, and that cost; infinite where there is none."""
+    best, least, cost = Variable(code.number(0)), Variable(code.number(INFINITE)), Variable(code.number(0.0))
+    with code.loop(0, drawn) as t:
+        cost.set(code.number(0.0))
+        with code.loop(0, LANES) as lane:
+            cost.set(cost.value + costs[t * LANES + lane])
+        closer = cost.value < least.value
+        best.set(closer.choose(t, best.value))
+        least.set(closer.choose(cost.value, least.value))
+    with code.when(drawn > 0), code.loop(0, size, LANES) as i:
+        near.store(i, near.load((best.value + 1) * size + i, LANES))
+    return best.value, least.value

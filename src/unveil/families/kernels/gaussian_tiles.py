@@ -20,8 +20,30 @@ from unveil.numerics.vectors import Code, Flat, Value, Variable, vector_code
 
 TILE = 128  # rows: with sixteen columns they fill half of a first-level cache
 POWERS = 6  # that tell the shape of a component along an axis
+SINGULAR = 4e-13  # share of its own variance that must be left of a column, times the number of columns
 DEAD = 1e-9  # share of all the weight at which a component counts as dead
 LANES = 16  # rows at a time: two registers of the longest, so that one is worked on while the other waits
+
+
+@vector_code(types.float64)
+def factor(code: Code, params: Flat, begin: Value, floor: Flat, lower: Flat, into: Value) -> Value:
+    """Cholesky's factor of a covariance, its diagonal inverted, and its log-determinant; NaN near the floor."""
+    columns, matrix, factors = floor.length, params.after(begin), lower.after(into)
+    left, log_determinant, regular = Variable(code.number(0.0)), Variable(code.number(0.0)), Variable(code.truth(True))
+    with code.loop(0, columns) as i:
+        own, whole = factors.after(i * columns), matrix[i * (columns + 1)]
+        with code.loop(0, i + 1) as j:
+            other = factors.after(j * columns)
+            left.set(matrix[i * columns + j])
+            with code.loop(0, j) as s:
+                left.set(left.value - own[s] * other[s])
+            with code.when(j < i):
+                own.store(j, left.value * other[j])
+        clear = (left.value > floor[i]) & (left.value > columns.real() * SINGULAR * whole)
+        regular.set(regular.value & clear)
+        own.store(i, 1.0 / left.value.root())
+        log_determinant.set(log_determinant.value + left.value.log() * 0.5)
+    return regular.value.choose(log_determinant.value, float("nan"))
 
 
 @vector_code()

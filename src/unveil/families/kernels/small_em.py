@@ -21,6 +21,7 @@ from unveil.families.kernels.gaussian_tiles import (
     TILE,
     add_moments,
     add_squares,
+    factor,
     give_tile,
     matrices_step,
     score_tile,
@@ -31,9 +32,7 @@ from unveil.families.kernels.gaussian_tiles import (
     variances_step,
 )
 from unveil.numerics.constants import LOG_TWO_PI
-from unveil.numerics.jit import inlined, kernel
-
-SINGULAR = 4e-13  # share of its own variance that must be left of a column, times the number of columns
+from unveil.numerics.jit import kernel
 
 
 @kernel
@@ -71,26 +70,6 @@ def matrices_pass(
         for c in range(k):
             add_moments(tile, m, d, params, centre + c * d, logits, c * TILE, away, sums, c, spread + c * d * d)
     return total if matrices_step(params, sums, k, d, reg_covar, tied, fresh) else np.nan
-
-
-@inlined
-def factor(params: Any, begin: int, floor: Any, lower: Any, into: int) -> float:
-    """Cholesky's factor of a covariance, its diagonal inverted, and its log-determinant; NaN near the floor."""
-    d = len(floor)
-    log_determinant = 0.0
-    for i in range(d):
-        left = 0.0
-        for j in range(i + 1):
-            left = params[begin + i * d + j]
-            for s in range(j):
-                left -= lower[into + i * d + s] * lower[into + j * d + s]
-            if j < i:
-                lower[into + i * d + j] = left * lower[into + j * d + j]
-        if not (left > floor[i] and left > SINGULAR * d * params[begin + i * d + i]):
-            return np.nan
-        lower[into + i * d + i] = 1.0 / np.sqrt(left)
-        log_determinant += 0.5 * np.log(left)
-    return log_determinant
 
 
 @kernel

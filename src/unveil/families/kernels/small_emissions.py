@@ -16,6 +16,7 @@ from unveil.families.kernels.gaussian_tiles import (
     TILE,
     add_moments,
     add_squares,
+    factor,
     give_tile,
     matrices_step,
     score_tile,
@@ -23,7 +24,6 @@ from unveil.families.kernels.gaussian_tiles import (
     take_tile,
     variances_step,
 )
-from unveil.families.kernels.small_em import factor
 from unveil.numerics.constants import LOG_TWO_PI
 from unveil.numerics.jit import kernel
 

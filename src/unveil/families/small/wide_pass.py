@@ -12,8 +12,7 @@ from scipy.linalg import lapack
 
 from unveil.core.arrays import Floats
 from unveil.families.covariance.whitened import Whitened, weighted_products
-from unveil.families.kernels.gaussian_tiles import DEAD
-from unveil.families.kernels.small_em import SINGULAR
+from unveil.families.kernels.gaussian_tiles import DEAD, SINGULAR
 from unveil.numerics.constants import LOG_TWO_PI
 from unveil.numerics.softmax import NEGLIGIBLE_SHARE
 

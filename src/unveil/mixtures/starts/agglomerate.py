@@ -18,11 +18,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numba import types
 from numpy.typing import NDArray
 
 from unveil.core.arrays import Floats
 from unveil.numerics.jit import kernel
+from unveil.numerics.vectors import Code, Flat, Value, Variable, vector_code
 
+LOWEST = float("-inf")
 ROUNDING = 1e-12  # a pivot this small against its diagonal is what rounding leaves of zero
 
 
@@ -154,33 +157,53 @@ class _Search:
 @kernel
 def joint_log_determinants(counts: Any, means: Any, scatters: Any, members: Any, i: int, work: Any, out: Any) -> None:
     """log |W| of group i merged with each other one; -inf where W is singular, as it is up to d members."""
-    d = means.shape[1]
-    for j in range(len(out)):
-        out[j] = -np.inf
-        if members[i] + members[j] > d and j != i:
-            scale = counts[i] * (counts[j] / (counts[i] + counts[j]))
-            for p in range(d):
-                gap = scale * (means[i, p] - means[j, p])
-                for q in range(p + 1):
-                    work[p, q] = scatters[i, p, q] + scatters[j, p, q] + gap * (means[i, q] - means[j, q])
-            out[j] = log_determinant(work)
+    _join_each(counts, means, scatters, means.shape[1], members, i, work, out)
 
 
 @kernel
 def log_determinant(matrix: Any) -> float:
     """Of a positive matrix by Cholesky, which overwrites its lower triangle; -inf where it is singular."""
-    total, d = 0.0, matrix.shape[0]
-    for p in range(d):
-        left = whole = matrix[p, p]
-        for q in range(p):
-            value = matrix[p, q]
-            for r in range(q):
-                value -= matrix[p, r] * matrix[q, r]
-            value *= matrix[q, q]  # the diagonal holds reciprocals
-            matrix[p, q] = value
-            left -= value * value
-        if not left > ROUNDING * whole:
-            return -np.inf
-        total += np.log(left)
-        matrix[p, p] = 1.0 / np.sqrt(left)
-    return total
+    return _log_determinant(matrix, len(matrix))  # type: ignore[no-any-return]
+
+
+@vector_code()
+def _join_each(
+    code: Code, counts: Flat, means: Flat, scatters: Flat, columns: Value, members: Flat, i: Value, work: Flat,
+    out: Flat,
+) -> None:  # fmt: skip
+    """What `joint_log_determinants` does, spelled out."""
+    square, mean = columns * columns, means.after(i * columns)
+    with code.loop(0, out.length) as j:
+        out.store(j, code.number(LOWEST))
+        known = members[i] + members[j] > columns
+        with code.when(j.equals(i).choose(code.truth(False), known)):
+            scale, other = counts[i] * (counts[j] / (counts[i] + counts[j])), means.after(j * columns)
+            with code.loop(0, columns) as p:
+                gap, line = scale * (mean[p] - other[p]), p * columns
+                with code.loop(0, p + 1) as q:
+                    both = scatters[i * square + line + q] + scatters[j * square + line + q]
+                    work.store(line + q, both + gap * (mean[q] - other[q]))
+            out.store(j, _log_determinant.spell(code, work, columns))
+
+
+@vector_code(types.float64)
+def _log_determinant(code: Code, matrix: Flat, columns: Value) -> Value:
+    """What `log_determinant` does, spelled out."""
+    total, regular = Variable(code.number(0.0)), Variable(code.truth(True))
+    value, left = Variable(code.number(0.0)), Variable(code.number(0.0))
+    with code.loop(0, columns) as p:
+        own = matrix.after(p * columns)
+        whole = own[p]
+        left.set(whole)
+        with code.loop(0, p) as q:
+            other = matrix.after(q * columns)
+            value.set(own[q])
+            with code.loop(0, q) as r:
+                value.set(value.value - own[r] * other[r])
+            value.set(value.value * other[q])  # the diagonal holds reciprocals
+            own.store(q, value.value)
+            left.set(left.value - value.value * value.value)
+        regular.set(regular.value & (left.value > whole * ROUNDING))
+        total.set(total.value + left.value.log())
+        own.store(p, 1.0 / left.value.root())
+    return regular.value.choose(total.value, LOWEST)
