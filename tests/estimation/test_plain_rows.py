@@ -29,7 +29,7 @@ X = np.random.default_rng(0).normal(size=(60, 3))
 
 @pytest.mark.parametrize(
     "table",
-    [X.tolist(), X.astype(int), X[:, 0], X[None], X[:0], X[:, :0], pd.DataFrame(X), X.astype(">f8"), np.matrix(X)],
+    [X.tolist(), X.astype(np.int16), X[:, 0], X[None], X[:0], X[:, :0], pd.DataFrame(X), X.astype(">f8"), np.matrix(X)],
 )
 def test_what_needs_a_closer_look_gets_one(table: Any) -> None:
     assert plain_source(PCA(), table, reset=True) is None
@@ -44,6 +44,15 @@ def test_arrays_of_floats_are_taken_as_they_are(table: Any) -> None:
     assert model.n_features_in_ == 3
     assert plain_source(model, table[:1], reset=False) is not None
     assert plain_source(model, table, reset=True, min_rows=1000) is None
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.int32, np.uint32])
+def test_whole_numbers_are_turned_into_floats(dtype: Any) -> None:
+    table = np.arange(60).reshape(20, 3).astype(dtype)
+    source = plain_source(PCA(), table, reset=True)
+    assert source is not None
+    assert source.rows.dtype == np.float64
+    np.testing.assert_array_equal(source.rows, table)
 
 
 def test_names_are_forgotten_and_missed_as_in_scikit_learn() -> None:

@@ -20,11 +20,11 @@ LEAST = -float(np.finfo(np.float64).max)  # of what is finite
 
 
 def plain_source(estimator: Any, X: Any, *, reset: bool, min_rows: int = 1) -> ArraySource | None:
-    """A source over an array of floats that could be taken as it is; None where somebody has to have a closer look.
+    """A source over an array of numbers that could be taken as it is; None where somebody has to have a closer look.
 
     It sets or checks `n_features_in_` and `feature_names_in_`, as scikit-learn's `validate_data` does.
     """
-    if type(X) is not np.ndarray or X.ndim != 2 or X.dtype not in FLOAT_TYPES:
+    if type(X) is not np.ndarray or X.ndim != 2 or X.dtype not in NUMBER_TYPES:
         return None
     known, (n_rows, n_columns) = vars(estimator), X.shape
     if n_rows < min_rows or n_columns == 0:
@@ -34,7 +34,7 @@ def plain_source(estimator: Any, X: Any, *, reset: bool, min_rows: int = 1) -> A
         estimator.n_features_in_ = n_columns
     elif "feature_names_in_" in known or known.get("n_features_in_") != n_columns:
         return None
-    return ArraySource(X)
+    return ArraySource(X if X.dtype in FLOAT_TYPES else X.astype(np.float64))
 
 
 def as_floats(X: Any, min_columns: int = 1) -> Array:
