@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 DEAD = 1e-9  # share of all the weight at which a state counts as dead
 
 
-class Codes(NamedTuple):
+class CodedColumn(NamedTuple):
     """Rows that are codes of so many levels, whose probabilities are no lower than `lowest`."""
 
     codes: NDArray[np.intp]
@@ -43,7 +43,7 @@ class Codes(NamedTuple):
 class SmallStates(ABC):
     """Rows at hand, none of them missing."""
 
-    coded: Codes | None = None  # parameters are then probabilities (k, levels)
+    coded: CodedColumn | None = None  # parameters are then probabilities (k, levels)
 
     @abstractmethod
     def vector(self, params: Any) -> Floats:
@@ -181,9 +181,9 @@ class CodedStates(LinearStates):
     lowest: float  # probability
 
     @property
-    def coded(self) -> Codes:  # type: ignore[override]
+    def coded(self) -> CodedColumn:  # type: ignore[override]
         """They are."""
-        return Codes(self.codes, self.levels, self.lowest)
+        return CodedColumn(self.codes, self.levels, self.lowest)
 
     def params(self, vector: Floats) -> Any:
         """Probabilities (k, levels)."""
