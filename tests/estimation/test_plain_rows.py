@@ -8,9 +8,20 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from unveil import ICA, PCA, LinearDiscriminantAnalysis
+from unveil import (
+    ICA,
+    PCA,
+    CategoricalHMM,
+    CategoricalMixture,
+    GaussianMixture,
+    LinearDiscriminantAnalysis,
+    MixedMixture,
+    PoissonHMM,
+    PoissonMixture,
+)
+from unveil.engines import Threads
 from unveil.estimation.input import rows_in
-from unveil.estimation.plain_rows import plain_source
+from unveil.estimation.plain_rows import as_floats, block_at_hand, plain_source
 from unveil.sources import ArraySource
 
 X = np.random.default_rng(0).normal(size=(60, 3))
@@ -18,7 +29,7 @@ X = np.random.default_rng(0).normal(size=(60, 3))
 
 @pytest.mark.parametrize(
     "table",
-    [X.tolist(), X.astype(int), X[:, 0], X[None], X[:0], X[:, :0], pd.DataFrame(X), X.astype(">f8"), np.matrix(X)],
+    [X.tolist(), X.astype(np.int16), X[:, 0], X[None], X[:0], X[:, :0], pd.DataFrame(X), X.astype(">f8"), np.matrix(X)],
 )
 def test_what_needs_a_closer_look_gets_one(table: Any) -> None:
     assert plain_source(PCA(), table, reset=True) is None
@@ -33,6 +44,15 @@ def test_arrays_of_floats_are_taken_as_they_are(table: Any) -> None:
     assert model.n_features_in_ == 3
     assert plain_source(model, table[:1], reset=False) is not None
     assert plain_source(model, table, reset=True, min_rows=1000) is None
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.int32, np.uint32])
+def test_whole_numbers_are_turned_into_floats(dtype: Any) -> None:
+    table = np.arange(60).reshape(20, 3).astype(dtype)
+    source = plain_source(PCA(), table, reset=True)
+    assert source is not None
+    assert source.rows.dtype == np.float64
+    np.testing.assert_array_equal(source.rows, table)
 
 
 def test_names_are_forgotten_and_missed_as_in_scikit_learn() -> None:
@@ -70,3 +90,98 @@ def test_weights_go_the_long_way() -> None:
     source = rows_in(PCA(), X, np.arange(60.0), reset=True)
     assert not isinstance(source, ArraySource)
     assert next(iter(source.read())).weights is not None
+
+
+# -- arrays that a fitted model takes without a closer look, beside what the closer look makes of them -----------------
+
+random = np.random.default_rng(1)
+CODES = random.integers(4, size=(200, 3)).astype(np.float64)
+ODD = np.array([2.0, 3.5, 7.0])[random.integers(3, size=(200, 3))]
+COUNTED = random.poisson(3.0, size=(200, 3)).astype(np.float64)
+MIXED = np.column_stack([random.normal(size=200), CODES[:, 0], ODD[:, 0], COUNTED[:, 0], random.random(200) < 0.5])
+KINDS = {1: "category", 2: "category", 3: "count", 4: "yes/no"}
+FITTED: dict[str, tuple[Any, Any]] = {
+    "numbers": (GaussianMixture(2, random_state=0), X),
+    "counts": (PoissonMixture(2, random_state=0), COUNTED),
+    "codes": (CategoricalMixture(2, random_state=0), CODES),
+    "values": (CategoricalMixture(2, random_state=0), ODD),
+    "mixed": (MixedMixture(2, families=KINDS, random_state=0), MIXED),
+    "chain of codes": (CategoricalHMM(2, random_state=0), CODES),
+    "chain of counts": (PoissonHMM(2, random_state=0), COUNTED),
+}
+
+
+def both_ways(name: str, table: Any) -> tuple[Any, Any]:
+    """Rows as they are taken without a closer look, and with one."""
+    model, rows = FITTED[name]
+    if not hasattr(model, "n_features_in_"):
+        model.fit(rows)
+    rows_in_face = model._emission().rows
+    plain = rows_in_face.plain(model)
+    assert plain is not None
+    closer = rows_in_face.source(model, table, reset=False)
+    return plain(table), np.concatenate([block.rows for block in closer.read()])
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning", "ignore::unveil.certificate.FitWarning")
+@pytest.mark.parametrize("name", FITTED)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, np.int32, np.uint32])
+def test_plain_rows_are_those_of_the_closer_look(name: str, dtype: Any) -> None:
+    rows = FITTED[name][1]
+    whole = np.array_equal(rows, np.floor(rows)) and (rows >= 0).all()
+    if not whole and np.dtype(dtype).kind != "f":
+        return
+    for table in (rows.astype(dtype), np.asfortranarray(rows.astype(dtype)), rows[:1].astype(dtype)):
+        quick, closer = both_ways(name, table)
+        assert quick is not None
+        np.testing.assert_array_equal(quick.rows, closer)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning", "ignore::unveil.certificate.FitWarning")
+@pytest.mark.parametrize("name", [name for name in FITTED if name != "numbers"])
+@pytest.mark.parametrize("cell", [np.nan, -1.0, 0.25, 1e6])
+def test_what_a_column_does_not_hold_is_left_to_the_closer_look(name: str, cell: float) -> None:
+    model, rows = FITTED[name]
+    if not hasattr(model, "n_features_in_"):
+        model.fit(rows)
+    plain = model._emission().rows.plain(model)
+    assert plain is not None
+    spoilt = rows[:5].copy()
+    spoilt[3, 1] = cell
+    if "counts" in name and cell == 1e6:
+        assert plain(spoilt) is not None
+    else:
+        assert plain(spoilt) is None
+    for table in (rows.tolist(), rows[:, :2], rows[0], rows[:0], rows.astype(np.float16), rows.astype(">f8")):
+        assert plain(table) is None
+
+
+def test_names_and_words_leave_nothing_plain() -> None:
+    named = CategoricalMixture(2, random_state=0).fit(pd.DataFrame(CODES, columns=["a", "b", "c"]))
+    words = CategoricalMixture(2, random_state=0).fit(np.where(CODES > 1, "high", "low"))
+    for model in (named, words):
+        assert model._emission().rows.plain(model) is None
+
+
+def test_what_is_known_of_the_columns_is_known_anew_when_it_changes() -> None:
+    model = CategoricalMixture(2, random_state=0).fit(CODES)
+    before = model.predict_proba(CODES)
+    model.categories_ = [values + 10.0 for values in model.categories_]
+    np.testing.assert_array_equal(model.predict_proba(CODES + 10.0), before)
+
+
+def test_a_block_at_hand_is_one_block_of_an_array() -> None:
+    block = block_at_hand(ArraySource(X), "auto")
+    assert block is not None
+    np.testing.assert_array_equal(block.rows, X)
+    assert block_at_hand(ArraySource(X), Threads(2)) is None
+    assert block_at_hand(ArraySource(np.zeros((40_000, 2))), "auto") is None
+
+
+def test_tables_of_floats_are_as_scikit_learn_has_them() -> None:
+    assert as_floats(X) is X
+    np.testing.assert_array_equal(as_floats(X.tolist()), X)
+    for bad in (np.array([[np.nan]]), X[:0], X[0], X[:, :0]):
+        with pytest.raises(ValueError, match=r"NaN|minimum|2D"):
+            as_floats(bad)
+    assert as_floats(X[:, :0], min_columns=0).shape == (60, 0)

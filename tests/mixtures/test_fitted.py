@@ -19,6 +19,7 @@ from unveil import (
     PoissonMixture,
     StudentMixture,
 )
+from unveil.engines import Threads
 
 Floats = NDArray[np.float64]
 random = np.random.default_rng(0)
@@ -236,3 +237,16 @@ def test_words_are_imputed_by_the_likeliest() -> None:
     tables = next(params for word, columns, params in MODELS["mixed"].components_ if word == "category")
     likeliest = np.array(list("abc"))[(q @ tables.probabilities).argmax(axis=1)]
     np.testing.assert_array_equal(found[:10, 3].astype(str), likeliest)
+
+
+@pytest.mark.parametrize("kind", ["full", "student", "poisson"])
+def test_rows_at_hand_are_answered_as_those_that_are_handed_out(kind: str) -> None:
+    model, rows = MODELS[kind], CASES[kind][1]
+    here = [getattr(model, name)(rows) for name in ("predict", "predict_proba", "score_samples", "score", "bic")]
+    model.set_params(engine=Threads(2))
+    there = [getattr(model, name)(rows) for name in ("predict", "predict_proba", "score_samples", "score", "bic")]
+    model.set_params(engine="auto")
+    for one, other in zip(here, there, strict=True):
+        np.testing.assert_array_equal(one, other)
+    np.testing.assert_allclose(model.score(rows), model.score_samples(rows).mean(), rtol=1e-12)
+    np.testing.assert_allclose(model.score(rows, sample_weight=np.full(len(rows), 2.0)), model.score(rows), rtol=1e-12)

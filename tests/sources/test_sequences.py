@@ -101,3 +101,14 @@ def test_weights_of_sequences_are_checked() -> None:
 def test_partitions_that_are_not_there() -> None:
     with pytest.raises(IndexError, match="from 0 to 0, got 5 to 5"):
         list(Sequences(ArraySource(table(10)), [10]).read([5]))
+
+
+@pytest.mark.parametrize("n_rows", [1, 5, 20_000])
+def test_without_lengths_all_rows_are_one_sequence(n_rows: int) -> None:
+    alone, said = (Sequences(ArraySource(table(n_rows)), lengths) for lengths in (None, [n_rows]))
+    assert alone.in_one_piece
+    assert count_of(alone) == count_of(said) == 1
+    np.testing.assert_array_equal(alone.cuts, said.cuts)
+    for one, other in zip(alone.read(), said.read(), strict=True):
+        np.testing.assert_array_equal(one.rows, other.rows)
+        np.testing.assert_array_equal(one.lengths, other.lengths)

@@ -92,10 +92,13 @@ def _convergence(history: History) -> Iterator[Finding]:
 
 
 def _monotone(history: History, excuse: str | None) -> Iterator[Finding]:
+    not_promised = "the schedule does not promise that the free energy rises at every step"
+    if history.status is Status.STREAMING:  # batches have objectives of their own, and a stream may have many
+        yield Finding("bound", "note", not_promised)
+        return
     fall = history.largest_fall()
     if not history.monotone:
-        message = "the schedule does not promise that the free energy rises at every step"
-        yield Finding("bound", "note", message, finite(fall))
+        yield Finding("bound", "note", not_promised, finite(fall))
     elif fall > ROUNDING * max(float(np.max(np.abs(history.column("objective")), initial=0.0)), 1.0):
         severity, reason = ("warning", "theory says it cannot") if excuse is None else ("note", excuse)
         yield Finding("bound", severity, f"the free energy fell by up to {fall:.3g}: {reason}", finite(fall))

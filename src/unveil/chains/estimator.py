@@ -25,7 +25,7 @@ from unveil.chains.fitted.attributes import check_attributes
 from unveil.chains.fitted.chain import FittedChain, kept_chains
 from unveil.chains.fitted.methods import ChainMethods
 from unveil.chains.given import handed_back, in_place, noted
-from unveil.chains.input import as_sequences, handed, joined_weights, lengths_of, plain_numbers, rows_of
+from unveil.chains.input import as_sequences, handed, joined_weights, lengths_of, rows_of
 from unveil.chains.model.constraints import CHAIN, allowed_steps, is_ordered, start_rule, transition_rule
 from unveil.chains.model.model import HiddenMarkov, MarkovParams
 from unveil.chains.search import CODE_STEPS, CODES, FREE, LABELLED, ORDERED, PLACED, ChainSearch
@@ -176,9 +176,6 @@ class HMMEstimator(ChainMethods, Estimator, DensityMixin, BaseEstimator, ABC):
     ) -> Sequences:
         """What the user hands in, checked, as sequences."""
         rows = self._emission().rows
-        plain = None if reset or sample_weight is not None else plain_numbers(self, X, rows)
-        if plain is not None:
-            return as_sequences(plain, None, lengths_of(y, lengths, plain.n_rows), sequence_weight)
         table, found = handed(X)
         source = rows.source(self, table, joined_weights(sample_weight), reset=reset)
         return as_sequences(source, found, lengths_of(y, lengths, source.n_rows), sequence_weight)
@@ -373,7 +370,8 @@ def _described(estimator: HMMEstimator) -> FittedChain:
     check_attributes(estimator)
     model, params = estimator._from_attributes()
     twin = copy(estimator)  # what is kept must not hold the estimator itself
-    return FittedChain.of(estimator, model, params, partial(twin._emission().rows.shown, twin))
+    rows = twin._emission().rows
+    return FittedChain.of(estimator, model, params, partial(rows.shown, twin), rows.plain(estimator))
 
 
 fitted_chain = kept_chains(_described)

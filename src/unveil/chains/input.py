@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 
 from unveil.core.arrays import Indices
 from unveil.core.protocols import Source
-from unveil.estimation.input import RowsIn
-from unveil.sources.array import ArraySource
 from unveil.sources.sequences import Sequences
 from unveil.sources.weighted import with_weights
 
@@ -139,24 +137,13 @@ def as_sequences(source: Source, found: Indices | None, lengths: Any, sequence_w
     if found is not None and lengths is not None and not np.array_equal(found, np.asarray(lengths)):
         raise ValueError("lengths must be left out where X is a list of sequences, which have lengths of their own")
     chosen = lengths if found is None else found
-    made = Sequences(source, [source.n_rows] if chosen is None else chosen, _weights(sequence_weight))
-    if not made.lengths.all():
+    made = Sequences(source, chosen, _weights(sequence_weight))
+    if chosen is not None and not made.lengths.all():
         number = int(np.argmin(made.lengths))
         raise ValueError(f"lengths must be integers from 1 on, got 0 for sequence {number}")
     if made.sequence_weights is not None and not made.sequence_weights.any():
         raise ValueError("sequence_weight must have a positive entry, got zeros only: no sequence would count")
     return made
-
-
-def plain_numbers(estimator: Any, X: Any, rows: RowsIn) -> Source | None:
-    """A source over an array of numbers as a fitted model knows them; None where more has to be looked at."""
-    if type(X) is not np.ndarray or X.ndim != 2 or X.dtype.kind not in "fi" or X.dtype.itemsize < 4 or not len(X):
-        return None
-    known = vars(estimator)
-    if "feature_names_in_" in known or known.get("n_features_in_") != X.shape[1]:
-        return None
-    taken = rows.quick(estimator, X)
-    return None if taken is None else ArraySource(taken)
 
 
 def _weights(sequence_weight: Any) -> Any:

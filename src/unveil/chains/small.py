@@ -12,13 +12,17 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from time import perf_counter
 
 import numpy as np
 from numpy.typing import NDArray
 
+from unveil.chains.kernels.coded_sweep import LENT, CodedRoom, first_codes, sweep_codes
 from unveil.chains.kernels.small_sweep import SweepRoom, sweep_small
+from unveil.chains.leaps import TableLeaps
 from unveil.chains.model.model import HiddenMarkov, MarkovParams
+from unveil.chains.model.probability_table import START_COUNTS
 from unveil.core.arrays import Floats
 from unveil.core.loop import Callback, Parts, fit, told_of_interrupt
 from unveil.core.protocols import Block
@@ -29,10 +33,10 @@ from unveil.estimation.input import FiniteGuard
 from unveil.expectations import Exact
 from unveil.families.small.states import SmallStates
 from unveil.schedules import Batch
-from unveil.schedules.adaptive import Adaptive
+from unveil.schedules.adaptive import Adaptive, Pace
 
+NO_SCORES = np.empty((0, 0))  # of codes, which are looked up
 MOST_WORK = 1 << 21  # rows times states times statistics, and pairs of states: where threads and vectors begin to pay
-LENT = 0.001  # of all steps, shared by the states of a start
 FEW_STATES = 12  # up to which plain loops keep up
 LONG_WAY = 200.0  # passes ahead: leaps take the place of most of them, and a pass in the general way of about ten
 
@@ -81,6 +85,7 @@ class SmallChain:
     log_base: float  # what no parameter touches
     scores: Floats  # (k, rows)
     room: SweepRoom
+    codes: CodedRoom | None = None  # of rows that are codes, which take a pass in one piece
 
     @classmethod
     def of(
@@ -91,7 +96,10 @@ class SmallChain:
         base = model.family.log_base(np.ascontiguousarray(rows.T))
         log_base = 0.0 if base is None else float(base @ np.repeat(weights, lengths))
         bounds = np.concatenate([[0], np.cumsum(lengths)]).astype(np.intp)
-        return cls(model, states, bounds, weights, log_base, np.empty((k, n)), SweepRoom.of(k, n))
+        if states.coded is None:
+            return cls(model, states, bounds, weights, log_base, np.empty((k, n)), SweepRoom.of(k, n))
+        room = CodedRoom.of(states.coded.codes, bounds, weights, k, states.coded.levels)
+        return cls(model, states, bounds, weights, log_base, NO_SCORES, SweepRoom.of(k, 0), room)
 
     @property
     def weight(self) -> float:
@@ -121,6 +129,8 @@ class SmallChain:
     def first(self, shares: Floats) -> Floats | None:
         """A vector from first states (k, rows); every state is lent a little of all steps, or some had no spread."""
         model, k, cut = self.model, self.model.n_components, self._cut
+        if self.codes is not None and self._is_free():
+            return self._first_codes(shares)
         lent = np.ascontiguousarray((1.0 - LENT) * shares + LENT / k)
         lengths = np.diff(self.bounds)
         own = lent if np.all(self.weights == 1.0) else lent * np.repeat(self.weights, lengths)
@@ -146,21 +156,54 @@ class SmallChain:
 
     def sweep(self, vector: Floats, fresh: Floats, sums: Floats) -> tuple[float, int]:
         """Log-likelihood at `vector`, NaN where this is not plain, and how many states were mended by its M step."""
-        k, cut, states = self.model.n_components, self._cut, self.states
-        if not states.score(vector[cut:], self.scores):
+        k, cut, model = self.model.n_components, self._cut, self.model
+        bound, mended = self._swept(vector, fresh, sums)
+        if not math.isfinite(bound):
             return np.nan, 0
         chain, counts, shares = vector[:cut], sums[:cut], fresh[:cut]
-        bound = sweep_small(self.scores, self.bounds, self.weights, chain, counts, shares, self.room)
-        mended = states.maximise(vector[cut:], self.scores, fresh[cut:], sums[cut:]) if math.isfinite(bound) else -1
-        if mended < 0:
-            return np.nan, 0
-        model = self.model
         if not model.start_rule.plain:
             shares[:k] = model.start_rule.maximise(counts[:k], chain[:k])
         if not model.transition_rule.plain:
             square = counts[k:].reshape(k, k), chain[k:].reshape(k, k)
             shares[k:] = model.transition_rule.maximise(*square).ravel()
         return bound + self.log_base, mended
+
+    def _swept(self, vector: Floats, fresh: Floats, sums: Floats) -> tuple[float, int]:
+        """A pass for tables of probabilities that move as they like."""
+        cut, states = self._cut, self.states
+        if self.codes is not None and states.coded is not None:
+            codes, _, lowest = states.coded
+            return sweep_codes(codes, self.bounds, self.weights, vector, lowest, sums, fresh, self.codes)
+        if not states.score(vector[cut:], self.scores):
+            return np.nan, 0
+        chain, counts, shares = vector[:cut], sums[:cut], fresh[:cut]
+        bound = sweep_small(self.scores, self.bounds, self.weights, chain, counts, shares, self.room)
+        mended = states.maximise(vector[cut:], self.scores, fresh[cut:], sums[cut:]) if math.isfinite(bound) else -1
+        return (np.nan, 0) if mended < 0 else (bound, mended)
+
+    def leaps(self) -> TableLeaps | None:
+        """Leaps between its passes, where all is tables of probabilities that move as they like."""
+        k, coded = self.model.n_components, self.states.coded
+        return None if coded is None or not self._is_free() else TableLeaps(((1, k), (k, k), (k, coded.levels)))
+
+    def _is_free(self) -> bool:
+        """Whether starts and transitions move as they like."""
+        return self.model.start_rule.plain and self.model.transition_rule.plain
+
+    def _first_codes(self, shares: Floats) -> Floats | None:
+        """A vector from first states, of codes."""
+        assert self.states.coded is not None
+        codes, _, lowest = self.states.coded
+        k, sums = self.model.n_components, np.empty(self.n_sums())
+        fresh = np.empty(self._cut + self.states.size(k))
+        found = first_codes(codes, self.bounds, self.weights, shares, START_COUNTS, lowest, sums, fresh)
+        return None if found < 0 else fresh
+
+    def uses(self, sums: Floats) -> Floats:
+        """Of each row of the tables: the starts, then how often each state is left, and visited."""
+        k, cut = self.model.n_components, self._cut
+        visits = sums[cut:].reshape(k, -1)[:, 0]
+        return np.concatenate([[sums[:k].sum()], sums[k:cut].reshape(k, k).sum(axis=1), visits])
 
     def statistics(self, vector: Floats, sums: Floats, record: Record) -> Statistics:
         """The sums of a pass at `vector`, as the general way has them."""
@@ -211,30 +254,42 @@ class SmallChainClimb:
         vector = entered = table.vector(start)
         sums = np.empty(table.n_sums())
         records: list[Record] = []
-        status, floored, slow = Status.MAX_ITER, 0, False
+        status, floored, slow, passes = Status.MAX_ITER, 0, False, 0
+        goal = parts.schedule.goal if isinstance(parts.schedule, Adaptive) else None
+        leaps, pace, reached = None if goal is None else table.leaps(), Pace(), vector
         try:
             while len(records) < parts.max_iter:
-                fresh = np.empty_like(vector)
+                fresh, passes = np.empty_like(vector), passes + 1
                 bound, mended = table.sweep(vector, fresh, sums)
+                if leaps is not None and leaps.plain is not None and not bound >= records[-1].objective:
+                    vector = leaps.back()
+                    continue
                 if not math.isfinite(bound):
                     return None
-                entered, vector, floored = vector, fresh, floored + mended
+                entered, reached, floored = vector, fresh, floored + mended
                 records.append(Record(bound, bound, bound, weight, perf_counter() - began))
                 if watching:
-                    self._show(watching, records, entered, vector, sums)
-                if parts.stop.settled(records):  # type: ignore[attr-defined]
+                    self._show(watching, records, entered, fresh, sums)
+                if leaps is not None and goal is not None:
+                    pace = pace.after(bound, goal.enough(weight))
+                if pace.is_plain and parts.stop.settled(records):  # type: ignore[attr-defined]
                     status = Status.CONVERGED
                     break
-                slow = is_slow(parts, records)
+                slow = leaps is None and is_slow(parts, records)
                 if slow:
                     break
+                vector = fresh
+                if leaps is not None:
+                    vector = leaps.after(entered, fresh, partial(table.uses, sums)) if pace.leaps else leaps.rest(fresh)
         except KeyboardInterrupt:
             status = told_of_interrupt(len(records))
         if not records:
             return Fit(start, Statistics(), History(status=status), start)
         events = {"floored": floored} if floored else {}
-        history = History(tuple(records), events, status, True, (), len(records))
-        before, after = table.params(entered), table.params(vector)
+        if leaps is not None and leaps.taken_back:
+            events["taken_back"] = leaps.taken_back
+        history = History(tuple(records), events, status, True, (), passes)
+        before, after = table.params(entered), table.params(reached)
         if slow:
             return continued(history, fit(replace(parts, max_iter=parts.max_iter - len(records)), after))
         return Fit(after, table.statistics(entered, sums, records[-1]), history, before)

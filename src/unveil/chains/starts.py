@@ -23,7 +23,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import softmax
 
 from unveil.chains.model.model import HiddenMarkov, MarkovParams
 from unveil.core.arrays import Floats, Indices
@@ -60,8 +59,7 @@ class Believed(Start):
 
     def responsibilities(self, block: Block, points: Floats, n_components: int) -> Floats:
         """As if steps were independent."""
-        shares: Floats = softmax(self.model.log_joint(self.plan, block), axis=1)
-        return shares.T
+        return softmax(self.model.log_joint(self.plan, block)).T
 
 
 @dataclass(frozen=True)
@@ -107,8 +105,7 @@ class Weighed(Start):
 
     def responsibilities(self, block: Block, points: Floats, n_components: int) -> Floats:
         """Softmax of a linear function."""
-        shares: Floats = softmax((points - self.middle) @ self.weights, axis=1)
-        return shares.T
+        return softmax((points - self.middle) @ self.weights).T
 
 
 @dataclass(frozen=True)
@@ -122,11 +119,11 @@ class WeighedCodes(Start):
     def responsibilities(self, block: Block, points: Floats, n_components: int) -> Floats:
         """Softmax of the weights of the codes; one that is not known says nothing."""
         logits = np.zeros((len(block.rows), n_components))
-        for column, weights in zip(np.nan_to_num(block.rows, nan=-1.0).T, self.weights, strict=True):
-            known = (column >= 0) & (column < len(weights))
-            logits[known] += weights[column[known].astype(np.intp)]
-        shares: Floats = softmax(logits, axis=1)
-        return shares.T
+        for column, weights in zip(block.rows.T, self.weights, strict=True):
+            known = (column >= 0) & (column < len(weights))  # NaN is neither
+            places = slice(None) if known.all() else known
+            logits[places] += weights[column[places].astype(np.intp)]
+        return softmax(logits).T
 
 
 @dataclass(frozen=True)
@@ -144,6 +141,13 @@ class Renamed(Start):
     def responsibilities(self, block: Block, points: Floats, n_components: int) -> Floats:
         """Rows in this order."""
         return self.start.responsibilities(block, points, n_components)[self.order]
+
+
+def softmax(logits: Floats) -> Floats:
+    """exp(logits) over their sums, by row."""
+    shares: Floats = np.exp(logits - logits.max(axis=1, keepdims=True))
+    shares /= shares.sum(axis=1, keepdims=True)
+    return shares
 
 
 def needs_points(start: Start) -> bool:

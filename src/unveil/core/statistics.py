@@ -49,6 +49,16 @@ class Statistics(Mapping[str, NDArray[np.float64]]):
             raise ValueError(f"statistics of different kinds do not add: {sorted(self)} and {sorted(other)}")
         return Statistics(**{name: value + other._arrays[name] for name, value in self._arrays.items()})
 
+    def plus(self, other: Statistics, own: float, its: float) -> Statistics:
+        """Every array times `own`, and those of the other times `its`.
+
+        >>> float(Statistics(count=2).plus(Statistics(count=3), 0.5, 10.0)["count"])
+        31.0
+        """
+        if self._arrays.keys() != other._arrays.keys():
+            raise ValueError(f"statistics of different kinds do not add: {sorted(self)} and {sorted(other)}")
+        return Statistics(**{name: own * value + its * other._arrays[name] for name, value in self._arrays.items()})
+
     def scaled(self, factor: float) -> Statistics:
         """Every array times `factor`."""
         return Statistics(**{name: value * factor for name, value in self._arrays.items()})

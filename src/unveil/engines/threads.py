@@ -12,6 +12,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cache, partial
 from itertools import chain, islice
@@ -64,6 +65,8 @@ class Threads:
     ) -> tuple[Statistics, dict[int, Any]]:
         """Statistics of all blocks, added in tree order, and the memos for the next pass."""
         memos = memos if isinstance(memos, _Memos) else _Memos(memos or {})
+        if partitions is not None and len(partitions) == 1 and getattr(source, "random_access", False):
+            return self._reduce_one(step, source, memos, partitions), memos
         total, seconds, blocks = TreeSum(), 0.0, 0
         with single_threaded_blas():
             for sums, fresh, spent, count in self._results(
@@ -75,6 +78,15 @@ class Threads:
                     total.push(statistics, height)
         memos.pace = seconds / max(blocks, 1)
         return total.total(), memos
+
+    def _reduce_one(self, step: Step, source: Source, memos: _Memos, partition: Sequence[int]) -> Statistics:
+        """Statistics of a single block: a mini-batch, of which there are many, so nothing else is done for it."""
+        with single_threaded_blas(), nullcontext() if self.count == 1 else lending(self.share):
+            (block,) = source.read(partition)
+            statistics, memo = step(block, memos.get(block.index))
+        if memo is not None:
+            memos[block.index] = memo
+        return statistics
 
     def map(self, function: Callable[[Block], Any], source: Source) -> Iterator[Any]:
         """`function` of each block, in order."""

@@ -16,6 +16,7 @@ from unveil.core.arrays import Array, Floats
 from unveil.core.protocols import Source
 from unveil.estimation.columns import Codes, Column, codes_of, column_number, columns_of, is_missing, numbers_of
 from unveil.estimation.input import SUPPORTS, RowsIn, as_source, rows_in
+from unveil.estimation.plain_rows import LEAST, PlainRows
 from unveil.sources.array import ArraySource
 from unveil.sources.encoded import Lookup, Reader, Within, encoded
 
@@ -23,6 +24,8 @@ Kinds = Callable[[int, Callable[[], list[str]]], list[str]]
 """What the columns are taken for, by their number and by what their types say, which is asked for only if need be."""
 Symbols = Callable[[Array, Any], Array]
 """Values of a column, from those that were seen and its name."""
+RANGES = {"count": (0.0, np.inf, True), "yes/no": (0.0, 2.0, True), "waiting time": (0.0, np.inf, False)}
+"""Of `SUPPORTS`: the lowest number that a column may hold, one beyond all, and whether they are whole."""
 MOST_CATEGORIES = 1000  # different numbers in a column beyond which it is hardly one of categories
 
 
@@ -55,18 +58,22 @@ class Coded(RowsIn):
             estimator.__dict__.pop("_stream", None)  # of other columns: nothing to go on from
         return source if sample_weight is None else as_source(estimator, source, sample_weight, reset=False)
 
-    def quick(self, estimator: Any, X: Array) -> Array | None:
-        """Codes of numbers all of which were seen."""
-        codes = np.empty(X.shape)
-        for column, values in enumerate(estimator.categories_):
-            if values is None or np.asarray(values).dtype.kind not in "iuf":
+    def _plain(self, estimator: Any) -> PlainRows | None:
+        """Numbers that were seen, those that are their own places as they are."""
+        lowest, beyond = np.full(estimator.n_features_in_, LEAST), np.full(estimator.n_features_in_, np.inf)
+        whole, listed = [], []
+        for number, (values, kind) in enumerate(zip(estimator.categories_, estimator.kinds_, strict=True)):
+            if values is None:
+                lowest[number], beyond[number], counted = RANGES.get(kind, (LEAST, np.inf, False))
+            elif not len(values) or np.asarray(values).dtype.kind not in "iuf":
                 return None
-            known, cells = np.asarray(values), X[:, column]
-            places = np.minimum(np.searchsorted(known, cells), len(known) - 1)
-            if not np.array_equal(known[places], cells):
-                return None
-            codes[:, column] = places
-        return codes
+            elif np.array_equal(values, np.arange(len(values))):
+                lowest[number], beyond[number], counted = 0.0, float(len(values)), True
+            else:
+                listed.append((number, np.asarray(values, dtype=np.float64)))
+                continue
+            whole += [number] if counted else []
+        return PlainRows(len(lowest), (lowest, beyond), np.array(whole) if whole else None, tuple(listed))
 
     def _column_source(
         self, estimator: Any, X: Any, columns: list[Column], names: Any, reset: bool, min_rows: int

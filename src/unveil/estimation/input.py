@@ -23,7 +23,7 @@ from unveil.core.result import State
 from unveil.core.shared_pass import base_of, change_of
 from unveil.estimation.columns import column_number
 from unveil.estimation.looks import looked
-from unveil.estimation.plain_rows import FLOAT_TYPES, is_finite, plain_source
+from unveil.estimation.plain_rows import PlainRows, is_finite, plain_source
 from unveil.sources.array import ArraySource
 from unveil.sources.binarized import Binarized
 from unveil.sources.dask import DaskSource, is_dask
@@ -287,8 +287,13 @@ class RowsIn(ABC):
     def source(self, estimator: Any, X: Any, sample_weight: Any = None, *, reset: bool, min_rows: int = 1) -> Source:
         """`X` as rows of numbers, checked; what is learnt of the columns is set where `reset` is true."""
 
-    def quick(self, estimator: Any, X: NDArray[Any]) -> NDArray[Any] | None:
-        """An array of ordinary numbers, as many columns as were fitted, as `source` takes it; None: ask that."""
+    def plain(self, estimator: Any) -> PlainRows | None:
+        """How a fitted estimator takes arrays of ordinary numbers without a closer look, if it does."""
+        known = vars(estimator)
+        return None if "feature_names_in_" in known or "n_features_in_" not in known else self._plain(estimator)
+
+    def _plain(self, estimator: Any) -> PlainRows | None:
+        """The same of one whose columns have numbers, not names."""
         return None
 
     def known(self, estimator: Any, given: Any) -> dict[int, float]:
@@ -331,9 +336,9 @@ class Numbers(RowsIn):
 
     missing: bool = False
 
-    def quick(self, estimator: Any, X: NDArray[Any]) -> NDArray[Any] | None:
-        """As they are, if they are."""
-        return X if X.dtype in FLOAT_TYPES and is_finite(X) else None
+    def _plain(self, estimator: Any) -> PlainRows:
+        """As they are."""
+        return PlainRows(estimator.n_features_in_)
 
     def source(self, estimator: Any, X: Any, sample_weight: Any = None, *, reset: bool, min_rows: int = 1) -> Source:
         """The table."""
@@ -383,9 +388,10 @@ class Counts(RowsIn):
         source = encoded(source, tuple(Within(*SUPPORTS["count"], name) for name in names), now=True)
         return source if sample_weight is None else as_source(estimator, source, sample_weight, reset=False)
 
-    def quick(self, estimator: Any, X: NDArray[Any]) -> NDArray[Any] | None:
-        """Counts as they are, if they are; none of them missing."""
-        return np.asarray(X, dtype=np.float64) if np.isfinite(np.sum(X)) and is_count(X).all() else None
+    def _plain(self, estimator: Any) -> PlainRows:
+        """Counts as they are, none of them missing."""
+        bounds = np.zeros(estimator.n_features_in_), np.full(estimator.n_features_in_, np.inf)
+        return PlainRows(estimator.n_features_in_, bounds, np.arange(estimator.n_features_in_))
 
     def cell(self, estimator: Any, column: int, value: Any) -> float:
         """A count."""

@@ -18,9 +18,10 @@ from scipy.special import ndtr
 from unveil.core.arrays import Floats
 from unveil.families.base import ExponentialFamily, Family, Tile
 from unveil.families.covariance.structure import Full, Structure
-from unveil.families.covariance.symmetric import unpack
+from unveil.families.covariance.symmetric import CHOLESKY_FLOOR, unpack
 from unveil.families.covariance.whitened import WIDE_TILE_ROWS, Whitened, is_wide, sums_of_products, whitened
 from unveil.families.kernels.em import CompiledSums
+from unveil.families.kernels.matrices import FloorShares
 from unveil.families.marginal import Observed, about, observe
 from unveil.families.priors import NormalInverseWishart
 from unveil.families.small.states import GaussianStates, SmallStates
@@ -33,6 +34,7 @@ VARIANCE_FLOOR = 1e-15  # smallest variance, as a share of the variance of the c
 SPIKE_VARIANCE = 2.0  # times the regulariser: half or more of such a variance is not the data's
 MOST_PATTERNS_KEPT = 64  # patterns of missing cells whose marginals are kept at a time
 SPREAD_OF_EQUALS = 1e-16  # stands in for the variance of a column of equal numbers, as a share of their square
+FLOOR_SHARES = FloorShares(VARIANCE_FLOOR, SPREAD_OF_EQUALS, CHOLESKY_FLOOR)
 
 
 @dataclass(frozen=True)
@@ -179,6 +181,10 @@ class Gaussian(ExponentialFamily):
     def maximise(self, moments: Floats, params: GaussianParams) -> GaussianParams:
         """Weighted means and covariances; a component without weight keeps what it had."""
         alive = moments[:, 0] > 0
+        if self.prior is None and alive.all():
+            found = self.structure.at_once(moments, params.origins, self.reg_covar, FLOOR_SHARES)
+            if found is not None:
+                return GaussianParams(*found, params.origins)
         if not alive.any():
             return params
         previous = self.structure.chosen(params.covariances, np.flatnonzero(alive))

@@ -16,6 +16,7 @@ from unveil.core.protocols import Ask, Asking, Block, Memo, Source
 from unveil.estimation.base import engine_for
 from unveil.estimation.columns import column_number
 from unveil.estimation.input import finite_rows
+from unveil.estimation.plain_rows import PlainRows, block_at_hand
 from unveil.expectations import Exact
 from unveil.families.base import Family, Tile
 from unveil.mixtures.model.model import Mixture, MixtureParams, Plan
@@ -29,12 +30,13 @@ class FittedMixture:
     model: Mixture
     params: MixtureParams
     plan: Plan
+    plain: PlainRows | None = None  # arrays that it takes without a closer look
 
 
-def ready(model: Mixture, params: MixtureParams) -> FittedMixture:
+def ready(model: Mixture, params: MixtureParams, plain: PlainRows | None = None) -> FittedMixture:
     """A mixture with its plan made."""
     with single_threaded_blas():
-        return FittedMixture(model, params, model.prepare(model.recentre(params)))
+        return FittedMixture(model, params, model.prepare(model.recentre(params)), plain)
 
 
 # -- questions: functions of log p(x, s) (components, rows) of a tile, which they may write to -------------------------
@@ -128,11 +130,17 @@ class DensitySums:
 
     def __call__(self, block: Block) -> tuple[float, float, float]:
         """The three sums; rows without weight take no part, however unlikely they are."""
-        finite_rows(block, missing=self.fitted.model.family.takes_missing)
-        joint = self.fitted.model.log_joint(self.fitted.plan, block).T
-        scores = log_sum(joint)
-        weights = np.ones(len(scores)) if block.weights is None else block.weights
-        sure = np.max(joint, axis=0) - scores
+        model = self.fitted.model
+        finite_rows(block, missing=model.family.takes_missing)
+        scores, sure = np.empty(len(block.rows)), np.empty(len(block.rows))
+        for tile in model.scored(self.fitted.plan, block):
+            scores[tile.places] = found = log_sum(tile.logits)
+            sure[tile.places] = tile.logits.max(axis=0) - found
+        base = model.log_base(block.rows)
+        scores = scores if base is None else scores + base
+        if block.weights is None:
+            return float(scores.sum()), float(sure.sum()), float(len(scores))
+        weights = block.weights
         counted = weights > 0
         return (
             float(weights @ np.where(counted, scores, 0.0)),
@@ -163,8 +171,21 @@ def each_block(function: Callable[[Block], Any], source: Source, engine: Any) ->
 
 def map_rows(fitted: FittedMixture, source: Source, engine: Any, question: Question) -> Array:
     """What a question says of all rows."""
+    block = block_at_hand(source, engine)
+    if block is not None:
+        with single_threaded_blas():
+            return Answered(fitted, question)(block)
     found = list(each_block(Answered(fitted, question), source, engine))
     return found[0] if len(found) == 1 else np.concatenate(found)
+
+
+def sums_at_hand(fitted: FittedMixture, source: Source, engine: Any) -> DensityTotals | None:
+    """Sums over all rows where these are a block at hand."""
+    block = block_at_hand(source, engine)
+    if block is None:
+        return None
+    with single_threaded_blas():
+        return DensityTotals(*DensitySums(fitted)(block))
 
 
 def summing(fitted: FittedMixture, source: Source, engine: Any) -> Asking[DensityTotals]:

@@ -34,13 +34,22 @@ from unveil.mixtures.fitted import (
     marginal,
     ready,
     summing,
+    sums_at_hand,
 )
 from unveil.mixtures.model.model import Mixture, MixtureParams
 from unveil.numerics.blas import single_threaded_blas
 
 APART = ("engine", "responsibilities_init", "weights_init", "means_init", "precisions_init", "empty_components")
 """Arguments that a fitted mixture does not depend on."""
-fitted_mixture: Kept[FittedMixture] = Kept(lambda estimator: ready(*estimator._from_attributes()), apart=APART)
+
+
+def _described(estimator: Any) -> FittedMixture:
+    """The mixture that attributes describe."""
+    model, params = estimator._from_attributes()
+    return ready(model, params, estimator._emission().rows.plain(estimator))
+
+
+fitted_mixture: Kept[FittedMixture] = Kept(_described, apart=APART)
 
 
 class MixtureMethods:
@@ -72,19 +81,25 @@ class MixtureMethods:
         """The rows as the family takes them."""
         return self._emission().rows.source(self, X, sample_weight, reset=False)
 
+    def _asked(self, X: Any, sample_weight: Any = None) -> tuple[FittedMixture, Source]:
+        """The mixture, and the rows that it is asked about."""
+        fitted = self._mixture()
+        plain = None if fitted.plain is None or sample_weight is not None else fitted.plain(X)
+        return fitted, self._rows(X, sample_weight) if plain is None else plain
+
     # -- rows ----------------------------------------------------------------------------------------------------------
 
     def predict(self, X: Any) -> Labels:
         """The likeliest component of each row."""
-        return map_rows(self._mixture(), self._rows(X), self.engine, LIKELIEST)
+        return map_rows(*self._asked(X), self.engine, LIKELIEST)
 
     def predict_proba(self, X: Any) -> Floats:
         """Probability of each component given the row, (n_samples, n_components)."""
-        return map_rows(self._mixture(), self._rows(X), self.engine, POSTERIOR)
+        return map_rows(*self._asked(X), self.engine, POSTERIOR)
 
     def score_samples(self, X: Any) -> Floats:
         """Log-density of each row; of the cells that are there, where some are missing."""
-        return map_rows(self._mixture(), self._rows(X), self.engine, LOG_DENSITY)
+        return map_rows(*self._asked(X), self.engine, LOG_DENSITY)
 
     def density(self, X: Any) -> Floats:
         """Density of each row: the exponential of `score_samples`."""
@@ -102,11 +117,15 @@ class MixtureMethods:
 
     def _summing(self, X: Any, sample_weight: Any = None) -> Asking[DensityTotals]:
         """Over all rows, with the weights given and those that a scan brings along."""
-        return summing(self._mixture(), self._rows(X, sample_weight), self.engine)
+        return summing(*self._asked(X, sample_weight), self.engine)
 
     def _totals(self, X: Any, sample_weight: Any) -> DensityTotals:
+        fitted, source = self._asked(X, sample_weight)
+        at_hand = sums_at_hand(fitted, source, self.engine)
+        if at_hand is not None:
+            return at_hand
         with single_threaded_blas():
-            return drive(self._summing(X, sample_weight))
+            return drive(summing(fitted, source, self.engine))
 
     def _criteria(self, totals: DensityTotals) -> dict[str, float]:
         """What models are compared by, from sums over the rows."""

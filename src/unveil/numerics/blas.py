@@ -6,8 +6,7 @@ may depend on how many threads share it, while one thread always gives the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Sequence
 from functools import cache
 from threading import Lock
 from typing import Any
@@ -22,35 +21,46 @@ def _blas() -> Any:
     return ThreadpoolController().select(user_api="blas")
 
 
-_LOCK = Lock()
-_HOLD: dict[str, Any] = {"depth": 0, "before": []}  # how many hold it, and the threads that there were of each library
+class SingleThread:
+    """A context in which BLAS has one thread; entered once for every row that is asked about, so it does little."""
+
+    def __init__(self) -> None:
+        self.lock = Lock()
+        self.depth = 0  # how many hold it
+        self.before: list[tuple[Any, int | None]] = []  # the libraries, and the threads that there were of each
+
+    def __enter__(self) -> None:
+        with self.lock:
+            if self.depth == 0:
+                self.before = [(library, library.get_num_threads()) for library in _blas().lib_controllers]
+                _set_threads([(library, 1) for library, count in self.before if count != 1])
+            self.depth += 1
+
+    def __exit__(self, *raised: object) -> None:
+        with self.lock:
+            self.depth -= 1
+            if self.depth == 0:
+                _set_threads([pair for pair in self.before if pair[0].get_num_threads() != pair[1]])
 
 
-@contextmanager
-def single_threaded_blas() -> Iterator[None]:
+_SINGLE_THREAD = SingleThread()
+
+
+def single_threaded_blas() -> SingleThread:
     """One BLAS thread: the engine's threads do not fight with another pool, and every product has the same bits.
 
     The setting belongs to the process, so of several fits at once the first in sets it and the last out restores it.
     """
-    with _LOCK:
-        if _HOLD["depth"] == 0:
-            _HOLD["before"] = [(library, library.num_threads) for library in _blas().lib_controllers]
-            _set_threads((library, 1) for library, _ in _HOLD["before"])
-        _HOLD["depth"] += 1
-    try:
-        yield
-    finally:
-        with _LOCK:
-            _HOLD["depth"] -= 1
-            if _HOLD["depth"] == 0:
-                _set_threads(_HOLD["before"])
+    return _SINGLE_THREAD
 
 
-def _set_threads(wanted: Iterable[tuple[Any, int | None]]) -> None:
-    """So many threads for each library; what need not change is left alone."""
+def _set_threads(wanted: Sequence[tuple[Any, int | None]]) -> None:
+    """So many threads for each library."""
+    if not wanted:
+        return
     _forget_owner()
     for library, count in wanted:
-        if count is not None and library.num_threads != count:
+        if count is not None:
             library.set_num_threads(count)
     _forget_owner()
 

@@ -80,11 +80,10 @@ class Stepwise(Schedule):
 
     def blend(self, state: Running | None, fresh: Statistics, scale: float) -> Running:
         """Fold the statistics of a mini-batch, scaled up to the whole, into the running ones."""
-        fresh = fresh.scaled(scale)
         if state is None:
-            return Running(1, fresh)
+            return Running(1, fresh.scaled(scale))
         rate = self.rate(state.updates - 1)
-        return Running(state.updates + 1, state.statistics.scaled(1 - rate) + fresh.scaled(rate))
+        return Running(state.updates + 1, state.statistics.plus(fresh, 1 - rate, rate * scale))
 
     def _batches(self, work: Work) -> Iterator[tuple[range, Piece | None]]:
         """Runs of partitions, or pieces of each in turn; what a source cuts by itself has no pieces."""

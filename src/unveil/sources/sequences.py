@@ -30,8 +30,8 @@ class Sequences(Over):
     ----------
     source : source
         The rows of all sequences, one after the other.
-    lengths : array-like of int of shape (n_sequences,)
-        Rows of each sequence, summing to those of the source; 0 is a sequence without steps.
+    lengths : array-like of int of shape (n_sequences,), or None
+        Rows of each sequence, summing to those of the source; 0 is a sequence without steps. None: all are one.
     sequence_weights : array-like of shape (n_sequences,), optional
         How often each sequence counts.
     marks : sequence of length n_sequences, optional
@@ -48,16 +48,19 @@ class Sequences(Over):
     [(0, [2, 3]), (5, [1])]
     """
 
+    cuts: NDArray[np.intp]  # rows that partitions begin with, and the number of all rows
+
     def __init__(
         self,
         source: Source,
-        lengths: ArrayLike,
+        lengths: ArrayLike | None,
         sequence_weights: ArrayLike | None = None,
         marks: Sequence[Any] | None = None,
         enough: int | None = None,
     ) -> None:
         self.source = source
-        self.lengths = checked_lengths(lengths, source.n_rows)
+        alone = lengths is None
+        self.lengths = np.array([source.n_rows]) if lengths is None else checked_lengths(lengths, source.n_rows)
         self.sequence_weights = (
             None
             if sequence_weights is None
@@ -66,10 +69,13 @@ class Sequences(Over):
         if marks is not None and len(marks) != self.n_sequences:
             raise ValueError(f"marks must have one entry for each of {self.n_sequences} sequences, got {len(marks)}")
         self.marks = marks
+        if alone:
+            self._firsts, self.cuts = [0, 1], np.array([0, source.n_rows])
+            return
         fair = min(max(source.n_rows // MANY_PARTITIONS, FEWEST_ROWS), ENOUGH_ROWS)
         self._firsts = _runs(self.lengths, min(enough or fair, partition_rows(width_of(source))))
         starts = np.concatenate([[0], np.cumsum(self.lengths)])
-        self.cuts: NDArray[np.intp] = starts[self._firsts]
+        self.cuts = starts[self._firsts]
 
     @property
     def n_sequences(self) -> int:

@@ -9,7 +9,17 @@ import pytest
 from scipy.spatial.distance import cdist
 from sklearn.metrics import pairwise_distances
 
-from unveil.clusters.medoids.dissimilarity import BLOCK_ROWS, checked, expanded, learned, matrix_tasks, metric_of
+from unveil.clusters.medoids.dissimilarity import (
+    BLOCK_ROWS,
+    FEW_OTHERS,
+    checked,
+    euclidean,
+    expanded,
+    learned,
+    manhattan,
+    matrix_tasks,
+    metric_of,
+)
 
 
 def rows(n: int = 30, d: int = 4, seed: int = 0) -> Any:
@@ -87,3 +97,12 @@ def test_the_expanded_square_is_mended_where_it_cancels() -> None:
     out, squares = np.empty((9, 13)), [np.einsum("ij,ij->i", table, table) for table in (x, y)]
     expanded(x, y, *squares, x @ y.T, out)
     np.testing.assert_allclose(out, cdist(x, y), rtol=1e-11)
+
+
+@pytest.mark.parametrize("metric", [euclidean, manhattan])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_few_others_give_the_same_bits_as_among_many(metric: Any, dtype: Any) -> None:
+    x, y = rows(300, 5).astype(dtype), rows(FEW_OTHERS + 3, 5, seed=1)
+    np.testing.assert_array_equal(metric(x, y[:4]), metric(x, y)[:, :4])
+    assert metric(x, y[:4]).dtype == dtype
+    assert metric(x, y[:4]).flags.c_contiguous

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from unveil.clusters.medoids.dissimilarity import manhattan
-from unveil.clusters.medoids.input import GivenMatrix, Measured, concurrently, is_symmetric, rows_of
+from unveil.clusters.medoids.input import GivenMatrix, Measured, concurrently, is_symmetric, nearest_of, rows_of
 from unveil.engines.threads import Threads
 from unveil.sources import ArraySource, with_weights
 
@@ -40,3 +40,15 @@ def test_a_symmetric_matrix_is_not_copied_and_another_is_turned() -> None:
 @pytest.mark.parametrize("workers", [1, 3])
 def test_tasks_come_back_in_order(workers: int) -> None:
     assert list(concurrently(Threads(workers), [lambda i=i: i * i for i in range(20)])) == [i * i for i in range(20)]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_the_nearest_is_the_first_of_the_least(dtype: type) -> None:
+    distances = np.random.default_rng(0).integers(4, size=(200, 5)).astype(dtype)
+    distances[::7, 2], distances[::11, 4] = np.nan, np.nan
+    labels, loss = nearest_of(distances, None)
+    np.testing.assert_array_equal(labels, distances.argmin(axis=1))
+    assert np.isnan(loss)
+    kept = distances[~np.isnan(distances).any(axis=1)]
+    assert nearest_of(kept, None)[1] == kept.min(axis=1).sum()
+    assert nearest_of(kept, np.full(len(kept), 2.0))[1] == 2.0 * kept.min(axis=1).sum()

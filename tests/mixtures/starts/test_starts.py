@@ -259,6 +259,16 @@ def test_whitening_makes_all_directions_alike(weighted: bool) -> None:
     np.testing.assert_allclose(np.cov(white, rowvar=False, aweights=weights, ddof=0), np.eye(3), atol=1e-10)
 
 
+@pytest.mark.parametrize("dependent", [False, True])
+def test_whitening_of_many_columns_in_any_units(dependent: bool) -> None:
+    points = random.normal(size=(300, 80)) @ random.normal(size=(80, 80)) * 10.0 ** random.integers(-4, 5, 80) + 7.0
+    if dependent:
+        points[:, 1] = points[:, 0]
+    white = points @ whitening(points, None)
+    count = 79 if dependent else 80
+    np.testing.assert_allclose(np.cov(white, rowvar=False, ddof=0), np.eye(count), atol=1e-4)
+
+
 def test_whitening_leaves_out_directions_without_spread() -> None:
     points = np.column_stack([random.normal(size=50), np.zeros(50)])
     assert whitening(points, None).shape == (2, 1)

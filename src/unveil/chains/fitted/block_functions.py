@@ -112,10 +112,10 @@ class BestPaths(ChainStep):
 
     def __call__(self, block: Block) -> tuple[Floats, Integers]:
         """Log-probabilities (sequences,) and states (rows,)."""
-        from unveil.chains.kernels.paths import best_paths
+        from unveil.chains.kernels.paths import best_paths_of
 
-        plan, scores, states = self.plan, self.scores(block), np.empty(len(block.rows), dtype=np.int64)
-        return best_paths(scores, lengths_of(block), plan.log_start, plan.log_transition, states), states
+        states = np.empty(len(block.rows), dtype=np.int64)
+        return best_paths_of(self.plan.viterbi, self.scores(block), lengths_of(block), states), states
 
 
 @dataclass(frozen=True)
@@ -227,12 +227,12 @@ def smooth_block(step: ChainStep, table: Floats, lengths: NDArray[np.intp]) -> F
             found.append(np.array([smooth_long(part, plan.start, plan.transition, 1.0, part, share, cuts=cuts)[0]]))
         else:
             found.append(smooth(part, each, plan.start, plan.transition, NO_WEIGHTS, part)[0])
-    return np.concatenate(found)
+    return found[0] if len(found) == 1 else np.concatenate(found)
 
 
 def filter_block(step: ChainStep, table: Floats, lengths: NDArray[np.intp]) -> Floats:
     """Turn scores into p(s_t | x_1 ... x_t) in place; log-likelihoods (sequences,)."""
-    from unveil.chains.kernels.filter import filter_states
+    from unveil.chains.kernels.filter import filter_chain
     from unveil.chains.kernels.long_chain import filter_long
 
     plan, cuts, found = step.plan, step.model.sizes.cuts, []
@@ -241,12 +241,15 @@ def filter_block(step: ChainStep, table: Floats, lengths: NDArray[np.intp]) -> F
         if alone:
             found.append(np.array([filter_long(part, plan.start, plan.transition, part, share, cuts)]))
         else:
-            found.append(filter_states(part, each, plan.start, plan.transition, part))
-    return np.concatenate(found)
+            found.append(filter_chain(plan.sweep, part, each, part))
+    return found[0] if len(found) == 1 else np.concatenate(found)
 
 
 def routes(lengths: NDArray[np.intp], long: int) -> Iterator[tuple[bool, NDArray[np.intp], slice]]:
     """Runs of sequences that travel together, their lengths and rows: each long one alone, those in between as one."""
+    if lengths.max() < long:
+        yield False, lengths, slice(0, int(lengths.sum()))
+        return
     ends = np.cumsum(lengths)
     alone = np.flatnonzero(lengths >= long)
     cuts = np.unique(np.concatenate([[0], alone, alone + 1, [len(lengths)]]))

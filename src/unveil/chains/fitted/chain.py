@@ -18,11 +18,11 @@ from unveil.chains.model.model import HiddenMarkov, MarkovParams, MarkovPlan
 from unveil.core.arrays import Floats
 from unveil.estimation.base import engine_for
 from unveil.estimation.kept import Kept
+from unveil.estimation.plain_rows import AT_HAND, PlainRows
 from unveil.numerics.blas import single_threaded_blas
 from unveil.sources.sequences import Sequences
 
 BLOCK_ROWS = 1 << 14  # a pass without statistics to keep is mostly the handing out of work, so its blocks are large
-LOCAL = ("auto", "threads")  # engines to which a block at hand need not be sent
 SHOWN = ("n_features_in_", "feature_names_in_", "kinds_", "categories_")  # what a mixture knows of its columns too
 STANDING = ("converged_", "n_iter_", "history_", "certificate_", "lower_bound_")  # and has of its fit
 
@@ -36,10 +36,16 @@ class FittedChain:
     name: str  # a digest of the parameters: the same for the same numbers
     engine: Any  # to run on, or a word for one
     emissions: StateEmissions  # of the states, and how rows are shown
+    plain: PlainRows | None = None  # arrays that it takes without a closer look
 
     @classmethod
     def of(
-        cls, estimator: Any, model: HiddenMarkov, params: MarkovParams, rows_out: Callable[[Floats], Any]
+        cls,
+        estimator: Any,
+        model: HiddenMarkov,
+        params: MarkovParams,
+        rows_out: Callable[[Floats], Any],
+        plain: PlainRows | None = None,
     ) -> FittedChain:
         """Of an estimator whose attributes describe a model and parameters; `rows_out` shows rows as its user knows."""
         check_emissions(model, params, covars=hasattr(estimator, "covariances_"))
@@ -47,11 +53,11 @@ class FittedChain:
             plan = model.prepare(model.recentre(params))
         known = {name: getattr(estimator, name) for name in (*SHOWN, *STANDING) if hasattr(estimator, name)}
         emissions = StateEmissions(model.family, plan.params.emissions, model.shift, known, rows_out)
-        return cls(model.suited_to(1), plan, digest(plan.params, model.shift), estimator.engine, emissions)
+        return cls(model.suited_to(1), plan, digest(plan.params, model.shift), estimator.engine, emissions, plain)
 
     def each(self, sequences: Sequences, step: Callable[..., Any], **settings: Any) -> Iterator[Any]:
         """`step` of every block of sequences, in order, on the engine."""
-        if sequences.n_rows <= BLOCK_ROWS and sequences.in_one_piece and self.engine in LOCAL:
+        if sequences.n_rows <= BLOCK_ROWS and sequences.in_one_piece and self.engine in AT_HAND:
             with single_threaded_blas():  # no work is handed out
                 yield step(self.model.suited_to(sequences.n_rows), self.plan, **settings)(next(sequences.read()))
             return

@@ -20,6 +20,7 @@ from unveil.chains.fitted import online, paths, states
 from unveil.chains.fitted.belief import Belief
 from unveil.chains.fitted.chain import FittedChain
 from unveil.chains.fitted.stationary import durations, long_run
+from unveil.chains.input import as_sequences, lengths_of
 from unveil.core.arrays import Floats, Integers
 from unveil.sources.sequences import Sequences
 
@@ -39,6 +40,16 @@ class ChainMethods:
     ) -> Sequences:
         """What the user hands in, checked, as sequences."""
 
+    def _asked(
+        self, X: Any, lengths: Any = None, sample_weight: Any = None, sequence_weight: Any = None
+    ) -> tuple[FittedChain, Sequences]:
+        """The chain, and the sequences that it is asked about."""
+        chain = self._chain()
+        plain = None if chain.plain is None or sample_weight is not None else chain.plain(X)
+        if plain is None:
+            return chain, self._sequences(X, lengths, sample_weight, sequence_weight, reset=False)
+        return chain, as_sequences(plain, None, lengths_of(lengths, None, plain.n_rows), sequence_weight)
+
     # -- likelihoods ---------------------------------------------------------------------------------------------------
 
     def score(self, X: Any, lengths: Any = None, sample_weight: Any = None, sequence_weight: Any = None) -> float:
@@ -53,13 +64,11 @@ class ChainMethods:
         sequence_weight : array-like of shape (n_sequences,), optional
             How often each sequence counts.
         """
-        chain = self._chain()
-        taken = self._sequences(X, lengths, sample_weight, sequence_weight, reset=False)
-        return states.weighted_log_likelihood(chain, taken)[0]
+        return states.weighted_log_likelihood(*self._asked(X, lengths, sample_weight, sequence_weight))[0]
 
     def log_likelihoods(self, X: Any, lengths: Any = None, sample_weight: Any = None) -> Floats:
         """Log-likelihood of each sequence, (n_sequences,)."""
-        return states.log_likelihoods(self._chain(), self._sequences(X, lengths, sample_weight, reset=False))
+        return states.log_likelihoods(*self._asked(X, lengths, sample_weight))
 
     def n_parameters(self) -> int:
         """Number of free parameters: those that are masked, fixed or tied to others are none."""
@@ -89,7 +98,7 @@ class ChainMethods:
         log_likelihood : float
         posteriors : array of shape (n_samples, n_components)
         """
-        return states.posteriors(self._chain(), self._sequences(X, lengths, reset=False))
+        return states.posteriors(*self._asked(X, lengths))
 
     def predict_proba(self, X: Any, lengths: Any = None) -> Floats:
         """Probabilities of the states given whole sequences, (n_samples, n_components).
@@ -104,7 +113,7 @@ class ChainMethods:
         Row t is p(s_t | x_1 ... x_t): what was known at the time, with no look ahead. From a step on
         that is impossible under the model, rows are zeros.
         """
-        return states.filtered(self._chain(), self._sequences(X, lengths, reset=False))
+        return states.filtered(*self._asked(X, lengths))
 
     def smooth(self, X: Any, lengths: Any = None, lag: int | None = None) -> Floats:
         """Probabilities of the states given the sequence up to `lag` steps ahead, (n_samples, n_components).
@@ -117,14 +126,14 @@ class ChainMethods:
             Row t is p(s_t | x_1 ... x_t+lag), or given all there is where the sequence ends before. 0 is `filter`;
             None, the default, looks at the whole sequence, as `predict_proba` does.
         """
-        return states.smoothed(self._chain(), self._sequences(X, lengths, reset=False), lag)
+        return states.smoothed(*self._asked(X, lengths), lag)
 
     def impute(self, X: Any, lengths: Any = None) -> Any:
         """`X` with missing cells (NaN) replaced by their expectation given the whole sequence they are in.
 
         Where a column has no expectation (categories), the likeliest value stands in.
         """
-        return states.imputed(self._chain(), self._sequences(X, lengths, reset=False))
+        return states.imputed(*self._asked(X, lengths))
 
     # -- paths ---------------------------------------------------------------------------------------------------------
 
@@ -149,7 +158,7 @@ class ChainMethods:
         states : array of shape (n_samples,)
         """
         asked = getattr(self, "algorithm", None) or "viterbi" if algorithm is None else algorithm
-        return paths.decode(self._chain(), self._sequences(X, lengths, reset=False), asked)
+        return paths.decode(*self._asked(X, lengths), asked)
 
     def predict(self, X: Any, lengths: Any = None) -> Integers:
         """The likeliest states: those of `decode`, (n_samples,)."""
@@ -164,7 +173,7 @@ class ChainMethods:
             Of pairs (log p(x, path), states), the likeliest first; fewer than `k` where no more paths are possible. For
             several sequences, a list of such lists.
         """
-        found = paths.k_best(self._chain(), self._sequences(X, lengths, reset=False), k)
+        found = paths.k_best(*self._asked(X, lengths), k)
         return found[0] if len(found) == 1 else found
 
     def sample_paths(self, X: Any, lengths: Any = None, n_paths: int = 1, random_state: Any = None) -> Integers:
@@ -176,14 +185,14 @@ class ChainMethods:
             Each row is a whole path through all sequences. -1 where a sequence is impossible under the model.
         """
         random_state = self.random_state if random_state is None else random_state
-        return paths.drawn_paths(self._chain(), self._sequences(X, lengths, reset=False), n_paths, random_state)
+        return paths.drawn_paths(*self._asked(X, lengths), n_paths, random_state)
 
     def path_entropy(self, X: Any, lengths: Any = None) -> Floats:
         """Entropy in nats of the path given each sequence, (n_sequences,).
 
         0 where only one path is possible; the exponential is about the number of paths among which it is open.
         """
-        return paths.entropies(self._chain(), self._sequences(X, lengths, reset=False))
+        return paths.entropies(*self._asked(X, lengths))
 
     # -- one step at a time --------------------------------------------------------------------------------------------
 

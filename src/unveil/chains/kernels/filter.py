@@ -30,18 +30,25 @@ def filter_states(scores: Floats, lengths: Any, start: Floats, transition: Float
 
     From the first step on that no path can reach, rows are 0 and the log-likelihood is minus infinity.
     """
-    return _filter(SweepChain(start, transition), scores, _bounds(lengths), out)
+    return filter_chain(SweepChain(start, transition), scores, lengths, out)
+
+
+def filter_chain(chain: SweepChain, scores: Floats, lengths: Any, out: Floats) -> Floats:
+    """The same for a chain that is laid out."""
+    return _filter(chain, scores, _bounds(lengths), out)
 
 
 def _bounds(lengths: Any) -> NDArray[np.intp]:
-    return np.concatenate([[0], np.cumsum(np.asarray(lengths, dtype=np.intp))])
+    bounds = np.zeros(len(lengths) + 1, dtype=np.intp)
+    np.cumsum(lengths, out=bounds[1:])
+    return bounds
 
 
 def _filter(chain: SweepChain, scores: Floats, bounds: Any, out: Floats) -> Floats:
     log_likelihoods, again = np.empty(len(bounds) - 1), np.zeros(len(bounds) - 1, dtype=np.bool_)
-    rows = room(chain, scores, NO_CODES, int(np.diff(bounds).max(initial=0)))
+    rows = room(chain, scores, NO_CODES, int((bounds[1:] - bounds[:-1]).max(initial=0)))
     _filter_all(rows, bounds, chain.matrices, True, flat("out", out), log_likelihoods, again)
-    for number in np.flatnonzero(again):
+    for number in np.flatnonzero(again) if again.any() else ():
         steps = slice(bounds[number], bounds[number + 1])
         filtered, scales = np.empty((steps.stop - steps.start, chain.n_states)), np.empty(steps.stop - steps.start)
         log_likelihoods[number] = log_filter(

@@ -11,7 +11,7 @@ keep k values for every state (Seshadri and Sundberg 1994). Drawing is forward f
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,13 +30,31 @@ def best_paths(scores: Floats, lengths: Any, log_start: Floats, log_transition: 
 
     Of equals the one with the lowest states, last step first. Where no path is possible: states 0, minus infinity.
     """
-    k, width = len(log_start), padded(len(log_start))
-    bounds = np.concatenate([[0], np.cumsum(np.asarray(lengths, dtype=np.intp))])
-    square = np.full((width, width), -np.inf)
-    square[:k, :k] = log_transition
-    reach, found = np.empty(2 * int(np.diff(bounds).max(initial=0)) * width), np.empty(len(bounds) - 1)
-    matrices = (square.ravel(), square.T.ravel(), np.array(log_start, dtype=np.float64))
-    _best_paths(flat("scores", scores), bounds, matrices, width, reach, out, found)
+    return best_paths_of(PathSteps.of(log_start, log_transition), scores, lengths, out)
+
+
+class PathSteps(NamedTuple):
+    """The logarithms of a chain, laid out for the likeliest path: flat squares of `width`."""
+
+    matrices: tuple[Floats, Floats, Floats]  # forward, turned, of the start
+    width: int
+
+    @classmethod
+    def of(cls, log_start: Floats, log_transition: Floats) -> PathSteps:
+        """Laid out."""
+        k, width = len(log_start), padded(len(log_start))
+        square = np.full((width, width), -np.inf)
+        square[:k, :k] = log_transition
+        return cls((square.ravel(), square.T.ravel(), np.array(log_start, dtype=np.float64)), width)
+
+
+def best_paths_of(steps: PathSteps, scores: Floats, lengths: Any, out: Integers) -> Floats:
+    """As `best_paths`, for a chain that is laid out."""
+    bounds = np.zeros(len(lengths) + 1, dtype=np.intp)
+    np.cumsum(lengths, out=bounds[1:])
+    longest = int(np.max(lengths, initial=0))
+    reach, found = np.empty(2 * longest * steps.width), np.empty(len(lengths))
+    _best_paths(flat("scores", scores), bounds, steps.matrices, steps.width, reach, out, found)
     return found
 
 

@@ -15,11 +15,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from unveil.chains.kernels.forward_backward import SweepChain
+from unveil.chains.kernels.paths import PathSteps
 from unveil.chains.model.emissions import Emissions, RowChunk
 from unveil.chains.model.expectations import BlockChains, expect_coded, path_expectation
 from unveil.chains.model.probability_table import Stochastic
@@ -45,8 +47,9 @@ class MarkovParams:
     emissions: Any
 
 
-class MarkovPlan(NamedTuple):
-    """What the E step of every block needs."""
+@dataclass(frozen=True, eq=False)
+class MarkovPlan:
+    """What the E step of every block needs, and answers to questions: these are laid out when first asked for."""
 
     start: Floats
     transition: Floats
@@ -54,6 +57,22 @@ class MarkovPlan(NamedTuple):
     log_transition: Floats
     family: Any
     params: MarkovParams
+    emits: Family
+
+    @cached_property
+    def sweep(self) -> SweepChain:
+        """The chain as sweeps over products take it."""
+        return SweepChain(self.start, self.transition)
+
+    @cached_property
+    def viterbi(self) -> PathSteps:
+        """The chain as the likeliest path takes it."""
+        return PathSteps.of(self.log_start, self.log_transition)
+
+    @cached_property
+    def levels(self) -> Floats | None:
+        """log p(x | state) of the codes of a single column, (levels, states); None for other emissions."""
+        return self.emits.level_scores(self.family)
 
 
 @dataclass(frozen=True)
@@ -100,7 +119,8 @@ class HiddenMarkov(Model):
     def prepare(self, params: MarkovParams) -> MarkovPlan:
         """Probabilities and their logarithms, and what the family needs."""
         start, transition = np.ascontiguousarray(params.start), np.ascontiguousarray(params.transition)
-        return MarkovPlan(start, transition, log(start), log(transition), self.family.plan(params.emissions), params)
+        logs = log(start), log(transition)
+        return MarkovPlan(start, transition, *logs, self.family.plan(params.emissions), params, self.family.within)
 
     # -- E step --------------------------------------------------------------------------------------------------------
 
@@ -146,6 +166,9 @@ class HiddenMarkov(Model):
 
     def scores(self, plan: MarkovPlan, block: Block) -> Floats:
         """log p(x | state) of every step times its weight, (rows, states); 0 where all cells are missing."""
+        looked_up = None if block.weights is not None or plan.levels is None else _looked_up(plan.levels, block.rows)
+        if looked_up is not None:
+            return looked_up
         scores, _ = self.emissions.score(plan.family, block, self.emissions.remember(block))
         base = self.emissions.log_base(block.rows)
         if base is None:
@@ -240,6 +263,15 @@ class HiddenMarkov(Model):
         k = self.n_components
         chain = self.start_rule.n_free((k,)) + self.transition_rule.n_free((k, k))
         return chain + self.family.n_parameters(k, n_columns)
+
+
+def _looked_up(levels: Floats, rows: NDArray[Any]) -> Floats | None:
+    """Scores of a column of codes; None where one is missing, or no code."""
+    column = rows[:, 0]
+    if not (column.min(initial=0.0) >= 0 and column.max(initial=0.0) < len(levels)):
+        return None
+    codes = column.astype(np.intp)
+    return levels[codes] if (codes == column).all() else None
 
 
 def log(probabilities: Floats) -> Floats:

@@ -19,6 +19,7 @@ from unveil.numerics.jit import kernel
 
 BLOCK_ROWS = 256  # rows of the matrix that are made at once
 TILE_COLUMNS = 256  # columns of a tile: the sums of a row of it stay in the nearest cache
+FEW_OTHERS = 16  # that hardly fill a vector register or two
 EXPANDED_COLUMNS = 64  # from so many columns on, a matrix product and a few corrections beat plain differences
 CANCELLING_SHARE = 1e-3  # below this share of the squared norms, the expanded square has lost too many digits
 NEGATIVE_ROUNDING = 1e-9  # a negative dissimilarity of this share of the largest is rounding
@@ -123,9 +124,14 @@ def _fill(metric: Dissimilarity, rows: Array, out: Array, first: int) -> None:
     out[first:last, first:last] = np.where(np.tri(len(corner), dtype=bool), corner.T, corner)
 
 
-def _tiled(measure: Callable[..., None], rows: Array, others: Array) -> Array:
-    """A kernel on tiles of the columns, in float64, rounded to the precision of the rows."""
-    wide, out = np.ascontiguousarray(rows, dtype=np.float64), np.empty((len(rows), len(others)), rows.dtype)
+def _tiled(measure: Callable[..., None], rows: Array, others: Array, dtype: Any = None) -> Array:
+    """A kernel on tiles of the columns, in float64, rounded to `dtype`, by default that of the rows.
+
+    It runs along the others; where these are few, along the rows, which sees the same differences but for their sign.
+    """
+    if len(others) < FEW_OTHERS < len(rows):
+        return np.ascontiguousarray(_tiled(measure, others, rows, rows.dtype).T)
+    wide, out = np.ascontiguousarray(rows, dtype=np.float64), np.empty((len(rows), len(others)), dtype or rows.dtype)
     sums = np.empty(TILE_COLUMNS)
     for first in range(0, len(others), TILE_COLUMNS):
         turned = np.ascontiguousarray(others[first : first + TILE_COLUMNS].T, dtype=np.float64)

@@ -26,6 +26,7 @@ from unveil.families.covariance.symmetric import (
     extreme_eigenvalues,
     floored_matrices,
     invert_positive,
+    pack_precisions,
     positive,
     positive_above,
     triangle,
@@ -33,6 +34,7 @@ from unveil.families.covariance.symmetric import (
     width_of,
 )
 from unveil.families.kernels.em import NORM, PRODUCTS, SQUARES, CompiledSums
+from unveil.families.kernels.matrices import FloorShares, matrices_of, naturals_of
 from unveil.families.kernels.small_em import matrices_pass, variances_pass
 from unveil.numerics.constants import LOG_TWO_PI
 
@@ -70,6 +72,12 @@ class Structure(ABC):
 
         `previous` are the covariances before this M step, for those that iterate; None at the start of a fit.
         """
+
+    def at_once(
+        self, moments: Floats, origins: Floats, reg_covar: float, shares: FloorShares
+    ) -> tuple[Floats, Floats] | None:
+        """Means and covariances of moments about `origins`, where that is one call and nothing is near a floor."""
+        return None
 
     @abstractmethod
     def centre(self, second: Floats, offset: Floats) -> Floats:
@@ -142,16 +150,6 @@ class Structure(ABC):
         return written_out
 
 
-def _pack_precisions(precisions: Floats, log_determinants: Floats, means: Floats) -> Floats:
-    """Natural parameters of full matrices: off-diagonal products occur once in T, so their weight doubles."""
-    n_columns = means.shape[1]
-    rows, columns = triangle(n_columns)
-    quadratic = -np.where(rows == columns, 0.5, 1.0) * precisions[:, rows, columns]
-    linear = np.einsum("kij,kj->ki", precisions, means)
-    constant = -0.5 * (np.einsum("ki,ki->k", linear, means) - log_determinants + n_columns * LOG_TWO_PI)
-    return np.concatenate([constant[:, None], linear, quadratic], axis=1)
-
-
 class Products(Structure):
     """Structures that read all products x_i x_j."""
 
@@ -211,7 +209,8 @@ class ComponentMatrices(Products):
     """Structures that keep a matrix for each component."""
 
     def natural(self, means: Floats, covariances: Floats) -> Floats:
-        return _pack_precisions(*invert_positive(covariances), means)
+        found = naturals_of(means, covariances)
+        return pack_precisions(*invert_positive(covariances), means) if found is None else found
 
     def dense(self, covariances: Floats, n_components: int, n_columns: int) -> Floats:
         return covariances
@@ -312,6 +311,11 @@ class Full(ComponentMatrices):
 
     small: ClassVar[SmallPass | None] = SmallPass(matrices_pass, True, False)
 
+    def at_once(
+        self, moments: Floats, origins: Floats, reg_covar: float, shares: FloorShares
+    ) -> tuple[Floats, Floats] | None:
+        return matrices_of(moments, origins, reg_covar, shares)
+
     def estimate(
         self, counts: Floats, centred: Floats, floor: Floats, reg_covar: float, previous: Floats | None
     ) -> tuple[Floats, int]:
@@ -330,7 +334,7 @@ class Tied(Products):
     def natural(self, means: Floats, covariances: Floats) -> Floats:
         (precision,), (log_determinant,) = invert_positive(covariances[None])
         shared = np.broadcast_to(precision, (len(means), *precision.shape))
-        return _pack_precisions(shared, np.full(len(means), log_determinant), means)
+        return pack_precisions(shared, np.full(len(means), log_determinant), means)
 
     def estimate(
         self, counts: Floats, centred: Floats, floor: Floats, reg_covar: float, previous: Floats | None

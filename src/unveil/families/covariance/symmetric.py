@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack
 
 from unveil.core.arrays import Floats, Mask
+from unveil.numerics.constants import LOG_TWO_PI
 
 CHOLESKY_FLOOR = 1e-13  # share of a column's variance that must be its own: below, Cholesky's factor has no digits left
 
@@ -68,6 +69,16 @@ def invert_positive(matrices: Floats) -> tuple[Floats, Floats]:
     upper = np.triu(np.ones(matrices.shape[1:], np.bool_))
     symmetric: Floats = np.where(upper, np.swapaxes(inverses, 1, 2), inverses)  # only the lower half was written to
     return symmetric, -2.0 * np.sum(np.log(pivots), axis=1)
+
+
+def pack_precisions(precisions: Floats, log_determinants: Floats, means: Floats) -> Floats:
+    """Natural parameters of full matrices: off-diagonal products occur once in T, so their weight doubles."""
+    n_columns = means.shape[1]
+    rows, columns = triangle(n_columns)
+    quadratic = -np.where(rows == columns, 0.5, 1.0) * precisions[:, rows, columns]
+    linear = np.einsum("kij,kj->ki", precisions, means)
+    constant = -0.5 * (np.einsum("ki,ki->k", linear, means) - log_determinants + n_columns * LOG_TWO_PI)
+    return np.concatenate([constant[:, None], linear, quadratic], axis=1)
 
 
 def whitening_matrices(matrices: Floats) -> tuple[Floats, Floats]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,8 +31,18 @@ if TYPE_CHECKING:
 DEAD = 1e-9  # share of all the weight at which a state counts as dead
 
 
+class CodedColumn(NamedTuple):
+    """Rows that are codes of so many levels, whose probabilities are no lower than `lowest`."""
+
+    codes: NDArray[np.intp]
+    levels: int
+    lowest: float
+
+
 class SmallStates(ABC):
     """Rows at hand, none of them missing."""
+
+    coded: CodedColumn | None = None  # parameters are then probabilities (k, levels)
 
     @abstractmethod
     def vector(self, params: Any) -> Floats:
@@ -167,6 +177,11 @@ class CodedStates(LinearStates):
     codes: NDArray[np.intp]
     levels: int
     lowest: float  # probability
+
+    @property
+    def coded(self) -> CodedColumn:  # type: ignore[override]
+        """They are."""
+        return CodedColumn(self.codes, self.levels, self.lowest)
 
     def params(self, vector: Floats) -> Any:
         """Probabilities (k, levels)."""

@@ -14,12 +14,13 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from unveil.core.arrays import Floats
 from unveil.core.protocols import Block
 from unveil.estimation.input import finite_rows
+from unveil.estimation.plain_rows import as_floats
 from unveil.numerics.constants import LOG_TWO_PI
 from unveil.numerics.missing_patterns import has_missing
 from unveil.numerics.tiles import tile_rows
@@ -53,14 +54,15 @@ class FactorPosterior(NamedTuple):
         slopes = np.ascontiguousarray(np.linalg.solve(inner, scaled.T).T)
         return FactorPosterior(model, loadings, noise, mean, slopes, constant)
 
-    def inferred(self, block: Block, dense: bool) -> tuple[Floats, Floats]:
-        """Means of the scores of a block, and its log-densities, which are not looked at unless `dense`."""
+    def inferred(self, block: Block, dense: bool, out: Floats | None = None) -> tuple[Floats, Floats]:
+        """Means of the scores of a block, in `out` if there is room, and its log-densities, if `dense`."""
         with np.errstate(over="ignore", invalid="ignore"):
             whole = np.isfinite(np.add.reduce(block.rows, axis=None, dtype=np.float64))  # then no cell is missing
         if not whole and has_missing(finite_rows(block, missing=True)):
             plan = self.model.prepare(standing(self.loadings, np.zeros_like(self.noise), self.noise))
             return self.model.infer(plan, block)
-        means, densities = np.empty((len(block.rows), self.loadings.shape[1])), np.empty(len(block.rows) * dense)
+        means = np.empty((len(block.rows), self.loadings.shape[1])) if out is None else out
+        densities = np.empty(len(block.rows) * dense)
         size, back = tile_rows(2 * sum(self.loadings.shape)), np.ascontiguousarray(self.loadings.T)
         for first in range(0, len(means), size):
             rows, z = centred(block.rows[first : first + size], self.mean), means[first : first + size]
@@ -73,7 +75,10 @@ class FactorPosterior(NamedTuple):
 
 
 def _scores(posterior: FactorPosterior, block: Block, out: NDArray[Any]) -> None:
-    out[:] = posterior.inferred(block, dense=False)[0]
+    room = out if out.dtype == np.float64 else None
+    means = posterior.inferred(block, dense=False, out=room)[0]
+    if means is not out:
+        out[:] = means
 
 
 def _densities(posterior: FactorPosterior, block: Block, out: NDArray[Any]) -> None:
@@ -116,7 +121,7 @@ class FactorDensity(Projection, ABC):
     def inverse_transform(self, X: Any) -> NDArray[Any]:
         """Rows to be expected at the given scores: mean + W z."""
         check_is_fitted(self)
-        scores = check_array(X, dtype=[np.float64, np.float32], ensure_min_features=0)
+        scores = as_floats(X, min_columns=0)
         if scores.shape[1] != self.n_components_:
             raise ValueError(f"X must have {self.n_components_} columns, one a component, got {scores.shape[1]}")
         return np.asarray(scores @ self._shown()[0].T + self.mean_).astype(scores.dtype, copy=False)

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
-from sklearn.utils import check_array
 from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -25,6 +24,7 @@ from unveil.core.protocols import Engine, Source
 from unveil.core.result import Status
 from unveil.estimation.base import engine_for, warn_of
 from unveil.estimation.input import rows_in
+from unveil.estimation.plain_rows import as_floats
 from unveil.numerics.blas import single_threaded_blas
 from unveil.projections.affine import project
 from unveil.projections.ica.fixed_point import UnmixingOutcome
@@ -272,10 +272,12 @@ class ICA(Projection):
     def inverse_transform(self, X: Any, copy: bool = True) -> NDArray[Any]:
         """Rows that the given sources mix to; `copy` is as in `transform`."""
         check_is_fitted(self)
-        sources = check_array(X, dtype=[np.float64, np.float32])
+        sources = as_floats(X)
         if sources.shape[1] != self._n_features_out:
             raise ValueError(f"X has {sources.shape[1]} columns, but {self._n_features_out} sources were fitted")
-        return (sources @ self.mixing_.T + self._centre()).astype(sources.dtype, copy=False)
+        rows = sources @ self.mixing_.T
+        np.add(rows, self._centre(), out=rows)
+        return rows.astype(sources.dtype, copy=False)
 
     def _centre(self) -> Floats:
         return getattr(self, "mean_", np.zeros(self.n_features_in_))
