@@ -32,6 +32,24 @@ def test_the_pace_changes_where_many_passes_are_ahead_and_back_when_a_cycle_gain
     assert pace.is_plain
 
 
+@pytest.mark.parametrize(("ratio", "leaps"), [(0.9, True), (0.5, False)])
+def test_a_climb_that_lingers_is_doubted_once(ratio: float, leaps: bool) -> None:
+    """Gains that fall off slowly may be those near a saddle."""
+    pace, height = Pace(), -100.0
+    for step in range(30):
+        height += 0.01 * ratio**step
+        pace = pace.after(height, 0.01)
+        if pace.leaps:
+            break
+    assert pace.leaps is leaps
+    assert not replaced_by_plain(pace).after(height + 1e-4, 0.01).leaps
+
+
+def replaced_by_plain(pace: Pace) -> Pace:
+    """After leaps that came to an end."""
+    return Pace((pace.objectives[-1],), False, True)
+
+
 def test_quick_climbs_are_plain() -> None:
     apart = np.concatenate([OVERLAPPING[:300], OVERLAPPING[:300] + 20.0])
     auto, batch = (GaussianMixture(2, random_state=0, schedule=word).fit(apart) for word in ("auto", "batch"))

@@ -95,7 +95,7 @@ def remaining_gain(bounds: Sequence[float]) -> float:
     >>> remaining_gain([0.0, 8.0, 12.0, 14.0])
     2.0
     """
-    last, ratio = _decay(bounds)
+    last, ratio = decay(bounds)
     return last * ratio / (1.0 - ratio) if ratio < 1.0 else inf
 
 
@@ -105,13 +105,13 @@ def passes_ahead(bounds: Sequence[float], enough: float) -> float:
     >>> passes_ahead([0.0, 8.0, 12.0, 14.0], enough=0.125)
     4.0
     """
-    last, ratio = _decay(bounds)
+    last, ratio = decay(bounds)
     if not 0.0 < ratio < 1.0:
         return 0.0
     return max(log(enough / (last * ratio / (1.0 - ratio))) / log(ratio), 0.0)
 
 
-def _decay(bounds: Sequence[float]) -> tuple[float, float]:
+def decay(bounds: Sequence[float]) -> tuple[float, float]:
     """The last gain, and the ratio by which gains shrink; 1 where they do not, 0 where there is no gain any more."""
     if len(bounds) < 4:
         return 0.0, 1.0

@@ -3,23 +3,25 @@
 Most climbs end within some tens of passes, and leaps would only disturb them. Where the ratio of successive gains says
 that many more are ahead, three passes and a leap take the place of dozens. A leap hides slow directions for a pass or
 two, so that gains fall off quickly although much is left: where leaps seem to have come to an end, plain passes have
-the last word, and leaps begin again if these say so.
+the last word, and leaps begin again if these say so. Near a saddle gains fall off slowly, as at the end of a slow
+climb, and rise again a hundred passes later: where a climb seems to end like that, a few leaps are tried first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, final
 
 from unveil.core.protocols import Asking, Expectation, Model, Params, Schedule, Work
 from unveil.core.statistics import Statistics
-from unveil.core.stopping import GainLeft, passes_ahead
+from unveil.core.stopping import GainLeft, decay, passes_ahead, remaining_gain
 from unveil.schedules.squarem import Cycle, Squarem
 
 MANY_PASSES = 30.0  # ahead, from which leaps pay: they need a few passes to find their length
 CYCLE = 3  # passes from leap to leap
 LITTLE = 0.05  # share of what may be left behind: a cycle that gains less is the last, if plain passes agree
+LINGERING = 0.75  # share of a gain that the next one has, from which leaps have to confirm that this is the end
 SQUAREM = Squarem()
 
 
@@ -37,12 +39,18 @@ class Pace(NamedTuple):
             over = len(objectives) > 2 * CYCLE and objectives[-1] - objectives[-1 - CYCLE] < LITTLE * enough
             return Pace((objective,), False, True) if over else Pace(objectives, True, True)
         slow = passes_ahead(objectives, enough) > MANY_PASSES
+        slow = slow or (not self.leapt and is_doubtful(objectives, enough))
         return Pace((objective,), True, True) if slow else Pace(objectives, False, self.leapt)
 
     @property
     def is_plain(self) -> bool:
         """Whether gains tell how much is left: there were no leaps, or so many plain passes since."""
         return not self.leaps and (not self.leapt or len(self.objectives) > CYCLE)
+
+
+def is_doubtful(objectives: Sequence[float], enough: float) -> bool:
+    """Whether a climb seems to end, but so slowly that it may be a saddle on which it hardly moves."""
+    return decay(objectives)[1] > LINGERING and remaining_gain(objectives) < enough
 
 
 class Paced(NamedTuple):

@@ -107,6 +107,9 @@ class Pooling(Structure):
 
     groups: Labels
 
+    def at_once(self, *moments: Any) -> None:
+        """Never: groups have to be averaged in between."""
+
     def estimate(
         self, counts: Floats, centred: Floats, floor: Floats, reg_covar: float, previous: Floats | None
     ) -> tuple[Floats, int]:

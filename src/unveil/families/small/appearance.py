@@ -57,12 +57,13 @@ def doubleness(sums: Floats) -> Floats:
     m, q, third, fourth, sixth = np.moveaxis(sums[..., 1:] / count[..., None], -1, 0)
     variance = q - m * m
     # about the mean, in units of the standard deviation; of the sixth power the mean, near 0, changes little
-    skewness = np.abs(third - 3.0 * m * q + 2.0 * m**3) / variance**1.5
-    kurtosis = (fourth - 4.0 * m * third + 6.0 * m * m * q - 3.0 * m**4) / variance**2
-    flatness = 3.0 + skewness**2 - kurtosis
-    noise = sixth / variance**3 - skewness**2 - 6.0 * kurtosis + 9.0
-    flat = np.where(flatness > TELLING, flatness / np.sqrt(24.0), 0.0)
-    skewed = np.where(skewness > TELLING, skewness / np.sqrt(np.maximum(noise, 1.0)), 0.0)
+    with np.errstate(all="ignore"):  # rows that are all the same tell of nothing
+        skewness = np.abs(third - 3.0 * m * q + 2.0 * m**3) / variance**1.5
+        kurtosis = (fourth - 4.0 * m * third + 6.0 * m * m * q - 3.0 * m**4) / variance**2
+        flatness = 3.0 + skewness**2 - kurtosis
+        noise = sixth / variance**3 - skewness**2 - 6.0 * kurtosis + 9.0
+        flat = np.where(flatness > TELLING, flatness / np.sqrt(24.0), 0.0)
+        skewed = np.where(skewness > TELLING, skewness / np.sqrt(np.maximum(noise, 1.0)), 0.0)
     found: Floats = np.maximum(flat, skewed) * np.sqrt(count)
     return found
 
