@@ -21,7 +21,7 @@ from unveil.schedules.squarem import Cycle, Squarem
 MANY_PASSES = 30.0  # ahead, from which leaps pay: they need a few passes to find their length
 CYCLE = 3  # passes from leap to leap
 LITTLE = 0.05  # share of what may be left behind: a cycle that gains less is the last, if plain passes agree
-LINGERING = 0.75  # share of a gain that the next one has, from which leaps have to confirm that this is the end
+LINGERING = 0.6  # share of a gain that the next one has, from which leaps have to confirm that this is the end
 SQUAREM = Squarem()
 
 
