@@ -17,6 +17,7 @@ from unveil.families.covariance.orbits import LETTERS
 from unveil.families.covariance.structure import Diagonal, Full, Spherical, Structure
 from unveil.families.gaussian import Gaussian, GaussianParams
 from unveil.families.held.entries import flags, renumbered
+from unveil.families.kernels.matrices import FloorShares
 
 WEIGHT_OF_NO_ROWS = 1e-200  # weight of a component without rows that only a prior tells of
 
@@ -106,6 +107,9 @@ class Pooling(Structure):
     """A structure whose M step reads the second moments of groups in place of those of components."""
 
     groups: Labels
+
+    def at_once(self, moments: Floats, origins: Floats, reg_covar: float, shares: FloorShares) -> None:
+        """Not for groups: what a structure has in one call goes by components."""
 
     def estimate(
         self, counts: Floats, centred: Floats, floor: Floats, reg_covar: float, previous: Floats | None
