@@ -40,6 +40,17 @@ def test_memos_come_back_to_their_blocks(workers: int) -> None:
     assert float(total["seen"]) == 9 + 2
 
 
+@pytest.mark.parametrize("workers", [1, 3])
+def test_a_single_block_is_as_it_would_be_among_others(workers: int) -> None:
+    engine, source = Threads(workers), ArraySource(ROWS)
+    alone, memos = engine.map_reduce(squares, source, None, [4])
+    (block,) = source.read([4])
+    assert bits(alone) == bits(squares(block, None)[0])
+    again, memos = engine.map_reduce(squares, source, memos, range(4, 5))
+    total, _ = engine.map_reduce(squares, source, memos)
+    assert (float(again["seen"]), float(total["seen"])) == (1, 2)
+
+
 def test_a_subset_counts_its_own_rows_alone() -> None:
     total, _ = Threads(2).map_reduce(squares, ArraySource(ROWS), None, [1, 8])
     assert float(total["weight"]) == 16384 + 140_000 - 8 * 16384

@@ -49,15 +49,16 @@ class Statistics(Mapping[str, NDArray[np.float64]]):
             raise ValueError(f"statistics of different kinds do not add: {sorted(self)} and {sorted(other)}")
         return Statistics(**{name: value + other._arrays[name] for name, value in self._arrays.items()})
 
-    def plus(self, other: Statistics, own: float, its: float) -> Statistics:
-        """Every array times `own`, and those of the other times `its`.
+    def blended(self, fresh: Statistics, rate: float, scale: float) -> Statistics:
+        """(1 - rate) times these and `rate` times others, which are multiplied by `scale` before.
 
-        >>> float(Statistics(count=2).plus(Statistics(count=3), 0.5, 10.0)["count"])
-        31.0
+        >>> float(Statistics(count=2).blended(Statistics(count=3), 0.5, 10.0)["count"])
+        16.0
         """
-        if self._arrays.keys() != other._arrays.keys():
-            raise ValueError(f"statistics of different kinds do not add: {sorted(self)} and {sorted(other)}")
-        return Statistics(**{name: own * value + its * other._arrays[name] for name, value in self._arrays.items()})
+        if self._arrays.keys() != fresh._arrays.keys():
+            raise ValueError(f"statistics of different kinds do not add: {sorted(self)} and {sorted(fresh)}")
+        pairs = ((name, value, fresh._arrays[name]) for name, value in self._arrays.items())
+        return Statistics(**{name: (1 - rate) * value + rate * (scale * other) for name, value, other in pairs})
 
     def scaled(self, factor: float) -> Statistics:
         """Every array times `factor`."""

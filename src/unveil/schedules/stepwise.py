@@ -83,7 +83,7 @@ class Stepwise(Schedule):
         if state is None:
             return Running(1, fresh.scaled(scale))
         rate = self.rate(state.updates - 1)
-        return Running(state.updates + 1, state.statistics.plus(fresh, 1 - rate, rate * scale))
+        return Running(state.updates + 1, state.statistics.blended(fresh, rate, scale))
 
     def _batches(self, work: Work) -> Iterator[tuple[range, Piece | None]]:
         """Runs of partitions, or pieces of each in turn; what a source cuts by itself has no pieces."""

@@ -8,6 +8,7 @@ import pytest
 from unveil.families.covariance.structure import Full
 from unveil.families.covariance.symmetric import invert_positive, pack_precisions
 from unveil.families.gaussian import FLOOR_SHARES, Gaussian, GaussianParams
+from unveil.families.held.covariances import PooledFull
 from unveil.families.kernels.matrices import FEW_COLUMNS, matrices_of, naturals_of
 
 
@@ -73,3 +74,11 @@ def test_a_floor_is_left_to_the_general_way() -> None:
     assert family.maximise(moments, GaussianParams(means, covariances, means)).floored == 1
     many = components(0, 2, FEW_COLUMNS + 1)
     assert matrices_of(moments_of(*many, many[0], np.ones(2)), many[0], 0.0, FLOOR_SHARES) is None
+
+
+def test_covariances_that_groups_share_are_not_those_of_components() -> None:
+    means, covariances = components(3, 3, 2)
+    moments = moments_of(means, covariances, means, np.full(3, 50.0))
+    pooled = Gaussian(PooledFull(np.array([0, 0, 1]))).maximise(moments, GaussianParams(means, covariances, means))
+    np.testing.assert_array_equal(pooled.covariances[0], pooled.covariances[1])
+    np.testing.assert_allclose(pooled.covariances[0], covariances[:2].mean(axis=0) + 1e-6 * np.eye(2), rtol=1e-9)

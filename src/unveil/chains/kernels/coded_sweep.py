@@ -63,7 +63,7 @@ def sweep_codes(
     scaled = _forward(codes, bounds, weights, chain, *room[1:])
     if not isfinite(scaled) or not _backward(codes, bounds, weights, chain, *room[1:], sums):
         return nan, 0
-    _share_chain(sums, vector, fresh, k)
+    _share_chain(sums, 0.0, vector, fresh, k)
     mended = _share_codes(sums, lowest, fresh, k)
     return (nan, 0) if mended < 0 else (peaks + scaled, mended)
 
@@ -77,9 +77,7 @@ def first_codes(
     """
     k = len(shares)
     _count_first(codes, bounds, weights, shares, sums)
-    for row in range(k + 1):
-        seen = sums[row * k : (row + 1) * k]
-        fresh[row * k : (row + 1) * k] = (seen + extra / k) / (seen.sum() + extra)
+    _share_chain(sums, extra, fresh, fresh, k)
     return int(_share_codes(sums, lowest, fresh, k))
 
 
@@ -196,14 +194,14 @@ def _count_first(codes: Any, bounds: Any, weights: Any, shares: Any, sums: Any) 
 
 
 @kernel
-def _share_chain(sums: Any, vector: Any, fresh: Any, k: int) -> None:
-    """Starts and transitions by their counts; a state that was never left keeps its row."""
+def _share_chain(sums: Any, extra: float, vector: Any, fresh: Any, k: int) -> None:
+    """Starts and transitions by their counts, and `extra` for each row; a state that was never left keeps its row."""
     for row in range(k + 1):
-        total = 0.0
+        total = extra
         for j in range(k):
             total += sums[row * k + j]
         for j in range(k):
-            fresh[row * k + j] = sums[row * k + j] / total if total > 0.0 else vector[row * k + j]
+            fresh[row * k + j] = (sums[row * k + j] + extra / k) / total if total > 0.0 else vector[row * k + j]
 
 
 @kernel

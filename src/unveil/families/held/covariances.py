@@ -17,6 +17,7 @@ from unveil.families.covariance.orbits import LETTERS
 from unveil.families.covariance.structure import Diagonal, Full, Spherical, Structure
 from unveil.families.gaussian import Gaussian, GaussianParams
 from unveil.families.held.entries import flags, renumbered
+from unveil.families.kernels.matrices import FloorShares
 
 WEIGHT_OF_NO_ROWS = 1e-200  # weight of a component without rows that only a prior tells of
 
@@ -107,8 +108,8 @@ class Pooling(Structure):
 
     groups: Labels
 
-    def at_once(self, *moments: Any) -> None:
-        """Never: groups have to be averaged in between."""
+    def at_once(self, moments: Floats, origins: Floats, reg_covar: float, shares: FloorShares) -> None:
+        """Not for groups: what a structure has in one call goes by components."""
 
     def estimate(
         self, counts: Floats, centred: Floats, floor: Floats, reg_covar: float, previous: Floats | None

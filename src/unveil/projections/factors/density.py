@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from unveil.core.arrays import Floats
 from unveil.core.protocols import Block
 from unveil.estimation.input import finite_rows
+from unveil.estimation.kept import Kept
 from unveil.estimation.plain_rows import as_floats
 from unveil.numerics.constants import LOG_TWO_PI
 from unveil.numerics.missing_patterns import has_missing
@@ -111,7 +112,7 @@ class FactorDensity(Projection, ABC):
         """Loadings (n_features, n_components) and noise variances (n_features,), from the fitted attributes."""
 
     def _posterior(self) -> FactorPosterior:
-        return FactorPosterior.of(self._noise, *self._shown(), self.mean_)
+        return kept_posterior(self)
 
     def transform(self, X: Any) -> NDArray[Any]:
         """Scores: the posterior mean of z given the cells of each row that are there; 0 where there are none."""
@@ -192,3 +193,10 @@ class FactorDensity(Projection, ABC):
     @property
     def _n_features_out(self) -> int:
         return self.n_components_
+
+
+def _described(estimator: FactorDensity) -> FactorPosterior:
+    return FactorPosterior.of(estimator._noise, *estimator._shown(), estimator.mean_)
+
+
+kept_posterior: Kept[FactorPosterior] = Kept(_described)
