@@ -11,6 +11,9 @@ SUBJECT ?=
 TESTS ?= $(wildcard $(SUBJECT:%=tests/%) $(SUBJECT:%=src/unveil/%))
 $(if $(SUBJECT),$(if $(TESTS),,$(error SUBJECT=$(SUBJECT) is no folder of tests; there are $(notdir $(wildcard tests/[a-z]*[^y])))))
 
+# Bytecode is kept even where the environment says otherwise: every process of the tests would compile all packages anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help report test quick processors lint bench soak clean browser
 
 help:
