@@ -107,6 +107,11 @@ def wanted(name: str) -> str:
     return hashed(ESTIMATORS[name](engine=Threads(1)).fit(ROWS))
 
 
+@pytest.fixture(autouse=True, scope="module")
+def one_thread() -> None:
+    """BLAS has the threads that it has for users."""
+
+
 @pytest.fixture(scope="module")
 def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("same-bits")

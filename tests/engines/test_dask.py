@@ -81,6 +81,11 @@ class Carried:
         return Carried.read, self
 
 
+@pytest.fixture(autouse=True, scope="module")
+def one_thread() -> None:
+    """BLAS has the threads that it has for users."""
+
+
 @pytest.fixture(scope="module")
 def client() -> Iterator[Client]:
     with (
