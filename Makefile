@@ -11,7 +11,10 @@ SUBJECT ?=
 TESTS ?= $(wildcard $(SUBJECT:%=tests/%) $(SUBJECT:%=src/unveil/%))
 $(if $(SUBJECT),$(if $(TESTS),,$(error SUBJECT=$(SUBJECT) is no folder of tests; there are $(notdir $(wildcard tests/[a-z]*[^y])))))
 
-.PHONY: help report test quick processors lint bench soak clean browser
+# Bytecode is kept even where the environment says otherwise: every process of the tests would compile all packages anew.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: help report test quick processors lint bench soak clean browser bytecode
 
 help:
 	@echo "make report   a report on the bundled data: $(REPORT) (DATA=your.csv for your own)"
@@ -50,9 +53,9 @@ lint: $(VENV)/test.stamp
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# The browser is fetched while packages are installed and types are checked.
+# The browser is fetched while packages are installed; bytecode is made while types are checked, which takes one core.
 test:
-	@$(MAKE) --no-print-directory --jobs=2 browser lint
+	@$(MAKE) --no-print-directory --jobs=3 browser bytecode lint
 	$(BIN)/pytest -n 2 --dist worksteal
 
 # Without a subject, the first test of every file (tests/quick.py).
@@ -61,6 +64,11 @@ quick: $(VENV)/test.stamp
 
 processors: $(VENV)/test.stamp
 	$(BIN)/python -m tools.processors -q -n 2 --dist worksteal $(TESTS)
+
+# Of all that tests import, so that the two processes that run them need not both make it. What is wrong with a test is
+# for them to say.
+bytecode: $(VENV)/test.stamp
+	@$(BIN)/python -m pytest --collect-only -q >/dev/null 2>&1 || true
 
 # The page is also looked at in a browser. As root it is installed when missing; otherwise that test reports itself as
 # skipped and says what to install.

@@ -2,7 +2,8 @@
 
 All start from the same responsibilities, near the truth, and climb to the end. What is exact must reach the likelihood
 of batch EM; what draws or forgets must come near it; what promises never to lower its bound must keep its word; and
-both engines must give the same bits.
+both engines must give the same bits. Structures of covariances differ in their M steps, which see no more of an engine
+than sums: of the fourteen, four that differ in what is summed are driven by both engines.
 """
 
 from __future__ import annotations
@@ -59,6 +60,7 @@ MODELS: dict[str, tuple[str, dict[str, Any], Floats]] = {
     "student": ("StudentMixture", {"degrees_of_freedom": 4.0}, TAILS),
     "mixed": ("MixedMixture", {"families": KINDS}, MIXED),
 }
+SUMMED = {"EII", "EEE", "VVI", "VVV"}  # structures of one number, a matrix, vectors and matrices
 CENTRES = {word: {"algorithm": word} for word in ("plain", "hamerly", "yinyang", "elkan", "kd-tree")}
 EXPECTATIONS: dict[str, Any] = {
     "exact": Exact(),
@@ -96,6 +98,7 @@ def reason_against(expectation: str, schedule: str) -> str | None:
 
 
 ALLOWED = [(model, *parts) for model in MODELS for parts in PARTS if reason_against(*parts) is None]
+ON_BOTH_ENGINES = [case for case in ALLOWED if case[0] in SUMMED or not case[0].isupper()]
 REFUSED = [parts for parts in PARTS if reason_against(*parts) is not None]
 
 
@@ -142,7 +145,7 @@ def test_what_is_allowed_reaches_the_likelihood_of_batch_em(model: str, expectat
     assert adjusted_rand_score(found.predict(X), LABELS) > 0.8
 
 
-@pytest.mark.parametrize(("model", "expectation", "schedule"), ALLOWED)
+@pytest.mark.parametrize(("model", "expectation", "schedule"), ON_BOTH_ENGINES)
 def test_both_engines_give_the_same_bits(model: str, expectation: str, schedule: str, client: Client) -> None:
     parts = {"expectation": EXPECTATIONS[expectation], "schedule": SCHEDULES[schedule]}
     here, there = (fitted(model, 3, engine=engine, **parts) for engine in (Threads(2), Dask(client)))

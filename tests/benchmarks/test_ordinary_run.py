@@ -78,6 +78,20 @@ def tables(text: str) -> dict[str, list[dict[str, str]]]:
     return found
 
 
+def test_a_peer_that_fails_is_named_and_the_next_cell_is_run(tiny: Grid, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Moody(unveil.KMedoids):
+        def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+            if self.random_state == 0:
+                raise ValueError("not today")
+            return super().fit(X)
+
+    monkeypatch.setitem(sys.modules, "kmedoids", SimpleNamespace(KMedoids=Moody))
+    text = section.section(("KMedoids",), Grid(seeds=2, first_kinds=1), ONCE, None, lambda line: None)
+    (row,) = tables(text)["ordinary"]
+    assert (row["ratios"], row["mark reached"]) == ("1", "2 of 2")
+    assert "- blobs, 60 x 4, K=3, seed 0: kmedoids (Rust) failed: ValueError: not today" in text
+
+
 def test_every_estimator_is_measured_and_judged(tiny: Grid, tmp_path: Path) -> None:
     said: list[str] = []
     text = section.section((), tiny, ONCE, tmp_path / "cells.csv", said.append)
@@ -98,20 +112,6 @@ def test_every_estimator_is_measured_and_judged(tiny: Grid, tmp_path: Path) -> N
     assert {row["estimator"] for row in rows} == set(section.NAMES)
     assert all(float(row["ratio"]) == pytest.approx(3.0) for row in rows)
     assert said[0] == "ordinary: GaussianMixture, blobs, 60 x 4, K=3, seed 0"
-
-
-def test_a_peer_that_fails_is_named_and_the_next_cell_is_run(tiny: Grid, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Moody(unveil.KMedoids):
-        def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-            if self.random_state == 0:
-                raise ValueError("not today")
-            return super().fit(X)
-
-    monkeypatch.setitem(sys.modules, "kmedoids", SimpleNamespace(KMedoids=Moody))
-    text = section.section(("KMedoids",), Grid(seeds=2, first_kinds=1), ONCE, None, lambda line: None)
-    (row,) = tables(text)["ordinary"]
-    assert (row["ratios"], row["mark reached"]) == ("1", "2 of 2")
-    assert "- blobs, 60 x 4, K=3, seed 0: kmedoids (Rust) failed: ValueError: not today" in text
 
 
 def test_short_calls_come_in_bursts_and_long_ones_are_few(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -33,6 +33,14 @@ def started(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+def test_every_model_is_used_by_default(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    used: list[ModelName] = []
+    monkeypatch.setattr(warm_up, "_check_folder", lambda kept: None)
+    monkeypatch.setattr(warm_up, "_use", used.append)
+    assert run("warm-up").exit_code == 0
+    assert used == list(ModelName)
+
+
 def test_the_process_after_it_compiles_nothing(tmp_path: Path) -> None:
     warmed = started(tmp_path, COMMAND, "warm-up", "kernel-kmeans")
     assert (warmed.returncode, warmed.stderr) == (0, "")
@@ -65,14 +73,6 @@ def test_a_disk_that_fills_is_an_error(run: Any, monkeypatch: pytest.MonkeyPatch
     assert ran.exit_code == 1
     assert "1 model is ready" in ran.stdout
     assert "3 kernels could not be kept" in ran.stderr
-
-
-def test_every_model_is_used_by_default(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    used: list[ModelName] = []
-    monkeypatch.setattr(warm_up, "_check_folder", lambda kept: None)
-    monkeypatch.setattr(warm_up, "_use", used.append)
-    assert run("warm-up").exit_code == 0
-    assert used == list(ModelName)
 
 
 @pytest.mark.parametrize("model", ModelName)

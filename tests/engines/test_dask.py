@@ -81,6 +81,11 @@ class Carried:
         return Carried.read, self
 
 
+@pytest.fixture(autouse=True, scope="module")
+def one_thread() -> None:
+    """BLAS has the threads that it has for users."""
+
+
 @pytest.fixture(scope="module")
 def client() -> Iterator[Client]:
     with (
@@ -116,6 +121,14 @@ SOURCES: dict[str, Callable[[Path], Source]] = {
     "dask array": lambda files: DaskSource(da.from_array(ROWS, chunks=(155_555, 1))),
     "dask array kept": lambda files: DaskSource(da.from_array(ROWS, chunks=(155_555, 1)), keep=True),
 }
+
+
+def test_memos_of_a_subset_live_beside_the_others() -> None:
+    with Client(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0") as client:
+        engine, source = Dask(client), ArraySource(ROWS)
+        _, memos = engine.map_reduce(Squares(1.0, 0), source, None)
+        _, memos = engine.map_reduce(Squares(1.0, 1), source, memos, [3, 70])
+        assert [float(engine.map_reduce(Remembered(n), source, memos)[0]["found"]) for n in (0, 1)] == [69, 2]
 
 
 @pytest.mark.parametrize("name", SOURCES)
@@ -159,14 +172,6 @@ def test_memos_come_back_to_their_blocks(client: Client, files: Path, name: str)
         assert 36 <= float(found["found"]) <= 71
     found, _ = engine.map_reduce(Remembered(1), source, None)
     assert float(found["found"]) == 0  # another fit starts without memos
-
-
-def test_memos_of_a_subset_live_beside_the_others() -> None:
-    with Client(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0") as client:
-        engine, source = Dask(client), ArraySource(ROWS)
-        _, memos = engine.map_reduce(Squares(1.0, 0), source, None)
-        _, memos = engine.map_reduce(Squares(1.0, 1), source, memos, [3, 70])
-        assert [float(engine.map_reduce(Remembered(n), source, memos)[0]["found"]) for n in (0, 1)] == [69, 2]
 
 
 def test_rows_are_sent_once_and_leave_with_the_source(client: Client) -> None:

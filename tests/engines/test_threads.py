@@ -70,6 +70,11 @@ def test_an_error_in_a_step_surfaces_as_itself(workers: int) -> None:
         Threads(workers).map_reduce(broken, ArraySource(ROWS), None)
 
 
+@pytest.fixture(autouse=True, scope="module")
+def one_thread() -> None:
+    """BLAS has the threads that it has for users."""
+
+
 def blas_threads(_block: Block | None = None) -> set[int]:
     return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
 

@@ -152,7 +152,7 @@ def test_degrees_of_freedom_and_scales_are_found_again() -> None:
 
 
 def test_each_component_has_degrees_of_freedom_of_its_own_or_all_share_them() -> None:
-    rows = rows_of_two(20_000)
+    rows = rows_of_two(8_000)
     own = laws.run(started(Student(), rows, 2), passes=60, schedule=Squarem()).params.components.dofs
     np.testing.assert_allclose(own, DOFS, rtol=0.15)
     shared = laws.run(started(Student(shared_dof=True), rows, 2), passes=60).params.components.dofs

@@ -11,6 +11,11 @@ from threadpoolctl import ThreadpoolController
 from unveil.numerics.blas import single_threaded_blas
 
 
+@pytest.fixture(autouse=True, scope="module")
+def one_thread() -> None:
+    """BLAS has the threads that it has for users."""
+
+
 def threads() -> set[int]:
     np.linalg.inv(np.eye(2))  # loads the library
     return {int(entry["num_threads"]) for entry in ThreadpoolController().info() if entry["user_api"] == "blas"}

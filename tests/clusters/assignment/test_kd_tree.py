@@ -37,6 +37,15 @@ def runs(draw):
     return readable(rows), draw(st.integers(1, n)), path, rows[0] * draw(st.sampled_from([0.0, 1.0]))
 
 
+def test_centres_far_outside_and_rows_that_the_tree_has_never_seen():
+    random, shift = np.random.default_rng(0), np.zeros(2)
+    rows = readable(np.concatenate([random.normal(size=(500, 2)), random.normal(size=(500, 2)) * 50 + 1e3]))
+    centres = np.concatenate([random.normal(size=(20, 2)), random.normal(size=(20, 2)) * 50 + 1e3, [[1e9, -1e9]]])
+    policy = KDTree().ready(rows[:500], shift)
+    labels = policy.assign(rows, policy.plan(centres, shift), None).bounds.labels
+    np.testing.assert_array_equal(labels, distances(rows, shift, centres).argmin(axis=1))
+
+
 @settings(max_examples=120, deadline=None)
 @given(runs())
 def test_labels_are_those_of_the_exact_rule(run):
@@ -47,15 +56,6 @@ def test_labels_are_those_of_the_exact_rule(run):
         centres = np.ascontiguousarray(place - shift)
         known = policy.assign(rows, policy.plan(centres, shift), known)
         np.testing.assert_array_equal(known.bounds.labels, distances(rows, shift, centres).argmin(axis=1))
-
-
-def test_centres_far_outside_and_rows_that_the_tree_has_never_seen():
-    random, shift = np.random.default_rng(0), np.zeros(2)
-    rows = readable(np.concatenate([random.normal(size=(500, 2)), random.normal(size=(500, 2)) * 50 + 1e3]))
-    centres = np.concatenate([random.normal(size=(20, 2)), random.normal(size=(20, 2)) * 50 + 1e3, [[1e9, -1e9]]])
-    policy = KDTree().ready(rows[:500], shift)
-    labels = policy.assign(rows, policy.plan(centres, shift), None).bounds.labels
-    np.testing.assert_array_equal(labels, distances(rows, shift, centres).argmin(axis=1))
 
 
 def test_a_tree_is_grown_from_finite_rows_and_not_too_many():

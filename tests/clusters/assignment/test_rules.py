@@ -44,6 +44,24 @@ def tables(draw):
     return readable(rows), path
 
 
+@pytest.mark.parametrize(
+    ("shape", "policy"),
+    [
+        ((150, 4, 3), Direct()),
+        ((60_000, 2, 8), Direct()),
+        ((200_000, 2, 8), KDTree(most=2048)),
+        ((200_000, 3, 1000), KDTree()),
+        ((200_000, 8, 50), Hamerly()),
+        ((200_000, 16, 16), Hamerly()),
+        ((200_000, 64, 500), Pruned()),
+        ((10**9, 2, 100), Plain(thrifty=True)),
+        ((10**9, 32, 100), Plain(thrifty=True)),
+    ],
+)
+def test_the_rule_chooses(shape, policy):
+    assert str(choose(*shape)) == str(policy)
+
+
 @settings(max_examples=100, deadline=None)
 @given(tables(), st.sampled_from(POLICIES))
 def test_labels_are_those_of_the_exact_rule(table, policy):
@@ -87,21 +105,3 @@ def test_what_is_known_is_left_as_it_was():
         plan = policy.plan(rows[:20] * 0.9, shift)
         once = policy.assign(rows, plan, first).bounds.labels.copy()
         np.testing.assert_array_equal(policy.assign(rows, plan, first).bounds.labels, once)
-
-
-@pytest.mark.parametrize(
-    ("shape", "policy"),
-    [
-        ((150, 4, 3), Direct()),
-        ((60_000, 2, 8), Direct()),
-        ((200_000, 2, 8), KDTree(most=2048)),
-        ((200_000, 3, 1000), KDTree()),
-        ((200_000, 8, 50), Hamerly()),
-        ((200_000, 16, 16), Hamerly()),
-        ((200_000, 64, 500), Pruned()),
-        ((10**9, 2, 100), Plain(thrifty=True)),
-        ((10**9, 32, 100), Plain(thrifty=True)),
-    ],
-)
-def test_the_rule_chooses(shape, policy):
-    assert str(choose(*shape)) == str(policy)

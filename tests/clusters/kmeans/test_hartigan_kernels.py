@@ -32,6 +32,15 @@ def table(seed, n, d, k, coarse):
     return readable(rows), readable(weights), random.integers(0, k, n).astype(np.int32)
 
 
+def test_rows_without_weight_and_rows_alone_stay() -> None:
+    rows, weights = readable(np.array([[0.0], [100.0], [99.0]])), readable(np.array([0.3, 0.0, 0.3]))
+    labels = np.int32([0, 0, 1])
+    clusters = clusters_of(rows, weights, labels, 2)
+    clusters.counts[0] += 1e-16  # a row that is all of its cluster, whatever rounding makes of the weights
+    assert sweep_rows(rows, weights, labels, clusters) == 0
+    assert labels.tolist() == [0, 0, 1]
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 80), st.integers(1, 6), st.integers(1, 7), st.booleans())
 def test_numpy_gives_the_same_bits(seed, n, d, k, coarse) -> None:
@@ -66,15 +75,6 @@ def test_a_row_moves_although_its_own_centre_is_nearest_if_the_formula_says_so(l
     # leave = 2/1 * 2**2 = 8, enter = 1/2 (last - 4)**2
     assert sweep_rows(rows, weights, labels, clusters_of(rows, weights, labels, 2)) == int(moved)
     assert labels.tolist() == [0, int(moved), 1]
-
-
-def test_rows_without_weight_and_rows_alone_stay() -> None:
-    rows, weights = readable(np.array([[0.0], [100.0], [99.0]])), readable(np.array([0.3, 0.0, 0.3]))
-    labels = np.int32([0, 0, 1])
-    clusters = clusters_of(rows, weights, labels, 2)
-    clusters.counts[0] += 1e-16  # a row that is all of its cluster, whatever rounding makes of the weights
-    assert sweep_rows(rows, weights, labels, clusters) == 0
-    assert labels.tolist() == [0, 0, 1]
 
 
 def test_copies_in_one_cluster_stay_and_an_empty_cluster_wins_a_row() -> None:

@@ -84,6 +84,17 @@ cases = st.tuples(
 )
 
 
+def test_empty_cluster_keeps_its_mean_and_is_counted():
+    rows = np.array([[0.0], [1.0], [2.0]])
+    model = KMeansModel(3, np.zeros(1))
+    params = model.start([[0.0], [2.0], [50.0]])
+    statistics, _ = one_pass(model, params, list(blocks_of(rows)), {})
+    assert model.maximise(statistics, params).centres.tolist() == [[0.5], [2.0], [50.0]]
+    assert model.events(statistics, params) == {"emptied": 1}
+    assert model.dead(statistics).tolist() == [2]
+    assert float(statistics["counts"].sum()) == float(statistics["weight"]) == 3
+
+
 @settings(max_examples=80, deadline=None)
 @given(cases)
 def test_policies_agree_with_each_other_and_with_numpy_at_each_pass(case):
@@ -184,17 +195,6 @@ def test_order_of_blocks_is_harmless():
     back, _ = one_pass(model, params, blocks[::-1], {})
     np.testing.assert_allclose(forth["sums"], back["sums"], rtol=1e-9, atol=1e-9)
     np.testing.assert_array_equal(forth["counts"], back["counts"])
-
-
-def test_empty_cluster_keeps_its_mean_and_is_counted():
-    rows = np.array([[0.0], [1.0], [2.0]])
-    model = KMeansModel(3, np.zeros(1))
-    params = model.start([[0.0], [2.0], [50.0]])
-    statistics, _ = one_pass(model, params, list(blocks_of(rows)), {})
-    assert model.maximise(statistics, params).centres.tolist() == [[0.5], [2.0], [50.0]]
-    assert model.events(statistics, params) == {"emptied": 1}
-    assert model.dead(statistics).tolist() == [2]
-    assert float(statistics["counts"].sum()) == float(statistics["weight"]) == 3
 
 
 def test_ties_go_to_the_lowest_index():

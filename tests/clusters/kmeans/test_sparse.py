@@ -50,6 +50,15 @@ cases = st.tuples(
 )
 
 
+def test_bounds_hold():
+    generator = np.random.default_rng(2)
+    rows = generator.normal(size=(200, 30)) * (generator.random((200, 30)) < 0.2)
+    for _, memos, params in run(SparseKMeans(9, np.zeros(30)), SparseSource(sparse.csr_array(rows)), rows[:9], 6):
+        distances = np.sqrt(((rows[:, None] - params.centres[None]) ** 2).sum(axis=-1))
+        distances[np.arange(200), memos[0].labels] = np.inf
+        assert np.all(memos[0].lower <= distances.min(axis=1))
+
+
 @settings(max_examples=80, deadline=None)
 @given(cases)
 def test_the_same_clusters_as_on_dense_rows_pass_by_pass(case):
@@ -96,15 +105,6 @@ def test_what_is_remembered_changes_no_bit(dtype):
         assert all(np.array_equal(one[name], other[name]) for name in set(one) - {"changed"})
         assert all(np.array_equal(memos[index].labels, others[index].labels) for index in memos)
     assert 0 < float(whole[-1][0]["changed"]) < 2000
-
-
-def test_bounds_hold():
-    generator = np.random.default_rng(2)
-    rows = generator.normal(size=(200, 30)) * (generator.random((200, 30)) < 0.2)
-    for _, memos, params in run(SparseKMeans(9, np.zeros(30)), SparseSource(sparse.csr_array(rows)), rows[:9], 6):
-        distances = np.sqrt(((rows[:, None] - params.centres[None]) ** 2).sum(axis=-1))
-        distances[np.arange(200), memos[0].labels] = np.inf
-        assert np.all(memos[0].lower <= distances.min(axis=1))
 
 
 def test_copies_of_a_centre_lose_to_the_first_and_may_win_after_it_moved():

@@ -26,6 +26,11 @@ def radius(rows, centres):
     return np.sqrt(((rows[:, None] - centres) ** 2).sum(-1).min(1)).max()
 
 
+def test_lowest_number_of_equals():
+    rows = np.array([[0.0], [2.0], [-2.0], [2.0], [-2.0]])
+    assert Furthest(first=0)(rows, None, 3, np.random.default_rng(0)).tolist() == [0, 1, 2]
+
+
 @both_ways
 @settings(max_examples=60, deadline=None)
 @given(st.integers(1, 30), st.integers(1, 4), st.integers(1, 30), st.integers(1, 4), st.integers(0, 10**6))
@@ -58,11 +63,6 @@ def test_radius_is_within_twice_the_best_of_all_choices():
     best = min(radius(rows, rows[[a, b, c]]) for a in range(12) for b in range(a) for c in range(b))
     for first in range(12):
         assert radius(rows, rows[Furthest(first)(rows, None, 3, generator)]) <= 2 * best
-
-
-def test_lowest_number_of_equals():
-    rows = np.array([[0.0], [2.0], [-2.0], [2.0], [-2.0]])
-    assert Furthest(first=0)(rows, None, 3, np.random.default_rng(0)).tolist() == [0, 1, 2]
 
 
 def test_first_is_in_proportion_to_weight():

@@ -52,6 +52,15 @@ def client():
         yield one
 
 
+def test_far_from_the_origin_and_in_float32():
+    far = Scalable()(ArraySource(ROWS + 1e8), Threads(1), SHIFT + 1e8, 12, 0)
+    near = Scalable()(ArraySource(ROWS), Threads(1), SHIFT, 12, 0)
+    assert cost(ROWS[:4000], far + SHIFT) == pytest.approx(cost(ROWS[:4000], near + SHIFT), rel=0.3)
+    light = Scalable()(ArraySource(ROWS.astype(np.float32)), Threads(1), SHIFT, 12, 0)
+    assert light.dtype == np.float64
+    assert cost(ROWS[:4000], light + SHIFT) == pytest.approx(cost(ROWS[:4000], near + SHIFT), rel=0.3)
+
+
 def test_the_same_bits_on_threads_from_files_and_on_a_cluster(client, tmp_path):
     wanted = centres_of(ArraySource(ROWS), Threads(1))
     np.save(tmp_path / "rows.npy", ROWS)
@@ -138,15 +147,6 @@ def test_centres_are_different_as_far_as_rows_with_weight_are(n, d, k, levels, s
     assert len(np.unique(centres.round(9), axis=0)) == min(k, len(different))
     if len(different) <= k:
         np.testing.assert_allclose(np.unique(centres.round(9), axis=0), different, atol=1e-8)
-
-
-def test_far_from_the_origin_and_in_float32():
-    far = Scalable()(ArraySource(ROWS + 1e8), Threads(1), SHIFT + 1e8, 12, 0)
-    near = Scalable()(ArraySource(ROWS), Threads(1), SHIFT, 12, 0)
-    assert cost(ROWS[:4000], far + SHIFT) == pytest.approx(cost(ROWS[:4000], near + SHIFT), rel=0.3)
-    light = Scalable()(ArraySource(ROWS.astype(np.float32)), Threads(1), SHIFT, 12, 0)
-    assert light.dtype == np.float64
-    assert cost(ROWS[:4000], light + SHIFT) == pytest.approx(cost(ROWS[:4000], near + SHIFT), rel=0.3)
 
 
 def test_rounds_go_on_until_there_are_enough():

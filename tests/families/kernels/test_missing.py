@@ -49,6 +49,14 @@ def assert_same(fast: Any, slow: Any, tolerance: float = 1e-10) -> None:
     np.testing.assert_allclose(fast[0], slow[0], rtol=tolerance, atol=tolerance * np.abs(slow[0]).max())
 
 
+def test_one_pattern_only() -> None:
+    random = np.random.default_rng(5)
+    rows = random.normal(size=(1500, 3))
+    rows[:, 1] = np.nan
+    model, params = model_of(Full(), *random_components(random, 2, 3))
+    assert_same(*both(model, params, rows))
+
+
 @settings(max_examples=60, deadline=None)
 @given(
     st.integers(0, 10_000),
@@ -92,14 +100,6 @@ def test_many_missing_columns_make_smaller_tiles() -> None:
     ordered = Ordered(rows, np.empty(0), patterns.order, patterns.bounds, patterns.columns, patterns.missing)
     assert missing._tile(ordered, 20)[0] < SMALLEST_TILE
     assert_same(*both(model, params, rows), 1e-12)
-
-
-def test_one_pattern_only() -> None:
-    random = np.random.default_rng(5)
-    rows = random.normal(size=(1500, 3))
-    rows[:, 1] = np.nan
-    model, params = model_of(Full(), *random_components(random, 2, 3))
-    assert_same(*both(model, params, rows))
 
 
 def test_components_without_a_row_in_a_tile() -> None:

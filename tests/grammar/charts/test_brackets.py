@@ -32,6 +32,12 @@ def has(tree: Tree, brackets: tuple[Span, ...]) -> bool:
     return True
 
 
+def test_a_sentence_that_cannot_be_has_no_constituents() -> None:
+    (found,) = PCFG.from_grammar(CHAINS).predict_proba([Bracketed(("a", "a"), (Span(0, 2, "B"),))])
+    assert found.shape == (3, 3, 3)
+    assert not found.any()
+
+
 @pytest.mark.parametrize(
     ("text", "words", "brackets"),
     [
@@ -56,12 +62,6 @@ def test_posteriors_are_those_of_the_trees_that_are_left(text: str, words: str, 
             wanted[first, last, names.index(label)] += chance / total
     np.testing.assert_allclose(found, wanted, atol=1e-9)
     assert len(left) < len(every)
-
-
-def test_a_sentence_that_cannot_be_has_no_constituents() -> None:
-    (found,) = PCFG.from_grammar(CHAINS).predict_proba([Bracketed(("a", "a"), (Span(0, 2, "B"),))])
-    assert found.shape == (3, 3, 3)
-    assert not found.any()
 
 
 @settings(max_examples=30, deadline=None)

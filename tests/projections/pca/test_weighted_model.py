@@ -67,7 +67,7 @@ def test_weights_equal_repetition(seed: int) -> None:
 
 @pytest.mark.parametrize("schedule", [Secants(), Squarem()])
 def test_threads_change_no_bit_of_accelerated_schedules(schedule: Schedule) -> None:
-    laws.threads_change_no_bit(replace(case(), rows=np.tile(case().rows, (160, 1))), schedule)
+    laws.threads_change_no_bit(replace(case(), rows=np.tile(case().rows, (8, 1))), schedule)
 
 
 @pytest.mark.parametrize("schedule", [Secants(), Squarem()])
