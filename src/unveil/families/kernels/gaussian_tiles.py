@@ -273,5 +273,5 @@ def sum_along(
             terms = heavy, heavy * near, second, second * near, fourth, fourth * square
             for total, term in zip(totals, terms, strict=True):
                 total.add(term)
-        for power, total in enumerate(totals):
-            total.join(sums, number * N_SUMS_ALONG + power)
+        for place, total in enumerate(totals):
+            total.join(sums, number * N_SUMS_ALONG + place)
