@@ -119,17 +119,18 @@ def two_groups(
     far, least_skewness, least_flatness = limits
     sums = np.empty((*found.shape, N_SUMS_ALONG))
     _sum_along(x, means, axes, shares, far, sums)
-    s0, m, q, third, fourth, sixth = np.moveaxis(sums, 2, 0)
-    m, q, third, fourth, sixth = (power / s0 for power in (m, q, third, fourth, sixth))
-    variance = q - m * m
-    # about the mean, in units of the standard deviation; of the sixth power the mean, near 0, changes little
-    skewness = abs(third - 3.0 * m * q + 2.0 * m * m * m) / (variance * np.sqrt(variance))
-    kurtosis = (fourth - 4.0 * m * third + 6.0 * m * m * q - 3.0 * m * m * m * m) / (variance * variance)
-    flatness = 3.0 + skewness * skewness - kurtosis
-    noise = sixth / (variance * variance * variance) - skewness * skewness - 6.0 * kurtosis + 9.0
-    surest = np.where(flatness > least_flatness, flatness / np.sqrt(24.0), 0.0)
-    skewed = np.where(skewness > least_skewness, skewness / np.sqrt(np.maximum(noise, 1.0)), 0.0)
-    found[:] = np.maximum(surest, skewed) * np.sqrt(s0)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # without spread there is no shape: 0
+        s0, m, q, third, fourth, sixth = np.moveaxis(sums, 2, 0)
+        m, q, third, fourth, sixth = (power / s0 for power in (m, q, third, fourth, sixth))
+        variance = q - m * m
+        # about the mean, in units of the standard deviation; of the sixth power the mean, near 0, changes little
+        skewness = abs(third - 3.0 * m * q + 2.0 * m * m * m) / (variance * np.sqrt(variance))
+        kurtosis = (fourth - 4.0 * m * third + 6.0 * m * m * q - 3.0 * m * m * m * m) / (variance * variance)
+        flatness = 3.0 + skewness * skewness - kurtosis
+        noise = sixth / (variance * variance * variance) - skewness * skewness - 6.0 * kurtosis + 9.0
+        surest = np.where(flatness > least_flatness, flatness / np.sqrt(24.0), 0.0)
+        skewed = np.where(skewness > least_skewness, skewness / np.sqrt(np.maximum(noise, 1.0)), 0.0)
+        found[:] = np.maximum(surest, skewed) * np.sqrt(s0)
 
 
 @kernel
