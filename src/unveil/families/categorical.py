@@ -74,6 +74,8 @@ class Categorical(TableFamily):
 
     def statistics(self, x: Floats, out: Floats) -> None:
         """1 and the indicators."""
+        out[:] = 0.0
+        out[0] = 1.0
         _indicate(x, np.array(self.levels, dtype=np.intp), out)
 
     def terms(self, params: CategoricalParams) -> Terms:
@@ -210,9 +212,7 @@ class Categorical(TableFamily):
 
 @kernel
 def _indicate(x: Floats, levels: NDArray[np.intp], out: Floats) -> None:
-    """1 and the indicators of a tile (columns, rows); six times as fast as comparing with every level."""
-    out[:] = 0.0
-    out[0] = 1.0
+    """The indicators of a tile (columns, rows) among zeros; six times as fast as comparing with every level."""
     first = 1
     for c in range(x.shape[0]):
         for r in range(x.shape[1]):

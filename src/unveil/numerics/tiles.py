@@ -7,9 +7,11 @@ from numpy.typing import NDArray
 
 from unveil.core.arrays import Array
 from unveil.numerics.jit import kernel
+from unveil.numerics.vectors import Code, Flat, Value, Variable, vector_code
 
 TILE_CELLS = 1 << 16  # half a megabyte of float64 stays in a core's second-level cache
 SMALLEST_TILE, LARGEST_TILE = 64, 4096  # rows: enough to pay for the call of a kernel, few enough for any cache
+LANES = 16  # rows at a time where that is spelled out
 STRIP_ROWS = 64  # rows transposed together: eight lines of a cache on either side
 
 
@@ -42,35 +44,40 @@ def transpose(rows: NDArray[np.float64], out: NDArray[np.float64]) -> None:
 @kernel
 def linear(x: NDArray[np.float64], out: NDArray[np.float64]) -> None:
     """Statistics (1, x) of a tile."""
-    n_columns, n_rows = x.shape
-    ones = out[0]
-    for r in range(n_rows):
-        ones[r] = 1.0
-    for i in range(n_columns):
-        line, column = out[1 + i], x[i]
-        for r in range(n_rows):
-            line[r] = column[r]
+    _write_linear(x, x.shape[0], x.shape[1], out)
 
 
 @kernel
 def with_products(x: NDArray[np.float64], out: NDArray[np.float64]) -> None:
     """Statistics (1, x, all products x_i x_j with i <= j)."""
-    linear(x, out)
-    n_columns, n_rows = x.shape
-    row = 1 + n_columns
-    for i in range(n_columns):
-        left = x[i]
-        for j in range(i, n_columns):
-            right, line = x[j], out[row]
-            for r in range(n_rows):
-                line[r] = left[r] * right[r]
-            row += 1
+    _write_linear(x, x.shape[0], x.shape[1], out)
+    _write_products(x, x.shape[0], x.shape[1], out)
+
+
+@vector_code()
+def _write_linear(code: Code, x: Flat, columns: Value, rows: Value, out: Flat) -> None:
+    """Ones, and then the columns: spelled out, since these are part of many kernels."""
+    with code.loop(0, rows, LANES) as row:
+        out.store_some(row, rows - row, out.full(1.0, LANES))
+    with code.loop(0, columns) as i, code.loop(0, rows, LANES) as row:
+        out.store_some((i + 1) * rows + row, rows - row, x.load_some(i * rows + row, rows - row, 0.0, LANES))
+
+
+@vector_code()
+def _write_products(code: Code, x: Flat, columns: Value, rows: Value, out: Flat) -> None:
+    """Products of all pairs of columns, after the columns."""
+    line = Variable(columns + 1)
+    with code.loop(0, columns) as i, code.loop(i, columns) as j:
+        with code.loop(0, rows, LANES) as row:
+            left, right = (x.load_some(c * rows + row, rows - row, 0.0, LANES) for c in (i, j))
+            out.store_some(line.value * rows + row, rows - row, left * right)
+        line.set(line.value + 1)
 
 
 @kernel
 def with_squares(x: NDArray[np.float64], out: NDArray[np.float64]) -> None:
     """Statistics (1, x, squares)."""
-    linear(x, out)
+    _write_linear(x, x.shape[0], x.shape[1], out)
     n_columns, n_rows = x.shape
     for i in range(n_columns):
         line, column = out[1 + n_columns + i], x[i]
@@ -81,7 +88,7 @@ def with_squares(x: NDArray[np.float64], out: NDArray[np.float64]) -> None:
 @kernel
 def with_norm(x: NDArray[np.float64], out: NDArray[np.float64]) -> None:
     """Statistics (1, x, sum of squares)."""
-    linear(x, out)
+    _write_linear(x, x.shape[0], x.shape[1], out)
     n_columns, n_rows = x.shape
     line = out[1 + n_columns]
     for r in range(n_rows):

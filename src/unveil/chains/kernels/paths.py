@@ -14,13 +14,15 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba import types
 
 from unveil.chains.kernels.forward_backward import SweepChain, SweepMatrices, SweepRows, flat
 from unveil.chains.kernels.in_logs import LogSteps, log_filter, steps_of
 from unveil.chains.kernels.smooth import NO_CODES, filter_one, room
-from unveil.chains.kernels.vector_steps import locate, padded, relax
+from unveil.chains.kernels.vector_steps import LOWEST, locate, padded, relax
 from unveil.core.arrays import Floats, Integers
 from unveil.numerics.jit import kernel
+from unveil.numerics.vectors import Code, Flat, Value, Variable, vector_code
 
 SHIFTED_STEPS = 256  # steps after which the maximum is taken off, so that long chains lose no digits
 
@@ -99,17 +101,16 @@ def _best_paths(
                     ahead = locate(reach, half + (t - 1) * width, turned, ahead * width, width)
 
 
-@kernel
-def _lower(values: Floats, at: int, count: int) -> float:
+@vector_code(types.float64)
+def _lower(code: Code, values: Flat, at: Value, count: Value) -> Value:
     """Take the maximum off, if there is one; it is returned."""
-    peak = -np.inf
-    for j in range(at, at + count):
-        peak = max(peak, values[j])
-    if peak == -np.inf:
-        return 0.0
-    for j in range(at, at + count):
-        values[j] -= peak
-    return peak
+    peak = Variable(code.number(LOWEST))
+    with code.loop(at, at + count) as j:
+        peak.set(values[j].larger(peak.value))
+    base = peak.value.equals(LOWEST).choose(code.number(0.0), peak.value)
+    with code.loop(at, at + count) as j:
+        values.store(j, values[j] - base)
+    return base
 
 
 def k_best_paths(scores: Floats, log_start: Floats, log_transition: Floats, k: int) -> tuple[Integers, Floats]:

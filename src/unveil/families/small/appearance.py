@@ -54,10 +54,10 @@ def look_at(table: GaussianTable, vector: Floats) -> Appearance:
 def doubleness(sums: Floats) -> Floats:
     """How surely rows are two groups, in standard errors, from sums of their powers 0, 1, 2, 3, 4 and 6 in the end."""
     count = sums[..., 0]
-    m, q, third, fourth, sixth = np.moveaxis(sums[..., 1:] / count[..., None], -1, 0)
-    variance = q - m * m
-    # about the mean, in units of the standard deviation; of the sixth power the mean, near 0, changes little
-    with np.errstate(all="ignore"):  # rows that are all the same tell of nothing
+    with np.errstate(all="ignore"):  # rows that are all the same, or none, tell of nothing
+        m, q, third, fourth, sixth = np.moveaxis(sums[..., 1:] / count[..., None], -1, 0)
+        variance = q - m * m
+        # about the mean, in units of the standard deviation; of the sixth power the mean, near 0, changes little
         skewness = np.abs(third - 3.0 * m * q + 2.0 * m**3) / variance**1.5
         kurtosis = (fourth - 4.0 * m * third + 6.0 * m * m * q - 3.0 * m**4) / variance**2
         flatness = 3.0 + skewness**2 - kurtosis
