@@ -74,4 +74,4 @@ def test_slow_climbs_end_as_high_as_plain_ones_and_never_fall(seed: int) -> None
     plain = CategoricalHMM(3, **given, schedule="batch", max_iter=3000, random_state=0).fit(X)
     assert np.diff(leaping.lower_bounds_).min() > -1e-12
     assert leaping.score(X) > plain.score(X) - 0.05
-    assert leaping.n_iter_ <= plain.n_iter_ + 10
+    assert leaping.n_iter_ <= plain.n_iter_ + 16  # some leaps where the end is doubted

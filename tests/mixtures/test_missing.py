@@ -92,7 +92,7 @@ def test_log_density_and_responsibilities_are_those_of_what_is_there(structure: 
     np.testing.assert_allclose(model.score_samples(SEEN), log_density, rtol=0, atol=1e-9)
     np.testing.assert_allclose(model.predict_proba(SEEN), np.exp(expected - log_density[:, None]), rtol=0, atol=1e-9)
     assert model.score(SEEN) == pytest.approx(log_density.mean(), abs=1e-11)
-    assert model.history_.largest_fall() < 1e-9
+    assert model.history_.largest_fall() < 1e-8
     assert model.certificate_["bound"].severity == "fine"
 
 

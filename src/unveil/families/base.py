@@ -335,7 +335,7 @@ class ExponentialFamily(Family):
         """Write T of each row of the tile `x` (columns, rows) to `out` (statistics, rows); out[0] is 1."""
         if self.sums is None:
             raise TypeError(f"{type(self).__name__} must define `statistics`, or `sums` as compiled functions")
-        self.sums.statistics(x, out)
+        self.sums.statistics(np.ascontiguousarray(x), out)
 
     def fused(self, plan: Any) -> CompiledSums | None:
         """Compiled sums for the whole E step of a block, where this plan allows them."""

@@ -142,3 +142,16 @@ def test_where_the_data_have_no_spread_the_search_ends_early_and_k_means_it_is()
     assert search.tried < 8
     model = GaussianMixture(8, random_state=0).fit(answers)
     assert np.all(np.isfinite(model.means_))
+
+
+def test_columns_in_other_units_lead_to_the_same_groups() -> None:
+    """K-means by itself would see the first column only."""
+    random = np.random.default_rng(6)
+    labels = np.arange(900) % 3
+    X = np.array([[0.0, 0.0, 0.0], [0.0, 6.0, 0.0], [0.0, 0.0, 6.0]])[labels] + random.normal(size=(900, 3))
+    plain, scaled = (GaussianMixture(3, random_state=0).fit(X * units) for units in (1.0, np.array([1e4, 1.0, 0.01])))
+    assert scaled.score(X * [1e4, 1.0, 0.01]) == pytest.approx(plain.score(X) - np.log(1e4 * 0.01), abs=1e-3)
+    assert (
+        np.mean([np.bincount(scaled.predict(X * [1e4, 1.0, 0.01])[labels == one]).max() / 300 for one in range(3)])
+        > 0.98
+    )

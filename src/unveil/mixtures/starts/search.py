@@ -1,11 +1,12 @@
 """Where a mixture of Gaussians starts when nobody says: a few climbs over a sample, then splits and merges.
 
-A climb over a sample takes a compiled call a pass (`unveil.families.small.table`). The first is from K-means; where no
-component of it looks like two groups, that is the start: other climbs may end higher, but hardly ever where the groups
-are. Else it is searched from: where two components share one group and another spans two, EM has no way out, so one of
-the two is merged with its neighbour and the other, whose halves are apart, split (Ueda et al., SMEM, 2000), as long as
-that helps. Where climbs end unsound, or moves cannot be made, others follow, from K-means of whitened rows and from
-k-means++, until two end at the same height. Restarts are from k-means++.
+A climb over a sample takes a compiled call a pass (`unveil.families.small.table`). The first is from K-means; where
+columns have very different spreads, which may be that of their units, also from K-means of columns of equal spread, and
+the higher counts. Where no component looks like two groups, that is the start: other climbs may end higher, but hardly
+ever where the groups are. Else it is searched from: where two components share one group and another spans two, EM has
+no way out, so one of the two is merged with its neighbour and the other, whose halves are apart, split (Ueda et al.,
+SMEM, 2000), as long as that helps. Where climbs end unsound, or moves cannot be made, others follow, from K-means of
+whitened rows and from k-means++, until two end at the same height. Restarts are from k-means++.
 
 * What a merge costs at most is Runnalls' bound (2007), n/2 [(w_a + w_b) log|C_ab| - w_a log|C_a| - w_b log|C_b|].
 * What a split gains is seen by a climb of two components on the rows of one.
@@ -31,6 +32,7 @@ from unveil.mixtures.starts.whitening import whitening
 
 FIRST = ("kmeans", "whitened", "rows", "centres", "kmeans", "rows", "centres", "rows")
 OTHERS = ("centres", "rows")  # of further restarts
+UNLIKE = 2.0  # times the spread of another column: K-means goes by columns as they are, and by columns of equal spread
 FORESIGHT = 5.0  # passes
 ROUGH = 0.1  # nats for each thousand rows (and at least so much) still to be gained where a climb of the search ends
 MOST_PASSES = 20  # that such a climb may take; the climb that goes on from it has leaps
@@ -98,8 +100,8 @@ class StartSearch:
         lost = 0
         for kind in kinds:
             self.tried += 1
-            climb = self._climbed(self._first(kind, random), ROUGH * self.scale, MOST_PASSES)
-            if climb is None or self.table.spiked(climb.vector):
+            climb = self._sound_climb(kind, random)
+            if climb is None:
                 lost += 1
             else:
                 seen = look_at(self.table, climb.vector)
@@ -116,14 +118,32 @@ class StartSearch:
         heights = sorted(climb.expected for climb in found)
         return len(found) > 1 and heights[-1] - heights[-2] <= ROUGH * self.scale
 
-    def _first(self, kind: str, random: np.random.Generator) -> Floats:
-        """A first vector of a kind."""
+    def _sound_climb(self, kind: str, random: np.random.Generator) -> SampleClimb | None:
+        """A climb from a start of a kind, the higher of two where it is unclear what K-means should go by."""
+        climbs = (self._climbed(first, ROUGH * self.scale, MOST_PASSES) for first in self._firsts(kind, random))
+        sound = [climb for climb in climbs if climb is not None and not self.table.spiked(climb.vector)]
+        return max(sound, key=lambda climb: climb.expected, default=None)
+
+    def _firsts(self, kind: str, random: np.random.Generator) -> Iterator[Floats]:
+        """First vectors of a kind."""
         seed, points, weights = int(random.integers(1 << 31)), self.points, self.table.weights
         if kind == "kmeans":
-            return self._nearest(points, fitted_centres(points, weights, self.n_components, seed))
-        if kind == "whitened":
-            points = points @ whitening(points, weights)
-            return self._nearest(points, fitted_centres(points, weights, self.n_components, seed))
+            yield self._by_k_means(points, seed)
+            units = spreads(points, weights)
+            if units.max() > UNLIKE * units.min():
+                yield self._by_k_means(points / units, seed)
+        elif kind == "whitened":
+            yield self._by_k_means(points @ whitening(points, weights), seed)
+        else:
+            yield self._seeded(kind, random)
+
+    def _by_k_means(self, points: Floats, seed: int) -> Floats:
+        """A vector from the groups of K-means."""
+        return self._nearest(points, fitted_centres(points, self.table.weights, self.n_components, seed))
+
+    def _seeded(self, kind: str, random: np.random.Generator) -> Floats:
+        """A vector from k-means++: the rows nearest to each centre, or the centres with a common spread."""
+        points, weights = self.points, self.table.weights
         picked = PlusPlus()(points, weights, self.n_components, random)
         vector = self._nearest(points, points[picked])
         return self.table.scattered(vector, picked) if kind == "centres" else vector
@@ -235,6 +255,13 @@ class StartSearch:
             means[component], spread[component] = places[place], widths[place]
         weights /= weights.sum()
         return moved
+
+
+def spreads(points: Floats, weights: Floats) -> Floats:
+    """Standard deviations of the columns; 1 where there is none."""
+    shares = weights / weights.sum()
+    found = np.sqrt(shares @ (points - shares @ points) ** 2)
+    return np.where(found > 0, found, 1.0)
 
 
 def chosen(parts: Components, components: Any) -> Components:
