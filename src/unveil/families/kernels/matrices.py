@@ -10,10 +10,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba import types
 
 from unveil.core.arrays import Floats
 from unveil.numerics.constants import LOG_TWO_PI
-from unveil.numerics.jit import inlined, kernel
+from unveil.numerics.jit import kernel
+from unveil.numerics.vectors import Code, Flat, Value, Variable, vector_code
 
 FEW_COLUMNS = 32  # up to which plain loops keep up with LAPACK
 
@@ -44,25 +46,6 @@ def matrices_of(
     return (means, covariances) if matrices_step(moments, origins, reg_covar, *shares, means, covariances) else None
 
 
-@inlined
-def _factor(matrix: Any, factor: Any) -> float:
-    """Cholesky's factor (lower), and the least of its squared pivots: 0 or less where there is none."""
-    d, least = len(matrix), np.inf
-    for i in range(d):
-        for j in range(i + 1):
-            left = matrix[i, j]
-            for s in range(j):
-                left -= factor[i, s] * factor[j, s]
-            if i > j:
-                factor[i, j] = left / factor[j, j]
-            elif left > 0.0:
-                factor[i, i] = np.sqrt(left)
-                least = min(least, left)
-            else:
-                return 0.0
-    return least
-
-
 @kernel
 def naturals(matrices: Any, means: Any, out: Any) -> bool:
     """Natural parameters (k, 1 + d + d (d + 1) / 2) of Gaussians; whether all matrices are positive.
@@ -70,37 +53,7 @@ def naturals(matrices: Any, means: Any, out: Any) -> bool:
     They are the constant, P mean, and -P / 2 with what occurs twice in a product x' P x taken together, P the inverse.
     """
     k, d = means.shape
-    factor, inverse = np.zeros((d, d)), np.zeros((d, d))
-    for c in range(k):
-        if not _factor(matrices[c], factor) > 0.0:
-            return False
-        logs = 0.0
-        for j in range(d):  # columns of the inverse factor
-            logs += np.log(factor[j, j])
-            inverse[j, j] = 1.0 / factor[j, j]
-            for i in range(j + 1, d):
-                left = 0.0
-                for s in range(j, i):
-                    left -= factor[i, s] * inverse[s, j]
-                inverse[i, j] = left / factor[i, i]
-        for i in range(d):
-            out[c, 1 + i] = 0.0
-        place = 1 + d
-        for i in range(d):
-            for j in range(i, d):
-                entry = 0.0
-                for s in range(j, d):
-                    entry += inverse[s, i] * inverse[s, j]
-                out[c, place] = -0.5 * entry if i == j else -entry
-                out[c, 1 + i] += entry * means[c, j]
-                if i < j:
-                    out[c, 1 + j] += entry * means[c, i]
-                place += 1
-        square = 0.0
-        for i in range(d):
-            square += out[c, 1 + i] * means[c, i]
-        out[c, 0] = -0.5 * (square + 2.0 * logs + d * LOG_TWO_PI)
-    return True
+    return _naturals(matrices, means, k, d, np.empty(d * d), np.empty(d * d), out)
 
 
 @kernel
@@ -120,38 +73,142 @@ def matrices_step(
     may be below a share of a column's own variance either.
     """
     k, d = origins.shape
-    whole, floor, middle = 0.0, np.zeros(d), np.zeros(d)
-    for c in range(k):
-        whole += moments[c, 0]
-    for c in range(k):
-        count, place = moments[c, 0], 1 + d
-        for i in range(d):
-            means[c, i] = moments[c, 1 + i] / count
-        for i in range(d):
-            for j in range(i, d):
-                entry = moments[c, place] / count - means[c, i] * means[c, j]
-                covariances[c, i, j] = entry
-                covariances[c, j, i] = entry
-                place += 1
-        for i in range(d):
-            means[c, i] += origins[c, i]
-            middle[i] += count / whole * means[c, i]
-    for i in range(d):
-        within, between = 0.0, 0.0
-        for c in range(k):
-            share, away = moments[c, 0] / whole, means[c, i] - middle[i]
-            within += share * covariances[c, i, i]
-            between += share * away * away
-        spread = max(within, 0.0) + between
-        floor[i] = floor_share * (spread if spread > 0.0 else max(middle[i] * middle[i], 1.0) * equals_share)
-    scaled, factor, units = np.empty((d, d)), np.zeros((d, d)), np.empty(d)
-    for c in range(k):
-        for i in range(d):
-            covariances[c, i, i] += reg_covar
-            units[i] = np.sqrt(max(floor[i], lost_share * covariances[c, i, i]))
-        for i in range(d):
-            for j in range(d):
-                scaled[i, j] = covariances[c, i, j] / (units[i] * units[j])
-        if not _factor(scaled, factor) >= 4 * d:
-            return False
-    return True
+    _centre(moments, origins, k, d, means, covariances)
+    floor, room = np.empty(d), np.empty(d * d)
+    _floors(moments, means, covariances, k, d, floor_share, equals_share, floor)
+    return _clear(covariances, k, d, reg_covar, lost_share, floor, np.empty(d), room, np.empty(d * d))
+
+
+# -- spelled out, which compiles in a third of the time ----------------------------------------------------------------
+
+
+def _factor(code: Code, matrix: Flat, d: Value, factor: Flat) -> Value:
+    """Cholesky's factor (lower), and the least of its squared pivots: not above 0, or NaN, where there is none."""
+    left, least = Variable(code.number(0.0)), Variable(code.number(float("inf")))
+    with code.loop(0, d) as i:
+        own = factor.after(i * d)
+        with code.loop(0, i + 1) as j:
+            other = factor.after(j * d)
+            left.set(matrix[i * d + j])
+            with code.loop(0, j) as s:
+                left.set(left.value - own[s] * other[s])
+            with code.when(j < i):
+                own.store(j, left.value / other[j])
+        least.set((left.value > least.value).choose(least.value, left.value))  # NaN stays
+        own.store(i, left.value.root())
+    return least.value
+
+
+@vector_code(types.boolean)
+def _naturals(
+    code: Code, matrices: Flat, means: Flat, k: Value, d: Value, factor: Flat, inverse: Flat, out: Flat
+) -> Value:
+    """See `naturals`."""
+    sound, logs, sum_, place = (Variable(one) for one in (code.truth(True), *[code.number(0.0)] * 2, code.number(0)))
+    width = ((d * (d + 1)) >> 1) + d + 1
+    with code.loop(0, k) as c:
+        mean, found = means.after(c * d), out.after(c * width)
+        sound.set(sound.value & (_factor(code, matrices.after(c * d * d), d, factor) > 0.0))
+        logs.set(code.number(0.0))
+        with code.loop(0, d) as j:  # columns of the inverse factor
+            logs.set(logs.value + factor[j * d + j].log())
+            inverse.store(j * d + j, 1.0 / factor[j * d + j])
+            with code.loop(j + 1, d) as i:
+                sum_.set(code.number(0.0))
+                with code.loop(j, i) as s:
+                    sum_.set(sum_.value - factor[i * d + s] * inverse[s * d + j])
+                inverse.store(i * d + j, sum_.value / factor[i * d + i])
+        with code.loop(0, d) as i:
+            found.store(i + 1, code.number(0.0))
+        place.set(d + 1)
+        with code.loop(0, d) as i, code.loop(i, d) as j:
+            sum_.set(code.number(0.0))
+            with code.loop(j, d) as s:
+                sum_.set(sum_.value + inverse[s * d + i] * inverse[s * d + j])
+            entry, once = sum_.value, i.equals(j)
+            found.store(place.value, entry * once.choose(code.number(-0.5), -1.0))
+            found.store(i + 1, found[i + 1] + entry * mean[j])
+            with code.when(i < j):
+                found.store(j + 1, found[j + 1] + entry * mean[i])
+            place.set(place.value + 1)
+        sum_.set(code.number(0.0))
+        with code.loop(0, d) as i:
+            sum_.set(sum_.value + found[i + 1] * mean[i])
+        found.store(0, -0.5 * (sum_.value + 2.0 * logs.value + d.real() * LOG_TWO_PI))
+    return sound.value
+
+
+@vector_code()
+def _centre(code: Code, moments: Flat, origins: Flat, k: Value, d: Value, means: Flat, covariances: Flat) -> None:
+    """Means, and second moments about them."""
+    place, width = Variable(code.number(0)), ((d * (d + 1)) >> 1) + d + 1
+    with code.loop(0, k) as c:
+        given, mean, matrix = moments.after(c * width), means.after(c * d), covariances.after(c * d * d)
+        with code.loop(0, d) as i:
+            mean.store(i, given[i + 1] / given[0])
+        place.set(d + 1)
+        with code.loop(0, d) as i, code.loop(i, d) as j:
+            entry = given[place.value] / given[0] - mean[i] * mean[j]
+            matrix.store(i * d + j, entry)
+            matrix.store(j * d + i, entry)
+            place.set(place.value + 1)
+        with code.loop(0, d) as i:
+            mean.store(i, mean[i] + origins[c * d + i])
+
+
+@vector_code()
+def _floors(
+    code: Code,
+    moments: Flat,
+    means: Flat,
+    covariances: Flat,
+    k: Value,
+    d: Value,
+    share: Value,
+    equals_share: Value,
+    floor: Flat,
+) -> None:
+    """The smallest variance of each column, from its variance within components and between them."""
+    width = ((d * (d + 1)) >> 1) + d + 1
+    whole, middle, within, between = (Variable(code.number(0.0)) for _ in range(4))
+    with code.loop(0, k) as c:
+        whole.set(whole.value + moments[c * width])
+    with code.loop(0, d) as i:
+        for one in (middle, within, between):
+            one.set(code.number(0.0))
+        with code.loop(0, k) as c:
+            middle.set(middle.value + moments[c * width] / whole.value * means[c * d + i])
+        with code.loop(0, k) as c:
+            own, away = moments[c * width] / whole.value, means[c * d + i] - middle.value
+            within.set(within.value + own * covariances[c * d * d + i * (d + 1)])
+            between.set(between.value + own * away * away)
+        spread = within.value.larger(0.0) + between.value
+        equals = (middle.value * middle.value).larger(1.0) * equals_share
+        floor.store(i, share * (spread > 0.0).choose(spread, equals))
+
+
+@vector_code(types.boolean)
+def _clear(
+    code: Code,
+    covariances: Flat,
+    k: Value,
+    d: Value,
+    reg_covar: Value,
+    lost_share: Value,
+    floor: Flat,
+    units: Flat,
+    scaled: Flat,
+    factor: Flat,
+) -> Value:
+    """Add the regulariser; whether no matrix is near its floor."""
+    clear = Variable(code.truth(True))
+    with code.loop(0, k) as c:
+        matrix = covariances.after(c * d * d)
+        with code.loop(0, d) as i:
+            own = matrix[i * (d + 1)] + reg_covar
+            matrix.store(i * (d + 1), own)
+            units.store(i, floor[i].larger(lost_share * own).root())
+        with code.loop(0, d) as i, code.loop(0, d) as j:
+            scaled.store(i * d + j, matrix[i * d + j] / (units[i] * units[j]))
+        clear.set(clear.value & (_factor(code, scaled, d, factor) > 4.0 * d.real()))
+    return clear.value
