@@ -37,6 +37,21 @@ def test_natural_parameters(k: int, d: int) -> None:
     np.testing.assert_array_equal(Full().natural(means, covariances), found)
 
 
+def test_tables_may_be_parts_of_others() -> None:
+    """Columns of a wider table of moments, as families of several kinds of columns have them."""
+    means, covariances = components(3, 3, 4)
+    moments = moments_of(means, covariances, np.zeros((3, 4)), np.array([20.0, 30.0, 40.0]))
+    wide = np.concatenate([moments, moments], axis=1)[:, : moments.shape[1]]
+    for one, other in zip(
+        matrices_of(wide, np.zeros((3, 8))[:, ::2], 1e-6, FLOOR_SHARES) or (),
+        matrices_of(moments, np.zeros((3, 4)), 1e-6, FLOOR_SHARES) or (),
+        strict=True,
+    ):
+        np.testing.assert_array_equal(one, other)
+    found = naturals_of(np.repeat(means, 2, axis=1)[:, ::2], np.swapaxes(covariances, 1, 2))
+    np.testing.assert_array_equal(found, naturals_of(means, covariances))
+
+
 def test_what_is_not_positive_is_left_to_the_general_way() -> None:
     means, covariances = components(0, 2, 3)
     covariances[1, 0, 0] *= -1.0

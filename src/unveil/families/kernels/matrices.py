@@ -32,7 +32,8 @@ def naturals_of(means: Floats, covariances: Floats) -> Floats | None:
     """Natural parameters of Gaussians; None where there are many columns, or a matrix is not positive."""
     k, d = means.shape
     found = np.empty((k, 1 + d + d * (d + 1) // 2))
-    return found if d <= FEW_COLUMNS and naturals(covariances, means, found) else None
+    matrices, middles = np.ascontiguousarray(covariances), np.ascontiguousarray(means)
+    return found if d <= FEW_COLUMNS and naturals(matrices, middles, found) else None
 
 
 def matrices_of(
@@ -43,7 +44,8 @@ def matrices_of(
     if d > FEW_COLUMNS:
         return None
     means, covariances = np.empty(origins.shape), np.empty((*origins.shape, d))
-    return (means, covariances) if matrices_step(moments, origins, reg_covar, *shares, means, covariances) else None
+    given, about = np.ascontiguousarray(moments), np.ascontiguousarray(origins)
+    return (means, covariances) if matrices_step(given, about, reg_covar, *shares, means, covariances) else None
 
 
 @kernel
