@@ -16,22 +16,18 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from unveil.core.arrays import Floats
-from unveil.schedules.squarem import SHORTEST_LEAP, STRAIGHT
+from unveil.schedules.squarem import SHORTEST_LEAP, STRAIGHT, JudgedLeaps
 
 SHY = 0.1  # of a square root, that a leap leaves of it at least: what becomes 0 would stay so
-FIRST_LONGEST = 4.0
 
 
-class TableLeaps:
+class TableLeaps(JudgedLeaps):
     """Leaps between the passes over tables of probabilities, (rows, columns) each, one after the other in a vector."""
 
     def __init__(self, shapes: Sequence[tuple[int, int]]) -> None:
+        super().__init__()
         widths = np.repeat([columns for _, columns in shapes], [rows for rows, _ in shapes])
         self.row_of = np.repeat(np.arange(len(widths)), widths)
-        self.points: list[Floats] = []  # where the passes since the last leap began
-        self.longest = FIRST_LONGEST
-        self.plain: Floats | None = None  # what a leap was taken instead of, while it has not been judged
-        self.taken_back = 0
 
     def after(self, entered: Floats, fresh: Floats, uses: Callable[[], Floats]) -> Floats:
         """Where to go on after a pass from `entered` to `fresh`; `uses` says how often each row of the tables was."""
@@ -45,18 +41,6 @@ class TableLeaps:
             return fresh
         self.plain = fresh
         return far
-
-    def rest(self, fresh: Floats) -> Floats:
-        """The same where there is to be no leap."""
-        self.plain, self.points = None, []
-        return fresh
-
-    def back(self) -> Floats:
-        """The plain step in place of a leap that led down."""
-        assert self.plain is not None
-        self.longest, self.taken_back, self.points = max(self.longest / 2.0, 1.0), self.taken_back + 1, []
-        vector, self.plain = self.plain, None
-        return vector
 
     def _beyond(self, roots: Floats, uses: Floats) -> Floats | None:
         """Where a leap leads; None where it would be no longer than the passes themselves."""

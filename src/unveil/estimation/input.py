@@ -301,10 +301,9 @@ class RowsIn(ABC):
         if isinstance(given, Mapping):
             columns = {column_number(estimator, name): value for name, value in given.items()}
             return {column: self.cell(estimator, column, value) for column, value in columns.items()}
-        row = np.asarray(given, dtype=np.float64)
-        if row.shape != (estimator.n_features_in_,):
-            expected = estimator.n_features_in_
-            raise ValueError(f"given must be a mapping, or a row of {expected} cells, got shape {row.shape}")
+        row, width = np.asarray(given, dtype=np.float64), estimator.n_features_in_
+        if row.shape != (width,):
+            raise ValueError(f"given must be a mapping, or a row of {width} cells, got shape {row.shape}")
         return {int(column): float(row[column]) for column in np.flatnonzero(~np.isnan(row))}
 
     def seen(self, estimator: Any, known: Mapping[int, float]) -> Floats:
@@ -313,8 +312,7 @@ class RowsIn(ABC):
         row[0, list(known)] = list(known.values())
         if np.count_nonzero(np.isfinite(row)) < len(known):
             raise ValueError(f"given must hold finite numbers, got {dict(known)}")
-        found: Floats = next(iter(self.view(ArraySource(row)).read())).rows[0]
-        return found
+        return next(iter(self.view(ArraySource(row)).read())).rows[0]  # type: ignore[no-any-return]
 
     def cell(self, estimator: Any, column: int, value: Any) -> float:
         """A value of a column as the model knows it."""
@@ -390,14 +388,13 @@ class Counts(RowsIn):
 
     def _plain(self, estimator: Any) -> PlainRows:
         """Counts as they are, none of them missing."""
-        bounds = np.zeros(estimator.n_features_in_), np.full(estimator.n_features_in_, np.inf)
-        return PlainRows(estimator.n_features_in_, bounds, np.arange(estimator.n_features_in_))
+        d = estimator.n_features_in_
+        return PlainRows(d, (np.zeros(d), np.full(d, np.inf)), np.arange(d))
 
     def cell(self, estimator: Any, column: int, value: Any) -> float:
         """A count."""
         name = getattr(estimator, "feature_names_in_", range(estimator.n_features_in_))[column]
-        cells: NDArray[Any] = Within(*SUPPORTS["count"], name)(np.array([value], dtype=np.float64))
-        return float(cells[0])
+        return float(Within(*SUPPORTS["count"], name)(np.array([value], dtype=np.float64))[0])
 
 
 NUMBERS, NUMBERS_WITH_GAPS, COUNTS = Numbers(), Numbers(missing=True), Counts()

@@ -26,7 +26,7 @@ from unveil.families.small.table import GaussianTable
 from unveil.mixtures.model.model import Mixture, MixtureParams
 from unveil.schedules import Batch
 from unveil.schedules.adaptive import Adaptive, Pace
-from unveil.schedules.squarem import LEAP_TRIES, SHORTEST_LEAP, STRAIGHT
+from unveil.schedules.squarem import LEAP_TRIES, SHORTEST_LEAP, STRAIGHT, JudgedLeaps
 
 MOST_WORK = 1 << 23  # rows times components times statistics of a small table: a pass of some milliseconds
 
@@ -54,15 +54,12 @@ def small_table(model: Mixture, block: Block) -> GaussianTable | None:
     return model.family.small_table(rows, block.weights) if np.all(np.isfinite(rows)) else None
 
 
-class Leaps:
+class Leaps(JudgedLeaps):
     """Squarem on raw moments: three passes, then a leap, to be judged by the pass that follows."""
 
     def __init__(self, table: GaussianTable) -> None:
+        super().__init__()
         self.table = table
-        self.points: list[Floats] = []  # M steps of the passes since the last leap
-        self.longest = 4.0
-        self.plain: Floats | None = None  # what a leap was taken instead of, while it has not been judged
-        self.taken_back = 0
 
     def after(self, fresh: Floats) -> Floats:
         """Where to go on after a pass whose M step is `fresh`."""
@@ -83,18 +80,6 @@ class Leaps:
                 return vector
             step = 0.5 * (step - 1.0)
         return fresh
-
-    def rest(self, fresh: Floats) -> Floats:
-        """The same where there is to be no leap."""
-        self.plain, self.points = None, []
-        return fresh
-
-    def back(self) -> Floats:
-        """The plain step in place of a leap that led down."""
-        assert self.plain is not None
-        self.longest, self.taken_back, self.points = max(self.longest / 2.0, 1.0), self.taken_back + 1, []
-        vector, self.plain = self.plain, None
-        return vector
 
     def _length(self, first: Floats, second: Floats, third: Floats) -> float:
         """The step -|r| / |v|, statistics measured by their own size over the components."""

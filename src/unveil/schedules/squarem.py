@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from unveil.core.arrays import Floats
 from unveil.core.protocols import Asking, Expectation, Model, Params, Schedule, Work
 from unveil.core.statistics import Statistics
 from unveil.schedules.batch import Batch
@@ -41,6 +42,28 @@ class Cycle(NamedTuple):
     points: tuple[EmStep, ...]
     longest: float = 4.0  # longest step allowed, grown as leaps succeed
     taken_back: bool = False  # was the last leap?
+
+
+class JudgedLeaps:
+    """What leaps over a vector of parameters remember; where they lead is for those who know the vector."""
+
+    def __init__(self) -> None:
+        self.points: list[Floats] = []  # of the passes since the last leap
+        self.longest = Cycle(()).longest
+        self.plain: Floats | None = None  # what a leap was taken instead of, while it has not been judged
+        self.taken_back = 0
+
+    def rest(self, fresh: Floats) -> Floats:
+        """Where to go on after a pass whose M step is `fresh`, if there is to be no leap."""
+        self.plain, self.points = None, []
+        return fresh
+
+    def back(self) -> Floats:
+        """The plain step in place of a leap that led down."""
+        assert self.plain is not None
+        self.longest, self.taken_back, self.points = max(self.longest / 2.0, 1.0), self.taken_back + 1, []
+        vector, self.plain = self.plain, None
+        return vector
 
 
 @dataclass(frozen=True)
