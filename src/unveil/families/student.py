@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import digamma, gammaln, polygamma, stdtr
+from scipy.special import digamma, gammaln, stdtr, zeta
 
 from unveil.core.arrays import Floats
 from unveil.families.base import Family, Tile
@@ -36,6 +36,8 @@ FIRST_DOF = 10.0  # of a start
 SERIES_ABOVE = 100.0  # where asymptotic series are exact to the last digit, and differences of logarithms are not
 COLLAPSED_VARIANCE = 1e-200  # a variance that is as good as zero: the square of its inverse is past the largest number
 NEWTON_STEPS = 50  # of Newton's method, which takes five or so
+EXACT_STEP = 1e-14  # as a share of the root: it is found
+ROUNDED_STEP = 1e-9  # below which a step that is no shorter than the last is rounding, as it is for a large root
 
 
 @dataclass(frozen=True)
@@ -299,15 +301,16 @@ def best_dof(gaps: Floats) -> Floats:
     """
     low, high = _gap(np.array([0.5 * MOST_DOF, 0.5 * LEAST_DOF]))
     gaps = np.clip(gaps, low, high)
-    half = 0.5 / gaps
+    half, before = 0.5 / gaps, np.inf
     for _ in range(NEWTON_STEPS):
         gap = _gap(half)
-        moved = half + gap * (1.0 - gap / gaps) / (1.0 / half - polygamma(1, half))
+        moved = half + gap * (1.0 - gap / gaps) / (1.0 / half - zeta(2.0, half))  # the trigamma function
         moved = np.clip(moved, 0.5 / gaps, 1.0 / gaps)
-        settled = np.max(np.abs(moved / half - 1.0)) < 1e-14
+        step = np.max(np.abs(moved / half - 1.0))
         half = moved
-        if settled:
+        if step < EXACT_STEP or before <= step < ROUNDED_STEP:
             break
+        before = step
     return np.clip(2.0 * half, LEAST_DOF, MOST_DOF)
 
 
