@@ -83,11 +83,11 @@ def _at(word: str, words: Sequence[str], prefix: bool) -> np.ndarray:
 
 
 def _settled(old: np.ndarray, new: np.ndarray) -> bool:
-    """Whether neither the values nor their derivatives move any more."""
+    """Whether neither the values nor their derivatives move any more: of what is small its own share counts."""
     for a, b in ((old.real, new.real), (old.imag, new.imag)):
         move, large, axes = np.abs(b - a), np.abs(b), (-2, -1)
         still = np.all(move <= 1e-17 * large, axis=axes)
-        if not np.all(still | np.all(move <= 1e-18 * large.max(axis=axes, keepdims=True), axis=axes)):
+        if not np.all(still | np.all(move <= 1e-34 * large.max(axis=axes, keepdims=True), axis=axes)):
             return False
     return True
 

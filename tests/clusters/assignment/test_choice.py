@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unveil.clusters.assignment.choice import HAMERLY_WORK, MEMORY_BYTES, TREE_COLUMNS, YINYANG_CLUSTERS, choose
-from unveil.clusters.assignment.direct import DIRECT_ROW, DIRECT_WORK, SOON_WORK, Direct
+from unveil.clusters.assignment.direct import DIRECT_COLUMNS, DIRECT_ROW, DIRECT_WORK, SOON_WORK, Direct
 from unveil.clusters.assignment.in_numpy import distances
 from unveil.clusters.assignment.kd_tree import KDTree
 from unveil.clusters.assignment.plan import NARROW_COLUMNS
@@ -26,7 +26,8 @@ def test_the_choice_follows_from_the_shape_alone(shape, brief):
     n, d, k = shape
     one = choose(n, d, k, brief)
     assert type(choose(n, d, k, brief)) is type(one)
-    few, soon = d * k <= DIRECT_ROW or n * d * k <= DIRECT_WORK, n * d * k <= SOON_WORK or partition_count(n, d) == 1
+    few = d * k <= DIRECT_ROW or (n * d * k <= DIRECT_WORK and d <= DIRECT_COLUMNS)
+    soon = n * d * k <= SOON_WORK or partition_count(n, d) == 1
     assert isinstance(one, Direct) == (few and (brief or soon))
     if isinstance(one, KDTree):
         assert d <= TREE_COLUMNS

@@ -2,7 +2,7 @@
 
 | columns | clusters | way |
 |---|---|---|
-| any | columns times clusters up to 64, or cells times clusters up to 2**23 | every centre, exactly |
+| up to 256 | columns times clusters up to 64, or cells times clusters up to 2**23 | every centre, exactly |
 | up to 4 | any | K-D tree filtering |
 | up to 32 | columns times clusters up to 4096 | Hamerly's bounds over the vector kernel |
 | more | at least 16 | Yinyang bounds for groups of centres, over BLAS |

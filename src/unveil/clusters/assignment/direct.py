@@ -33,6 +33,7 @@ from unveil.numerics.vectors import Code, Flat, Value, Variable, vector_code
 LANES = 8  # rows of a vector of float64
 DIRECT_WORK = 1 << 23  # cells of a table times centres: about a millisecond
 SOON_WORK = 1 << 21  # so many that a pass over all blocks takes no longer than handing them out
+DIRECT_COLUMNS = 256  # a vector of longer rows is too much for the first cache: BLAS has its tiles
 DIRECT_ROW = 64  # columns times centres: a row takes no longer than to look up what is known of it
 NOTHING, NO_WEIGHTS = np.empty(0), readable(np.empty(0))
 STILL, LACKING, OVERFLOWN = 1, 2, 3  # how passes end: see `descend_rows`
@@ -41,7 +42,7 @@ STILL, LACKING, OVERFLOWN = 1, 2, 3  # how passes end: see `descend_rows`
 def is_direct(n_rows: int, n_columns: int, n_clusters: int, row: int = DIRECT_ROW) -> bool:
     """Whether a pass over all centres takes hardly longer than one that leaves some out; always for so much a `row`."""
     work = n_columns * n_clusters
-    return work <= row or n_rows * work <= DIRECT_WORK
+    return work <= row or (n_rows * work <= DIRECT_WORK and n_columns <= DIRECT_COLUMNS)
 
 
 class Bare(NamedTuple):

@@ -26,6 +26,7 @@ Share = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]  # as `ma
 
 DOUBTFUL_SHARE = 1e-5  # of the norms, below which rounding to float32 costs a square too many digits
 MOST_SPANS = 32
+MIDDLE_CELLS, FEWEST_MIDDLE = 1 << 16, 32  # that the middle of the rows is taken from, and rows at least
 
 
 class SeedingLayout(NamedTuple):
@@ -138,7 +139,8 @@ def _lay_out(rows: Floats, scale: float, weights: Floats, dtype: Any, share: Sha
     view.flags.writeable = False  # kernels are compiled anew for arrays that may be written to
     origin, doubt = np.zeros(rows.shape[1]), 0.0
     if np.dtype(dtype) == np.float32:
-        origin, doubt = np.median(rows[:: max(len(rows) // 1000, 1)] * scale, axis=0), DOUBTFUL_SHARE
+        some = min(max(MIDDLE_CELLS // rows.shape[1], FEWEST_MIDDLE), 1000)
+        origin, doubt = np.median(rows[:: max(len(rows) // some, 1)] * scale, axis=0), DOUBTFUL_SHARE
     tiles = np.zeros((len(weights), rows.shape[1], TILE_ROWS), dtype)
     laid = Laid(view, scale, tiles, np.empty(weights.shape, dtype), weights)
     _each(share, _spans(len(weights), tiles.size, span_cells), partial(lay_out, laid, origin, doubt))

@@ -46,8 +46,11 @@ def look_at(table: GaussianTable, vector: Floats) -> Appearance:
     """What the components of a vector look like."""
     _, means, spread = table.split(vector)
     shares, axes = table.shares(vector), longest_axes(spread)
+    x, used = table.x, np.flatnonzero(axes.any(axis=(0, 1)))
+    if len(used) < len(x):  # axes that are columns, of which a few are looked along
+        x, means, axes = x[used], means[:, used], np.ascontiguousarray(axes[:, :, used])
     sums = np.empty((*axes.shape[:2], POWERS))
-    powers_along(table.x, means, axes, shares, FAR, sums)
+    powers_along(x, np.ascontiguousarray(means), axes, shares, FAR, sums)
     return Appearance(doubleness(sums), shares)
 
 
