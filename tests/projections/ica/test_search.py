@@ -196,3 +196,22 @@ def test_a_seed_leads_to_scikit_learns_start() -> None:
         frame = SimpleNamespace(matrix=np.eye(4))
         start = start_of(ICA(random_state=seed), frame)  # type: ignore[arg-type]
         np.testing.assert_array_equal(start, np.random.RandomState(3).normal(size=(4, 4)))
+
+
+def loss(model: ICA, rows: Floats) -> float:
+    """Signed contrast of the sources, by its definition; signs as the theory has them."""
+    y = model.transform(rows)
+    slope, product = np.mean(1 - np.tanh(y) ** 2, axis=0) * np.mean(y**2, axis=0), np.mean(np.tanh(y) * y, axis=0)
+    return float(np.where(slope < product, -1.0, 1.0) @ np.mean(np.log(np.cosh(y)), axis=0))
+
+
+@pytest.mark.parametrize("n_rows", [150, 600, 2000])
+def test_auto_leaves_no_more_than_it_says(n_rows: int) -> None:
+    """0.0001 nats for each thousand rows, or that for fewer; a factor for the curvature's own change."""
+    for seed in range(4):
+        rows = ROWS[:n_rows]
+        auto = ICA(random_state=seed, gaussianity_level=1.0).fit(rows)
+        end = ICA(random_state=seed, gaussianity_level=1.0, tol=1e-12).fit(rows)
+        assert auto.converged_
+        assert auto.n_iter_ < end.n_iter_
+        assert (loss(auto, rows) - loss(end, rows)) * n_rows <= 3e-4 * max(n_rows / 1000, 1.0)

@@ -58,7 +58,7 @@ class Curvature(Enum):
         if self is Curvature.SQUARES:
             return np.asarray(slope @ np.square(y).T)
         if self is Curvature.WHOLE:
-            return np.stack([(line * y) @ y.T for line in slope])
+            return np.asarray((slope[:, None] * y) @ y.T)
         return np.empty((len(slope), 0))
 
 

@@ -55,7 +55,7 @@ def parallel(evaluate: Evaluate, start: Floats, tol: float, max_iter: int) -> Un
 def leap(unmixing: Floats, means: ContrastMoments) -> tuple[Floats, float]:
     """Where a step takes all vectors, and the most that one of them turns, by 1 minus the cosine."""
     moved = orthogonalised(means.products @ unmixing - means.slopes[:, None] * unmixing)
-    return moved, float(np.max(np.abs(np.abs(np.sum(moved * unmixing, axis=1)) - 1.0)))
+    return moved, float(np.abs(np.abs((moved * unmixing).sum(axis=1)) - 1.0).max())
 
 
 def deflation(evaluate: Evaluate, start: Floats, tol: float, max_iter: int) -> UnmixingOutcome:
@@ -121,4 +121,4 @@ def signs_of(means: ContrastMoments, variances: Floats | float = 1.0) -> Floats:
 def rotation_gradient(means: ContrastMoments) -> float:
     """Largest entry of the gradient of the contrast along rotations, in the coordinates of the sources."""
     signed = signs_of(means)[:, None] * means.products
-    return float(np.max(np.abs(signed - signed.T)) / 2.0)
+    return float(np.abs(signed - signed.T).max() / 2.0)

@@ -64,9 +64,10 @@ class ICA(Projection):
         Arguments of a callable `fun`, or ``{"alpha": a}`` with 1 <= a <= 2 for "logcosh".
     max_iter : int, default=200
         Most iterations.
-    tol : float, default=1e-7
+    tol : float or "auto", default="auto"
         "picard" stops when no entry of the relative gradient of the mean log-likelihood is above `tol`; "parallel" and
-        "deflation" when no vector turns by more, by 1 minus the cosine.
+        "deflation" when no vector turns by more, by 1 minus the cosine. "auto" is 1e-7, and "picard" also stops where
+        the next step is expected to gain less than 0.0001 nats for each thousand rows (0.0001 at least).
     w_init : array-like of shape (n_components, n_components) or None, default=None
         Start, in the coordinates of ``whitening_``. None draws one.
     whiten_solver : {"auto", "eigh", "svd"}, default="auto"
@@ -130,7 +131,7 @@ class ICA(Projection):
         "fun": [StrOptions(set(CONTRASTS)), callable],
         "fun_args": [dict, None],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
         "w_init": ["array-like", None],
         "whiten_solver": [StrOptions({"auto", "eigh", "svd"})],
         "orthogonal": ["boolean", StrOptions({"auto"})],
@@ -149,7 +150,7 @@ class ICA(Projection):
         fun: Any = "logcosh",
         fun_args: dict[str, Any] | None = None,
         max_iter: int = 200,
-        tol: float = 1e-7,
+        tol: float | str = "auto",
         w_init: Any = None,
         whiten_solver: str = "auto",
         orthogonal: Any = "auto",

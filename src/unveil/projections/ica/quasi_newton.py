@@ -229,9 +229,9 @@ class UnmixingSearch:
             step = step / 2.0
         return None
 
-    def advance(self, place: UnmixingPlace, model: SourceDensities) -> UnmixingPlace | None:
+    def advance(self, place: UnmixingPlace, model: SourceDensities, direction: Floats) -> UnmixingPlace | None:
         """The next place; the plain gradient is tried where all that was learned fails."""
-        found = self.lowered(place, model, self.direction(place, model))
+        found = self.lowered(place, model, direction)
         if found is None:
             self.learned.clear()
             found = self.lowered(place, model, -place.gradient)
@@ -272,16 +272,24 @@ def largest(gradient: Floats) -> float:
 
 
 def quasi_newton(
-    search: UnmixingSearch, start: Floats, extended: bool, tol: float, max_iter: int, leaps: int = 0
+    search: UnmixingSearch,
+    start: Floats,
+    extended: bool,
+    tol: float,
+    max_iter: int,
+    leaps: int = 0,
+    enough: float = 0.0,
 ) -> UnmixingOutcome:
     """From `start` until no entry of the relative gradient is above `tol`; Ctrl-C ends it early.
 
+    It also ends where the next step is expected to lower the loss by no more than `enough`, half its product with the
+    gradient (Newton's decrement).
     At most so many `leaps` come first, for as long as they lead far: steps of the fixed-point iteration, which does not
     ask what it lowers, and so is not held up on the slopes around a start that was drawn.
     """
     signs = Signs(len(start), extended)
     norms: list[float] = []
-    unmixing, status = start, Status.MAX_ITER
+    unmixing, status, settled = start, Status.MAX_ITER, False
     try:
         point, turn = search.point(start, curved=not leaps), np.inf
         for left in range(min(leaps, max_iter) - 1, -1, -1):
@@ -300,8 +308,10 @@ def quasi_newton(
             unmixing = place.point.unmixing
             if norms[-1] <= tol or len(norms) > max_iter:
                 break
-            place = search.advance(place, signs.model)
+            direction = search.direction(place, signs.model)
+            settled = 0.0 <= -0.5 * float(np.vdot(place.gradient, direction)) <= enough
+            place = None if settled else search.advance(place, signs.model, direction)
     except KeyboardInterrupt:
         status = interrupted(len(norms))
-    status = Status.CONVERGED if norms[-1] <= tol else status
+    status = Status.CONVERGED if settled or norms[-1] <= tol else status
     return UnmixingOutcome(unmixing, np.array(norms), max(len(norms) - 1, 1), status)

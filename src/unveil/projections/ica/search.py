@@ -18,6 +18,7 @@ from sklearn.utils import check_random_state
 
 from unveil.core.arrays import Floats
 from unveil.core.result import Status
+from unveil.core.stopping import GAIN_PER_ROW, LEAST_ROWS
 from unveil.engines.threads import Threads
 from unveil.estimation.input import SAMPLE_CELLS, SAMPLE_ROWS, sample_of
 from unveil.projections.ica.fixed_point import UnmixingOutcome, deflation, orthogonalised, parallel
@@ -40,6 +41,9 @@ ROWS_PER_SAMPLED = 10  # a first search runs on one row in so many
 ENOUGH_ROWS = 1 << 13  # rows that it runs on at least
 MOST_LEAPS = 6  # from a start that was drawn: by then they have come near, or never will
 SETTLED_GRADIENT = 0.1  # it ends where its gradient is this share of the error that a sample of its size has
+
+GAIN_SHARE = 0.01  # of what other models may leave behind: a step is Newton's, and the last but one leaves hardly less
+FINEST = 1e-7  # gradient, or turn of a vector, that is the end whatever there is to gain
 
 FIXED_POINTS: dict[str, Callable[..., UnmixingOutcome]] = {"parallel": parallel, "deflation": deflation}
 
@@ -88,8 +92,9 @@ def contrast_of(settings: ICA) -> Contrast:
 def solved(settings: ICA, evaluate: Passes, frame: SolverFrame, geometry: UnmixingGeometry | None) -> UnmixingOutcome:
     """Run the solver, from a sample first where that saves time."""
     start, given = start_of(settings, frame), settings.w_init is not None
+    tol, enough = goal_of(settings, frame.weight)
     if geometry is None:
-        return FIXED_POINTS[settings.algorithm](evaluate, start, settings.tol, settings.max_iter)
+        return FIXED_POINTS[settings.algorithm](evaluate, start, tol, settings.max_iter)
     rotates = isinstance(geometry, OrthogonalUnmixing)
     begin = orthogonalised(start) if rotates or not given else start
     exact = OrthogonalUnmixing(exact=True) if rotates and len(start) <= FEW_SOURCES else geometry
@@ -98,14 +103,21 @@ def solved(settings: ICA, evaluate: Passes, frame: SolverFrame, geometry: Unmixi
     few = None if given else sampled(evaluate, len(start), settings.random_state)
     leaps = MOST_LEAPS if rotates and settings.extended and not given else 0  # they do not choose between tails either
     if few is None:
-        return solve(search(evaluate, exact), begin, tol=settings.tol, leaps=leaps)
+        return solve(search(evaluate, exact), begin, tol=tol, leaps=leaps, enough=enough)
     rough = solve(search(few, exact), begin, tol=SETTLED_GRADIENT / few.source.n_rows**0.5, leaps=leaps)
     if rough.status is Status.INTERRUPTED:
         return rough
     try:  # many rows are near enough to independent sources for the approximate Hessian
-        return solve(search(evaluate, geometry), rough.unmixing, tol=settings.tol)
+        return solve(search(evaluate, geometry), rough.unmixing, tol=tol, enough=enough)
     except KeyboardInterrupt:  # before the first pass was over
         return rough._replace(status=Status.INTERRUPTED)
+
+
+def goal_of(settings: ICA, weight: float) -> tuple[float, float]:
+    """The gradient, or turn, to stop at, and the gain in nats per row that is not worth another step."""
+    if settings.tol != "auto":
+        return float(settings.tol), 0.0
+    return FINEST, GAIN_SHARE * GAIN_PER_ROW * max(1.0, LEAST_ROWS / weight)
 
 
 def sampled(evaluate: Passes, count: int, random_state: Any) -> Passes | None:
