@@ -5,6 +5,8 @@ A map that stays open would count every page it ever touched as resident; mappin
 
 from __future__ import annotations
 
+import os
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +19,9 @@ from unveil.sources.cut import Chunk
 from unveil.sources.errors import DataError, blame
 from unveil.sources.files.formats import FileColumn, Header, ReadRequest
 
+_parsing = threading.Lock()  # NumPy parses heads as Python, whose parser in 3.11 mixes up threads that do so at once
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_parsing._at_fork_reinit)  # type: ignore[attr-defined]
 _WORDS = {"f": "number", "i": "integer", "u": "integer", "b": "yes/no"}
 
 
@@ -49,7 +54,8 @@ class Npy:
 def _mapped(path: Path) -> Array:
     """The table in the file, checked for what it holds."""
     with blame(path, "an .npy array"):
-        table: Any = np.load(path, mmap_mode="r")
+        with _parsing:
+            table: Any = np.load(path, mmap_mode="r")
         if not isinstance(table, np.ndarray) or table.ndim != 2:
             raise DataError(f"{path}: must hold an array of 2 dimensions, got {getattr(table, 'shape', 'an archive')}")
         if table.dtype.kind not in _WORDS:
