@@ -132,17 +132,22 @@ def nearest_exact(
     """
     lanes, columns = room.lanes, shift.length
     turn(code, cells, first, rows, columns, shift, room)
-    total, smallest = Variable(room.full(0.0, lanes)), Variable(room.full(INFINITE, lanes))
+    totals, smallest = [Variable(room.full(0.0, lanes)) for _ in range(2)], Variable(room.full(INFINITE, lanes))
     nearest = Variable(labels.full(0, lanes))
-    with code.loop(0, count) as centre:
-        at = centres.after(begin + centre * columns)
-        total.set(room.full(0.0, lanes))
+    with code.loop(0, count, 2) as one:  # two at a time: an addition need not wait for the one before
+        pair = one, (one + 1 < count).choose(one + 1, one)  # the last of an odd number is nearer than itself in nothing
+        places = [centres.after(begin + centre * columns) for centre in pair]
+        for total in totals:
+            total.set(room.full(0.0, lanes))
         with code.loop(0, columns) as column:
-            gap = room.load(column * lanes, lanes) - at[column]
-            total.set(total.value + gap * gap)
-        closer, number = total.value < smallest.value, centre.word().splat(lanes)
-        smallest.set(closer.choose(total.value, smallest.value))
-        nearest.set(closer.choose(number, nearest.value))
+            x = room.load(column * lanes, lanes)
+            for total, at in zip(totals, places, strict=True):
+                gap = x - at[column]
+                total.set(total.value + gap * gap)
+        for total, centre in zip(totals, pair, strict=True):
+            closer, number = total.value < smallest.value, centre.word().splat(lanes)
+            smallest.set(closer.choose(total.value, smallest.value))
+            nearest.set(closer.choose(number, nearest.value))
     lane = Value(code.builder, ir.Constant(ir.VectorType(LONG, lanes), list(range(lanes))))
     there, before = lane < rows - first, labels.load(place, lanes)
     gaps = there.choose(smallest.value, 0.0)

@@ -8,6 +8,7 @@ columns (on a shared AMD EPYC, Zen 4).
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from math import log
 from typing import Any
 
@@ -70,21 +71,28 @@ def approach(
     vectors, one for each point.
     """
     lanes, size = room.lanes, weights.length
-    total = Variable(room.full(0.0, lanes))
+    totals = [Variable(room.full(0.0, lanes)) for _ in range(2)]
     with code.loop(0, trials) as trial:
-        costs.store(trial * lanes, total.value)
+        costs.store(trial * lanes, room.full(0.0, lanes))
     with code.loop(0, size, lanes) as first:
         turn(code, cells, first, rows, columns, None, room)
         before, weight = near.load(first, lanes), weights.load(first, lanes)
-        with code.loop(0, trials) as trial:
-            total.set(room.full(0.0, lanes))
-            point = points.after(trial * columns)
+        with code.loop(0, trials, 2) as one:  # two at a time: an addition need not wait for the one before
+            other = one + 1
+            pair = one, (other < trials).choose(other, one)
+            places = [points.after(trial * columns) for trial in pair]
+            for total in totals:
+                total.set(room.full(0.0, lanes))
             with code.loop(0, columns) as column:
-                gap = room.load(column * lanes, lanes) - point[column]
-                total.set(total.value + gap * gap)
-            after = total.value.smaller(before)
-            near.store((trial + 1) * size + first, after)
-            costs.store(trial * lanes, costs.load(trial * lanes, lanes) + after * weight)
+                x = room.load(column * lanes, lanes)
+                for total, point in zip(totals, places, strict=True):
+                    gap = x - point[column]
+                    total.set(total.value + gap * gap)
+            for total, trial, there in zip(totals, pair, (None, other < trials), strict=True):
+                with nullcontext() if there is None else code.when(there):
+                    after = total.value.smaller(before)
+                    near.store((trial + 1) * size + first, after)
+                    costs.store(trial * lanes, costs.load(trial * lanes, lanes) + after * weight)
 
 
 @strict
