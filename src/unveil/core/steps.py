@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,22 @@ from unveil.core.statistics import Statistics
 def stream(seed: int, number: int, partition: int) -> np.random.Generator:
     """The random stream of one partition in one pass: the same whichever thread or machine draws from it."""
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number, partition)))
+
+
+class LazyStream:
+    """The random stream of one partition in one pass, made when somebody asks for it: one for all tiles."""
+
+    __slots__ = ("_made", "_place")
+
+    def __init__(self, seed: int, number: int, partition: int) -> None:
+        self._place = seed, number, partition
+        self._made: np.random.Generator | None = None
+
+    def __call__(self) -> np.random.Generator:
+        """The stream, as far as it was drawn from."""
+        if self._made is None:
+            self._made = stream(*self._place)
+        return self._made
 
 
 @dataclass(frozen=True)
@@ -41,4 +56,4 @@ class ExpectationStep:
         return Request(self.model, self.plan, self.expectation, memo, self._random(block))
 
     def _random(self, block: Block) -> Any:
-        return cache(partial(stream, self.seed, self.number, block.index))  # one for all tiles, if any asks for it
+        return LazyStream(self.seed, self.number, block.index)

@@ -11,7 +11,7 @@ import math
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cache, partial
@@ -100,7 +100,9 @@ class Threads:
         >>> list(Threads(workers=2).share(abs, [-1, 2, -3]))
         [1, 2, 3]
         """
-        return map(function, items) if self.count == 1 else _pool(self.count).map(function, items)
+        if self.count == 1:
+            return map(function, items)
+        return _helped(_pool(self.count - 1), (partial(function, item) for item in items), math.inf)
 
     def _results(
         self,
@@ -128,7 +130,7 @@ class Threads:
             return self._lending(work)
         if self.count == 1 or len(head) < 2 or alone:
             return (piece() for piece in work)
-        return _windowed(_pool(self.count), work, width)
+        return _helped(_pool(self.count - 1), work, width)
 
     def _lending(self, work: Iterator[Callable[[], Any]]) -> Iterator[Any]:
         """Results of work that this thread does alone, while its model may use the others."""
@@ -176,20 +178,47 @@ def _apply(function: Callable[[Block], Any], place: int, blocks: Iterable[Block]
     return [function(block) for block in blocks]
 
 
-def _windowed(pool: ThreadPoolExecutor, work: Iterator[Callable[[], Any]], width: int) -> Iterator[Any]:
-    """Results in the order of the work, with at most `width` pieces of it in flight."""
-    window: deque[Future[Any]] = deque()
+def _helped(helpers: ThreadPoolExecutor, work: Iterator[Callable[[], Any]], width: float) -> Iterator[Any]:
+    """Results in the order of the work, with at most `width` pieces of it in flight.
+
+    This thread is one of those that work: while what comes next is not done, it does what nobody has begun.
+    """
+    window: deque[_Piece] = deque()
     try:
         for piece in work:
-            window.append(pool.submit(piece))
+            window.append(_Piece(helpers, piece))
             if len(window) >= width:
-                yield window.popleft().result()
+                yield _next(window)
         while window:
-            yield window.popleft().result()
+            yield _next(window)
     finally:
-        for future in window:
-            future.cancel()
-        wait(window)  # nothing of this pass runs on after it, whatever ended it
+        for each in window:
+            each.future.cancel()
+        wait([each.future for each in window])  # nothing of this pass runs on after it, whatever ended it
+
+
+class _Piece:
+    """Work that a helper may have begun, or else this thread may take back."""
+
+    def __init__(self, helpers: ThreadPoolExecutor, work: Callable[[], Any]) -> None:
+        self.work, self.future, self.own = work, helpers.submit(work), False
+        self.outcome: Any = None
+
+    def taken_back(self) -> bool:
+        """Whether nobody had begun it; then it is done now."""
+        if self.own or not self.future.cancel():
+            return False
+        self.own, self.outcome = True, self.work()
+        return True
+
+
+def _next(window: deque[_Piece]) -> Any:
+    """What came of the first piece of work of those that are in flight."""
+    first = window[0]
+    while not (first.own or first.future.done()) and any(piece.taken_back() for piece in window):
+        pass
+    window.popleft()
+    return first.outcome if first.own else first.future.result()
 
 
 @cache

@@ -90,12 +90,13 @@ def account(
 
     `known` is that of the labels `before`; it is left as it is. None where there are none, and `before` is empty.
     """
-    room = np.zeros((3, len(shift)))
-    tally, changed = tallied(rows, shift, weights, before, labels, None if known is None else known.tally, len(centres))
-    if known is None or changed:
-        squares = _measure(rows, shift, weights) if known is None else known.squares
-        known = Scattered(tally, squares, _scatter(*tally, squares, room))
-    return known, changed, known.scatter + _away(*tally, centres, room[2])
+    tally, costs = Tally.room(len(centres), len(shift)), np.empty(2)
+    squares = _measure(rows, shift, weights) if known is None else known.squares
+    old, costs[0] = (tally, 0.0) if known is None else (known.tally, known.scatter)
+    table = rows.reshape(-1), shift, weights
+    changed = _account(*table, before, labels, *old, *tally, squares, centres, np.zeros((3, len(shift))), costs)
+    scatter, away = costs.tolist()
+    return (known if known is not None and not changed else Scattered(tally, squares, scatter)), changed, scatter + away
 
 
 def tallied(
@@ -168,6 +169,24 @@ def regroup_rows(
 
 
 # -- the cost, where distances are not at hand -------------------------------------------------------------------------
+
+
+@strict
+def _account(
+    cells: Any, shift: Any, weights: Any, before: Any, labels: Any, old: Any, old_high: Any, old_low: Any,
+    members: Any, high: Any, low: Any, squares: Any, centres: Any, room: Any, costs: Any,
+) -> int:  # fmt: skip
+    """Fill a tally, and both parts of the cost, the first unless no label changed; says how many did.
+
+    All in one call: a thread that comes back for more often waits for another to let go of the interpreter.
+    """
+    changed = regroup_rows(cells, shift, weights, before, labels, old, old_high, old_low, members, high, low)
+    if changed > 0:
+        costs[0] = _scatter(members, high, low, squares, room)
+        costs[1] = _away(members, high, low, centres, room[2])
+    else:
+        costs[1] = _away(old, old_high, old_low, centres, room[2])
+    return changed
 
 
 def _measure(rows: Array, shift: Floats, weights: Floats) -> Floats:

@@ -28,7 +28,7 @@ def make_filter(centres: Floats, shift: Floats, groups: int = 1, pairs: bool = F
     scaled, empty = centres * scale, -k % CENTRES  # centres at infinity, which nothing is near, fill the last block
     apart = _nearest_squared(scaled)
     blur = unit_of(np.float32) * (d + 8) * (2 * reach * scale) ** 2
-    dtype = np.dtype(np.float32 if 64 * blur <= np.median(apart) else np.float64)
+    dtype = np.dtype(np.float32 if 64 * blur <= np.sort(apart)[k // 2] else np.float64)
     unit = unit_of(dtype)
     norms = np.concatenate([np.einsum("ij,ij->i", scaled, scaled), np.full(empty, np.inf)])
     halves = np.concatenate([np.sqrt(apart) / 2 * (1 - 4 * unit), np.zeros(empty)])
@@ -81,6 +81,9 @@ def _blocks(doubled: Array) -> Array:
 
 def _norms(vectors: Floats) -> Floats:
     """Euclidean norm of each row, safe from overflow and underflow."""
+    squares = np.einsum("ij,ij->i", vectors, vectors)
+    if squares.min() > LEAST_REACH and squares.max() < MOST_REACH:
+        return np.sqrt(squares)
     largest = np.abs(vectors).max(axis=1, initial=0.0)
     safe = np.where(largest > 0, largest, 1.0)
     scaled = vectors / safe[:, None]
