@@ -24,7 +24,7 @@ from unveil.core.arrays import Floats
 from unveil.core.protocols import Block
 from unveil.families.kernels.em import CompiledSums, score_pairs
 from unveil.numerics.missing_patterns import Patterns
-from unveil.numerics.tiles import tile_rows
+from unveil.numerics.tiles import numpy_tile_rows
 
 if TYPE_CHECKING:
     from unveil.families.missing_cells import MissingCells
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from unveil.families.small.table import GaussianTable
 
 OWN = "own"  # what a column of a family of the user's own is taken for
-PATIENT_ROWS, PATIENT_CELLS = 1024, 1 << 20  # of a tile of NumPy's: threads take turns at the interpreter between tiles
 
 
 @dataclass
@@ -84,9 +83,8 @@ class Family(ABC):
         """Length of a row of `moments`."""
 
     def tile_rows(self, n_columns: int, n_components: int) -> int:
-        """Rows of a tile: so many that what is made of them stays in a cache, if that is more than a few."""
-        height = self.n_statistics(n_columns) + n_components
-        return max(tile_rows(height), min(PATIENT_ROWS, PATIENT_CELLS // height))
+        """Rows of a tile: so many that what is made of them stays in a cache."""
+        return numpy_tile_rows(self.n_statistics(n_columns) + n_components)
 
     def framing(self, n_columns: int) -> NDArray[np.bool_]:
         """Which columns may be shifted."""

@@ -11,6 +11,7 @@ from unveil.numerics.vectors import Code, Flat, Value, Variable, vector_code
 
 TILE_CELLS = 1 << 16  # half a megabyte of float64 stays in a core's second-level cache
 SMALLEST_TILE, LARGEST_TILE = 64, 4096  # rows: enough to pay for the call of a kernel, few enough for any cache
+NUMPY_ROWS, NUMPY_CELLS = 1024, 1 << 20  # of a tile that NumPy goes through: eight megabytes at most
 LANES = 16  # rows at a time where that is spelled out
 STRIP_ROWS = 64  # rows transposed together: eight lines of a cache on either side
 
@@ -19,6 +20,14 @@ def tile_rows(rows_of_tile: int) -> int:
     """How many rows a tile holds when it is `rows_of_tile` numbers tall: a power of two."""
     fitting = max(TILE_CELLS // max(rows_of_tile, 1), 1)
     return min(max(1 << (fitting.bit_length() - 1), SMALLEST_TILE), LARGEST_TILE)
+
+
+def numpy_tile_rows(rows_of_tile: int) -> int:
+    """The same for a tile that NumPy goes through step by step: more of them.
+
+    Between steps, threads take turns at the interpreter: where these are short, two take twice as long as one.
+    """
+    return max(4 * tile_rows(rows_of_tile), min(NUMPY_ROWS, NUMPY_CELLS // max(rows_of_tile, 1)))
 
 
 @kernel

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from unveil.core.arrays import Floats
 from unveil.core.protocols import Block
-from unveil.numerics.tiles import tile_rows
+from unveil.numerics.tiles import numpy_tile_rows
 from unveil.projections.affine import check_finite
 from unveil.projections.lines import centred
 
@@ -33,7 +33,7 @@ class ClassScores(NamedTuple):
 
     def fill(self, finish: Finish | None, block: Block, out: NDArray[Any]) -> None:
         """The scores of a block, or what `finish` makes of them."""
-        many, size = self.basis.shape[1] >= MANY_CLASSES, tile_rows(sum(self.basis.shape))
+        many, size = self.basis.shape[1] >= MANY_CLASSES, numpy_tile_rows(sum(self.basis.shape))
         basis = np.ascontiguousarray(self.basis if finish is None or many else self.basis.T)
         with np.errstate(over="ignore", invalid="ignore"):
             for first in range(0, len(block.rows), size):

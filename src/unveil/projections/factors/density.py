@@ -24,7 +24,7 @@ from unveil.estimation.kept import Kept
 from unveil.estimation.plain_rows import as_floats
 from unveil.numerics.constants import LOG_TWO_PI
 from unveil.numerics.missing_patterns import has_missing
-from unveil.numerics.tiles import tile_rows
+from unveil.numerics.tiles import numpy_tile_rows
 from unveil.projections.factors.missing import Factors
 from unveil.projections.factors.model import NoiseModel, standing
 from unveil.projections.lines import centred
@@ -64,7 +64,7 @@ class FactorPosterior(NamedTuple):
             return self.model.infer(plan, block)
         means = np.empty((len(block.rows), self.loadings.shape[1])) if out is None else out
         densities = np.empty(len(block.rows) * dense)
-        size, back = tile_rows(2 * sum(self.loadings.shape)), np.ascontiguousarray(self.loadings.T)
+        size, back = numpy_tile_rows(2 * sum(self.loadings.shape)), np.ascontiguousarray(self.loadings.T)
         for first in range(0, len(means), size):
             rows, z = centred(block.rows[first : first + size], self.mean), means[first : first + size]
             np.matmul(rows, self.slopes, out=z)
