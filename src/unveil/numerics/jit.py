@@ -21,7 +21,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def cached(function: F, **flags: Any) -> F:
     """Compile `function` on first call, for the types it is called with, and keep the code on disk."""
-    jitted: Any = numba.njit(nogil=True, error_model="numpy", **flags)(function)
+    # no way to it from C, which nobody goes: a function less to compile for each
+    jitted: Any = numba.njit(nogil=True, error_model="numpy", no_cfunc_wrapper=True, **flags)(function)
     if jitted is not function:  # it is where NUMBA_DISABLE_JIT is set
         jitted._cache = cache_of(function)
         jitted.compile = _uncollected(jitted.compile)
@@ -48,6 +49,11 @@ def _uncollected(compiled: Callable[..., Any]) -> Callable[..., Any]:
 def kernel(function: F) -> F:
     """A compiled function that may fuse a multiply and an add."""
     return cached(function, fastmath={"contract"})
+
+
+def part(function: F) -> F:
+    """A kernel that kernels alone may call: its way from Python would take long to compile, and is not there."""
+    return cached(function, fastmath={"contract"}, no_cpython_wrapper=True)
 
 
 def inlined(function: F) -> F:

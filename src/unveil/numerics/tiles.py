@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.core.arrays import Array
-from unveil.numerics.jit import kernel
+from unveil.numerics.jit import inlined, kernel
 from unveil.numerics.vectors import Code, Flat, Value, Variable, vector_code
 
 TILE_CELLS = 1 << 16  # half a megabyte of float64 stays in a core's second-level cache
@@ -38,7 +38,7 @@ def subtract(rows: NDArray[np.floating], shift: NDArray[np.float64], out: NDArra
             out[r, c] = np.float64(rows[r, c]) - shift[c]
 
 
-@kernel
+@inlined
 def transpose(rows: NDArray[np.float64], out: NDArray[np.float64]) -> None:
     """out[c, r] = rows[r, c], in strips short enough that both sides stay in the cache."""
     n_rows, n_columns = rows.shape
@@ -98,19 +98,29 @@ def with_squares(x: NDArray[np.float64], out: NDArray[np.float64]) -> None:
 def with_norm(x: NDArray[np.float64], out: NDArray[np.float64]) -> None:
     """Statistics (1, x, sum of squares)."""
     _write_linear(x, x.shape[0], x.shape[1], out)
-    n_columns, n_rows = x.shape
-    line = out[1 + n_columns]
-    for r in range(n_rows):
-        line[r] = 0.0
-    for i in range(n_columns):
-        column = x[i]
-        for r in range(n_rows):
-            line[r] += column[r] * column[r]
+    _write_norm(x, x.shape[0], x.shape[1], out)
+
+
+@vector_code()
+def _write_norm(code: Code, x: Flat, columns: Value, rows: Value, out: Flat) -> None:
+    """Sums of squares over the columns, after the columns."""
+    with code.loop(0, rows, LANES) as row:
+        norm = Variable(out.full(0.0, LANES))
+        with code.loop(0, columns) as i:
+            values = x.load_some(i * rows + row, rows - row, 0.0, LANES)
+            norm.set(norm.value + values * values)
+        out.store_some((columns + 1) * rows + row, rows - row, norm.value)
 
 
 @kernel
 def add_linear(rows: NDArray[np.float64], shares: NDArray[np.float64], moments: NDArray[np.float64]) -> None:
     """Add share times (1, x) for every row and component with a share."""
+    _add_linear(rows, shares, moments)
+
+
+@inlined
+def _add_linear(rows: NDArray[np.float64], shares: NDArray[np.float64], moments: NDArray[np.float64]) -> None:
+    """The loop itself, which others begin with."""
     for c in range(shares.shape[0]):
         into = moments[c]
         for r in range(shares.shape[1]):
@@ -159,7 +169,7 @@ def add_products(rows: NDArray[np.float64], shares: NDArray[np.float64], moments
 @kernel
 def add_squares(rows: NDArray[np.float64], shares: NDArray[np.float64], moments: NDArray[np.float64]) -> None:
     """Add share times (1, x, squares) for every row and component with a share."""
-    add_linear(rows, shares, moments)
+    _add_linear(rows, shares, moments)
     n_columns = rows.shape[1]
     for c in range(shares.shape[0]):
         into = moments[c, 1 + n_columns :]
@@ -173,7 +183,7 @@ def add_squares(rows: NDArray[np.float64], shares: NDArray[np.float64], moments:
 @kernel
 def add_norm(rows: NDArray[np.float64], shares: NDArray[np.float64], moments: NDArray[np.float64]) -> None:
     """Add share times (1, x, sum of squares) for every row and component with a share."""
-    add_linear(rows, shares, moments)
+    _add_linear(rows, shares, moments)
     last = 1 + rows.shape[1]
     for c in range(shares.shape[0]):
         for r in range(shares.shape[1]):

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import numba
 import numpy as np
 import pytest
 
 from tests.grammar.charts.cases import Case, closed_at_random
 from unveil.grammar import read_grammar
 from unveil.grammar.charts.limits import span_number
-from unveil.grammar.kernels.inside_outside import expect_many, measure
+from unveil.grammar.kernels.inside_outside import expect_many
 from unveil.grammar.kernels.layout import ANY, BLOCK, LANES, LONG, PLACE, SHORT, pack
 from unveil.grammar.kernels.limits import spans_before
+from unveil.grammar.kernels.vector_loops import fill, measure, smallest
+from unveil.grammar.kernels.whole import is_whole
 from unveil.grammar.kernels.workspace import FINE, IMPOSSIBLE, LOST, room
 
 
@@ -54,11 +57,62 @@ def test_spans_have_numbers() -> None:
     assert places == list(range(15))
 
 
+@numba.njit
+def _measured(n, starts):
+    return measure(n, starts)
+
+
+@numba.njit
+def _smallest(values, begin, count):
+    return smallest(values, begin, count)
+
+
+@numba.njit
+def _filled(values, begin, count, value):
+    fill(values, begin, count, value)
+
+
+@numba.njit
+def _is_whole(packed, space, size):
+    return is_whole(packed, space, size)
+
+
+@pytest.mark.parametrize("n", [1, 2, 8, 9, 31, 63, 100])
+def test_rows_have_room_for_each_length(n: int) -> None:
+    starts, sizes = np.zeros(n + 2, dtype=np.int64), [(n - length + 15) // 8 * 8 for length in range(1, n + 1)]
+    stride = _measured(n, starts)
+    assert starts[1 : n + 1].tolist() == np.cumsum([0, *sizes[:-1]]).tolist()
+    assert stride == sum(sizes) + 8 * (sum(sizes) % 512 == 0)
+
+
+def test_a_stretch_is_filled_and_searched() -> None:
+    values = np.random.default_rng(0).standard_normal(40)
+    assert _smallest(values, 8, 24) == min(value for value in values[8:32] if value > 0)
+    assert _smallest(-np.abs(values), 0, 40) == np.inf
+    expected = np.r_[values[:8], np.full(16, 2.5), values[24:]]
+    _filled(values, 8, 16, 2.5)
+    np.testing.assert_array_equal(values, expected)
+
+
+@pytest.mark.parametrize(
+    ("least", "weight", "whole"), [(1e-140, 1.0, True), (1e-140, 1e-30, False), (1e-155, 1.0, False)]
+)
+def test_whole_charts_have_no_product_that_is_lost(least: float, weight: float, whole: bool) -> None:
+    packed = pack(*closed_at_random(0, 6, 40, 5))
+    packed.values[:] = np.where(packed.values > 0, weight, 0.0)
+    space = room(packed, 3)
+    size = packed.n_symbols * _measured(3, space.starts)
+    space.work[space.inside] = least
+    assert _is_whole(packed, space, size) == whole
+    space.work[space.inside], space.work[space.bases + size - 1] = 1.0, least
+    assert _is_whole(packed, space, size) == whole
+
+
 @pytest.mark.parametrize("n", [1, 7, 8, 9, 31])
 def test_room_is_enough(n: int) -> None:
     packed = pack(*closed_at_random(0, 6, 40, 5))
     space = room(packed, n)
-    stride = measure.py_func(n, space.starts)
+    stride = _measured(n, space.starts)
     assert 7 * stride <= space.bases - space.inside
     assert space.work.ctypes.data % 64 == 0
     for length in range(1, n + 1):  # a vector of right parts may begin anywhere but near the end of its row

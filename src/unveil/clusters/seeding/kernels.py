@@ -77,7 +77,7 @@ def _limit(laid: Any, row: int) -> Any:
     return laid.limits[row // TILE_ROWS, row % TILE_ROWS]
 
 
-@kernel
+@inlined
 def _measure(tile: Any, points: Any, squares: Any) -> None:
     """Squared distances of the rows of a tile to the points.
 
@@ -95,7 +95,7 @@ def _measure(tile: Any, points: Any, squares: Any) -> None:
                 line[r] += gap * gap
 
 
-@kernel
+@inlined
 def _keep_smaller(before: Any, squares: Any, limits: Any, limit: Any, after: Any) -> bool:
     """after = min(before, squares); whether some square is in doubt."""
     doubts = 0
@@ -106,7 +106,7 @@ def _keep_smaller(before: Any, squares: Any, limits: Any, limit: Any, after: Any
     return doubts > 0
 
 
-@kernel
+@inlined
 def _settle(laid: Any, a: int, row: int, squares: Any, before: Any, after: Any) -> None:
     """Take the squares of tile `a` that are in doubt again, from the rows."""
     rows, scale, limits, limit = laid.rows, laid.scale, laid.limits[a], _limit(laid, row)
@@ -119,7 +119,7 @@ def _settle(laid: Any, a: int, row: int, squares: Any, before: Any, after: Any) 
             after[r] = square if square < before[r] else before[r]
 
 
-@kernel
+@inlined
 def _weighted_sum(values: Any, weights: Any, halves: Any) -> float:
     """Sum of products over a tile, by halves: a fixed order that vectorises."""
     size = TILE_ROWS // 2

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from unveil.numerics.jit import kernel
+from unveil.numerics.jit import inlined
 from unveil.numerics.vectors import Code, Flat, Value, Variable, vector_code
 
 LINES = 4  # of either table at a time
@@ -22,7 +22,7 @@ FEWEST = 64  # lines of the right table, below which BLAS is as fast
 SHORTEST = 96  # numbers of a line, below which adding up the lanes of the sums takes as long as the sums
 
 
-@kernel
+@inlined
 def dot_products(left: Any, right: Any, out: Any) -> None:
     """out[i, j] = left[i] . right[j]; by BLAS where lines are few or short. Tables are contiguous."""
     (n_left, length), n_right = left.shape, right.shape[0]

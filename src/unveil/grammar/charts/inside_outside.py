@@ -89,7 +89,7 @@ def _charted(
     each = np.ones(len(lengths)) if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
     logs, status = np.full(len(lengths), -np.inf), np.zeros(len(lengths), dtype=np.int64)
     closed, space = layout.closed, room(layout.packed, int(lengths.max(initial=0)))
-    binary, chains = np.zeros(len(closed.weights)), np.zeros_like(closed.closure)
+    binary, chains = np.zeros(len(closed.weights)), np.zeros(closed.closure.shape)
     lexical = np.zeros((len(closed.lexical) + 1, len(closed.null)))  # the last row counts unknown words
     counts = (binary, chains, lexical)
     expect_many(layout.packed, limits.limits, space, codes, lengths, each, counted, status, logs, *counts)

@@ -13,12 +13,12 @@ from __future__ import annotations
 import math
 
 from unveil.core.arrays import Floats, Integers
-from unveil.grammar.kernels.inside_outside import inside_of, measure
-from unveil.grammar.kernels.jit import part
+from unveil.grammar.kernels.inside_outside import inside_of
 from unveil.grammar.kernels.layout import FREE, ByParent, Limits, PackedGrammar
 from unveil.grammar.kernels.limits import chain_of, spans_before
+from unveil.grammar.kernels.vector_loops import measure
 from unveil.grammar.kernels.workspace import Space
-from unveil.numerics.jit import kernel
+from unveil.numerics.jit import kernel, part
 
 
 @kernel

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 
 from unveil.core.arrays import Floats, Integers
-from unveil.grammar.kernels.inside_outside import fill_inside, inside_of, is_whole, lower_of, measure, outside_of
+from unveil.grammar.kernels.inside_outside import fill_inside, inside_of, lower_of, outside_of
 from unveil.grammar.kernels.layout import LANES, Limits, PackedGrammar
 from unveil.grammar.kernels.limits import spans_before
-from unveil.grammar.kernels.vector_loops import added
+from unveil.grammar.kernels.vector_loops import added, measure
+from unveil.grammar.kernels.whole import is_whole
 from unveil.grammar.kernels.workspace import FINE, LARGEST_INSIDE, LARGEST_OUTSIDE, LOST, Space
 from unveil.numerics.jit import kernel
 

@@ -11,12 +11,12 @@ from __future__ import annotations
 import math
 
 from unveil.core.arrays import Floats, Integers
-from unveil.grammar.kernels.inside_outside import fill_inside, measure, outside_of, smallest
-from unveil.grammar.kernels.jit import part
+from unveil.grammar.kernels.inside_outside import fill_inside, outside_of
 from unveil.grammar.kernels.layout import ByParent, Limits, PackedGrammar
 from unveil.grammar.kernels.limits import chain_weight, spans_before
+from unveil.grammar.kernels.vector_loops import measure, smallest
 from unveil.grammar.kernels.workspace import FINE, LARGEST_OUTSIDE, LOST, Space
-from unveil.numerics.jit import kernel
+from unveil.numerics.jit import kernel, part
 
 
 @kernel

@@ -12,10 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from unveil.core.arrays import Floats, Integers
-from unveil.grammar.kernels.jit import part
 from unveil.grammar.kernels.layout import FREE, INNER, Limits
 from unveil.grammar.kernels.limits import spans_before
-from unveil.numerics.jit import kernel
+from unveil.numerics.jit import kernel, part
 
 
 class LogGrammar(NamedTuple):

@@ -23,7 +23,6 @@ from __future__ import annotations
 import math
 
 from unveil.core.arrays import Floats, Integers
-from unveil.grammar.kernels.jit import part
 from unveil.grammar.kernels.layout import LANES, Limits, PackedGrammar
 from unveil.grammar.kernels.limits import (
     clear_slopes,
@@ -35,9 +34,10 @@ from unveil.grammar.kernels.limits import (
     spans_before,
 )
 from unveil.grammar.kernels.tiles import pass_down, set_bases, set_best_bases, set_leaves
-from unveil.grammar.kernels.vector_loops import added, apply, best_apply, copy, fill, fold, keep
-from unveil.grammar.kernels.workspace import FINE, IMPOSSIBLE, LARGEST_INSIDE, LARGEST_OUTSIDE, LOST, Space
-from unveil.numerics.jit import kernel
+from unveil.grammar.kernels.vector_loops import added, apply, best_apply, copy, fill, fold, keep, measure
+from unveil.grammar.kernels.whole import judge, merge
+from unveil.grammar.kernels.workspace import FINE, IMPOSSIBLE, LARGEST_OUTSIDE, LOST, Space
+from unveil.numerics.jit import inlined, kernel, part
 
 RESCALED_SUM = 2.0**200  # spans of one length that sum to more than this, or less than its inverse, are scaled anew
 
@@ -61,15 +61,17 @@ def expect_many(
             first_span = limits.begins[sentence]
         status[sentence], root, logs[sentence], rate = fill_inside(packed, limits, first_span, words, space, rate)
         if status[sentence] == FINE and n > 0 and counted and weights[sentence] != 0.0:
+            if limits is not None:
+                clear_slopes(limits)
             if outside_of(packed, limits, first_span, n, space, 1.0 / root) < LARGEST_OUTSIDE:
-                _merge(packed, space, words, weights[sentence], binary, chains, lexical)
+                merge(packed, space, words, n, weights[sentence], binary, chains, lexical)
                 if limits is not None:
                     merge_slopes(limits, first_span, weights[sentence])
             else:
                 status[sentence] = LOST
 
 
-@part
+@inlined
 def fill_inside(
     packed: PackedGrammar, limits: Limits | None, first_span: int, words: Integers, space: Space, rate: float
 ) -> tuple[int, float, float, float]:
@@ -82,7 +84,7 @@ def fill_inside(
         possible = packed.null > 0.0
         return FINE if possible else IMPOSSIBLE, packed.null, math.log(packed.null) if possible else -math.inf, rate
     root, top = inside_of(packed, limits, first_span, words, space, rate, None)
-    status = _judge(packed, space, n, root)
+    status = judge(packed, space, n, root)
     if status != FINE:
         return status, root, -math.inf, rate
     part, power = math.frexp(root)  # so that the scale leaves no trace in the last digit
@@ -90,45 +92,7 @@ def fill_inside(
     return status, root, math.log(part) + power * math.log(2.0), -(power + top) / n
 
 
-@part
-def measure(n: int, starts: Integers) -> int:
-    """Fill in where in a row each length begins; return how long a row is. Eight places too many can be read."""
-    place = 0
-    for length in range(1, n + 1):
-        starts[length] = place
-        place += (n - length + 15) // 8 * 8
-    return place + 8 if place % 512 == 0 else place  # rows a power of two apart would share places in the cache
-
-
-@part
-def _judge(packed: PackedGrammar, space: Space, n: int, root: float) -> int:
-    """Whether an inside chart can be relied on, and whether its sentence is possible."""
-    size = packed.n_symbols * measure(n, space.starts)
-    if not added(space.work, space.inside, size) < LARGEST_INSIDE:  # products of two have to fit as well
-        return LOST
-    if root > 1e-300:
-        return FINE
-    return IMPOSSIBLE if root == 0.0 and is_whole(packed, space, size) else LOST
-
-
-@part
-def is_whole(packed: PackedGrammar, space: Space, size: int) -> bool:
-    """Whether no product can have been lost for being small: not even those of the smallest numbers."""
-    least = min(smallest(space.work, space.inside, size), smallest(space.work, space.bases, size))
-    return least * least * min(1.0, smallest(packed.values, 0, len(packed.values))) > 1e-300
-
-
-@part
-def smallest(values: Floats, begin: int, count: int) -> float:
-    """The smallest of some entries that is not 0; infinite if all are."""
-    least = math.inf
-    for place in range(begin, begin + count):
-        if values[place] > 0.0:
-            least = min(least, values[place])
-    return least
-
-
-@part
+@inlined
 def inside_of(
     packed: PackedGrammar, limits: Limits | None, first_span: int, words: Integers, space: Space, rate: float,
     best: bool | None,
@@ -156,7 +120,7 @@ def inside_of(
     return space.work[space.inside + packed.start * stride + space.starts[n]], top
 
 
-@part
+@inlined
 def _set_words(lexical: Floats, words: Integers, rate: float, stride: int, space: Space, best: bool | None) -> int:
     """Bases of single words, scaled; returns the sum of the powers of two that make their largest weights about 1."""
     n_symbols, top = lexical.shape[1], 0
@@ -205,7 +169,7 @@ def _set_tops(
     return added(work, space.top, packed.n_symbols * LANES) if best is None else 0.0
 
 
-@part
+@inlined
 def _rescale(n_symbols: int, n: int, longest: int, rate: float, stride: int, space: Space) -> None:
     """Scale every word by another 2^rate, in whole powers, and with it all spans of up to `longest` words."""
     for length in range(1, longest + 1):
@@ -220,7 +184,7 @@ def _rescale(n_symbols: int, n: int, longest: int, rate: float, stride: int, spa
         space.scale[place] += math.floor(place * rate)
 
 
-@part
+@inlined
 def outside_of(
     packed: PackedGrammar, limits: Limits | None, first_span: int, n: int, space: Space, root: float
 ) -> float:
@@ -229,8 +193,6 @@ def outside_of(
     fill(work, space.outside, (packed.n_symbols + 1) * stride, 0.0)
     counted = (packed.two.n_rules + packed.longer.n_rules + packed.chains.n_entries) * LANES
     fill(work, space.counts, counted, 0.0)
-    if limits is not None:
-        clear_slopes(limits)
     work[space.outside + packed.start * stride + space.starts[n]] = root
     bound = 0.0
     for length in range(n, 0, -1):
@@ -267,22 +229,3 @@ def lower_of(
     if limits is not None:
         lower_held(first_span >= 0, limits, numbered, count, work, space.base, space.held, space.lower)
     return bound + added(work, space.lower, packed.n_symbols * LANES)
-
-
-@part
-def _merge(
-    packed: PackedGrammar, space: Space, words: Integers, weight: float, binary: Floats, chains: Floats, lexical: Floats
-) -> None:
-    """Add the counts of a sentence to those of all."""
-    numbers, values, work, counts = packed.numbers, packed.values, space.work, space.counts
-    for program in (packed.two, packed.longer):
-        for rule in range(program.n_rules):
-            total = weight * values[program.weights + rule] * added(work, counts + rule * LANES, LANES)
-            binary[numbers[program.rules + rule]] += total
-        counts += program.n_rules * LANES
-    for entry in range(packed.chains.n_entries):
-        parent, child = numbers[packed.chains.parents + entry], numbers[packed.chains.children + entry]
-        chains[parent, child] += weight * added(work, counts + entry * LANES, LANES)
-    for place in range(len(words)):
-        for symbol in range(packed.n_symbols):
-            lexical[words[place], symbol] += weight * work[space.leaves + place * packed.n_symbols + symbol]

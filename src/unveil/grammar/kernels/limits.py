@@ -14,11 +14,11 @@ from __future__ import annotations
 import math
 
 from unveil.core.arrays import Floats
-from unveil.grammar.kernels.jit import part
 from unveil.grammar.kernels.layout import FREE, INNER, Limits
+from unveil.numerics.jit import inlined, part
 
 
-@part
+@inlined
 def spans_before(n: int, length: int) -> int:
     """How many spans of a sentence of n words are shorter than `length`."""
     return (length - 1) * n - (length - 1) * (length - 2) // 2

@@ -4,7 +4,8 @@ A chart keeps, for every symbol and length, a row of numbers over the places whe
 eight neighbouring spans are a vector, their left parts of a given length are a vector, and so are their right parts.
 Those of four symbols at a time, a block, are laid out one split after the other; two blocks make a tile of 4 x 4 pairs.
 
-    copy, keep, added      of vectors
+    measure     where in a row each length begins
+    fill, copy, keep, added, smallest      of vectors
     take        lay out a block of left or right parts;      give: add what belongs to such parts to the chart
     products    M[B, C] = sum over splits of left[B] * right[C], for the sixteen pairs of a tile, in registers
     spread      out of left[B] += slope[B, C] * right[C]  and  out of right[C] += slope[B, C] * left[B]
@@ -15,7 +16,7 @@ Those of four symbols at a time, a block, are laid out one split after the other
 
 Against plain loops, for 27 symbols and 3 to 19 splits on a shared AMD EPYC (Zen 4; ``benchmarks/vectors.py``, the lower
 of two runs): products 12 times as fast, best_products and spread 7, added 6, copy and keep 3, give 2.8, take 2.2, fold,
-apply and best_apply 1.6 to 2.3. `fill` gains nothing, and is a plain loop.
+apply and best_apply 1.6 to 2.3. `fill`, `measure` and `smallest` gain nothing, and are here since they compile in less.
 
 All that is read and written lies in few arrays, since each one more costs time to compile: `work`, and the `numbers`
 and `values` of a grammar. The other arguments are places in these.
@@ -23,24 +24,44 @@ and `values` of a grammar. The other arguments are places in these.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from numba import types
 
-from unveil.core.arrays import Floats
-from unveil.grammar.kernels.jit import part
 from unveil.grammar.kernels.layout import BLOCK, LANES, PLACE
 from unveil.numerics.vectors import Code, Flat, Value, Variable, vector_code
 
 ROW = BLOCK * LANES  # numbers of one split of a block
 
 
-@part
-def fill(work: Floats, begin: int, count: int, value: float) -> None:
-    """Set `count` entries."""
-    entries = work[begin : begin + count]
-    for place in range(len(entries)):
-        entries[place] = value
+@vector_code(types.intp)
+def measure(code: Code, n: Value, starts: Flat) -> Value:
+    """Fill in where in a row each length begins; return how long a row is. Eight places too many can be read."""
+    place = Variable(code.number(0))
+    with code.loop(1, n + 1) as length:
+        starts.store(length, place.value)
+        place.set(place.value + ((n - length + 15) >> 3 << 3))
+    whole = place.value
+    return (whole & 511).equals(0).choose(whole + 8, whole)  # rows a power of two apart would share places in the cache
+
+
+@vector_code(types.float64)
+def smallest(code: Code, values: Flat, begin: Value, count: Value) -> Value:
+    """The smallest of some entries that is not 0; infinite if all are."""
+    least = Variable(code.number(math.inf))
+    with code.loop(begin, begin + count) as place:
+        value = values[place]
+        least.set((value > 0.0).choose(value.smaller(least.value), least.value))
+    return least.value
+
+
+@vector_code()
+def fill(code: Code, work: Flat, begin: Value, count: Value, value: Value) -> None:
+    """Set `count` entries, a multiple of eight."""
+    vector = value.splat(LANES)
+    with code.loop(begin, begin + count, LANES) as place:
+        work.store(place, vector)
 
 
 @vector_code()
