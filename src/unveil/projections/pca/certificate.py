@@ -23,7 +23,7 @@ def certify(spectrum: Spectrum, kept: int, approximate: bool) -> Certificate:
     """
     at_once = *_convergence(spectrum), *_rounding(spectrum, kept)
     later = partial(_exactness, spectrum, kept, approximate)
-    return Certificate(at_once, later) if callable(spectrum.residual) else Certificate((*at_once, *later()))
+    return Certificate(at_once, later) if callable(spectrum.off) else Certificate((*at_once, *later()))
 
 
 def _exactness(spectrum: Spectrum, kept: int, approximate: bool) -> tuple[Finding, ...]:
@@ -51,7 +51,7 @@ def _convergence(spectrum: Spectrum) -> Iterator[Finding]:
 
 
 def _residual(spectrum: Spectrum, approximate: bool) -> Iterator[Finding]:
-    residual = spectrum.residual() if callable(spectrum.residual) else spectrum.residual
+    residual = spectrum.residual
     said = f"S u = lambda u holds to {residual:.1e} of the largest variance"
     if residual <= EXACT_RESIDUAL:
         yield Finding("residual", "fine", said, residual)

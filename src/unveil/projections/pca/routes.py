@@ -90,12 +90,16 @@ class Spectrum(NamedTuple):
     weight: float
     limit: int  # directions that the data can have variance in
     scale: Floats | None = None
-    # largest norm of S u - value u, as a share of the largest value; or what finds it, where LAPACK vouches for it
-    residual: float | Callable[[], float] = 0.0
+    off: float | Callable[[], float] = 0.0  # the residual, or what finds it where LAPACK vouches for it
     moments: TableMoments | None = None  # where the route has them
     cross: Floats | None = None  # (count, columns), covariance of each column with each score, if one has no weight
     passes: int = 1
     converged: bool | None = None  # None where nothing is iterated until it is
+
+    @property
+    def residual(self) -> float:
+        """Largest norm of S u - value u, as a share of the largest value."""
+        return self.off() if callable(self.off) else self.off
 
 
 def by_covariance(
