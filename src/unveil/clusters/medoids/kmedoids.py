@@ -216,7 +216,8 @@ class KMedoids(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
             tasks = [partial(search.restart, start, self.n_clusters, seed, kicks) for seed in seeds]
             fits = concurrently(engine, tasks)
         best = best_of(self._told(source, fits))
-        return replace(best, params=able[best.params])
+        order = search.by_size(best.params)  # or labels would have to be found twice
+        return replace(best, params=able[best.params[order]])
 
     def _sampled(self, pairs: Pairs, source: Source, engine: Engine) -> Fit:
         """The best of all samples."""

@@ -116,6 +116,11 @@ class MedoidSearch:
         status = Status.CONVERGED if idle >= len(self.weights) else Status.MAX_ITER
         return _fit(medoids, records, status)
 
+    def by_size(self, medoids: Medoids) -> Medoids:
+        """Places of the medoids, in order of the falling weight of their rows."""
+        sizes = np.bincount(np.argmin(self.toward[medoids], axis=0), self.weights, len(medoids))
+        return np.argsort(-sizes, kind="stable")
+
     def _single(self) -> Fit:
         """The best medoid of all rows: a look at each settles it."""
         medoid = best_medoid(self.toward, self.weights)
