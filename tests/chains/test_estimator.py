@@ -338,7 +338,7 @@ def test_a_cluster_changes_no_bit():
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_batches_of_a_stream(kind):
-    model = made(kind)
+    model = made(kind, random_state=18)  # of single starts of symbols that are drawn, one in four leads so far
     for first in range(0, 40, 8):
         model.partial_fit(list(drawn(kind)[first : first + 8]))
     assert len(model.history_) == 5

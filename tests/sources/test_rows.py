@@ -10,15 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unveil.sources import ArraySource, sample_rows, take
+from unveil.sources.weighted import Weighted
 
 ROWS = np.random.default_rng(1).standard_normal((60_000, 2)).astype(np.float32)
 
 
 @given(st.lists(st.integers(0, 59_999), max_size=50))
 def test_take_is_indexing(numbers: list[int]) -> None:
-    taken = take(ArraySource(ROWS), numbers)
-    assert taken.dtype == np.float32
-    assert np.array_equal(taken, ROWS[np.array(numbers, dtype=int)])
+    for source in (ArraySource(ROWS), Weighted(ArraySource(ROWS), np.ones(len(ROWS)))):  # at once, and by partitions
+        taken = take(source, numbers)
+        assert taken.dtype == np.float32
+        assert np.array_equal(taken, ROWS[np.array(numbers, dtype=int)])
 
 
 def test_take_reads_no_more_than_needed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -27,7 +29,8 @@ def test_take_reads_no_more_than_needed(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(
         ArraySource, "read", lambda self, partitions: (asked.extend(partitions), read(self, partitions))[1]
     )
-    assert np.array_equal(take(ArraySource(ROWS), [59_999, 5, 4]), ROWS[[59_999, 5, 4]])
+    source = Weighted(ArraySource(ROWS), np.ones(len(ROWS)))  # an array by itself is not read at all
+    assert np.array_equal(take(source, [59_999, 5, 4]), ROWS[[59_999, 5, 4]])
     assert asked == [0, 3]
 
 

@@ -10,6 +10,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from unveil.chains.small import SmallChain
 from unveil.chains.starts import ChainSample, Finish, Kinds, first_params, needs_points, supported
 from unveil.core.arrays import Floats
 from unveil.core.loop import Parts
+from unveil.core.protocols import Block
 from unveil.core.result import Record, State
 from unveil.core.stopping import remaining_gain
 from unveil.estimation.scaffold import run_briefly
@@ -95,9 +97,13 @@ class SmallClimber(Climber):
         k, points = self.sample.model.n_components, self.sample.steps.points if needs_points(start) else NO_POINTS
         shares = [
             start.responsibilities(block, points[block.start : block.start + len(block.rows)], k)
-            for block in self.sample.source.read()
+            for block in self._blocks
         ]
         return self.table.first(shares[0] if len(shares) == 1 else np.concatenate(shares, axis=1))
+
+    @cached_property
+    def _blocks(self) -> list[Block]:
+        return list(self.sample.source.read())
 
     def climb(self, place: Floats | None, rule: Foreseen, most: int) -> ShortClimb | None:
         """A pass is one call; what is not plain is dropped."""

@@ -28,7 +28,7 @@ from unveil.chains.given import handed_back, in_place, noted
 from unveil.chains.input import as_sequences, handed, joined_weights, lengths_of, rows_of
 from unveil.chains.model.constraints import CHAIN, allowed_steps, is_ordered, start_rule, transition_rule
 from unveil.chains.model.model import HiddenMarkov, MarkovParams
-from unveil.chains.search import CODE_STEPS, CODES, FREE, LABELLED, ORDERED, PLACED, ChainSearch
+from unveil.chains.search import CODE_CLIMBS, CODE_STEPS, CODES, FREE, LABELLED, ORDERED, PLACED, ChainSearch
 from unveil.chains.small import climb_over
 from unveil.chains.starts import STARTS, Kinds, first_params, occupancy, sample_of, starts, supported
 from unveil.core.arrays import Floats, Indices
@@ -335,7 +335,7 @@ class HMMEstimator(ChainMethods, Estimator, DensityMixin, BaseEstimator, ABC):
         if self._keeps_order():
             return Kinds(LABELLED, renamed=True)
         if all(family.n_levels(column) for column in range(n_columns)):
-            return Kinds(CODES, least_steps=CODE_STEPS)
+            return Kinds(CODES, least_steps=CODE_STEPS, fewest=CODE_CLIMBS)
         return Kinds(FREE)
 
     def _is_complete(self, shift: Floats) -> bool:

@@ -32,7 +32,7 @@ from unveil.mixtures.starts.whitening import whitening
 from unveil.schedules import Batch
 
 FREE = ("kmeans", "runs", "outlying", "whitened", "runs", "k-means++", "runs", "random")
-CODES = ("runs", "runs", "runs", "random", "runs", "random", "runs", "random")  # distances tell codes nothing
+CODES = ("runs", "runs", "runs", "runs", "runs", "random", "runs", "runs")  # distances tell codes nothing
 LABELLED = ("kmeans", "runs", "progress", "runs", "kmeans", "random", "runs", "mixture", "random", "runs", "mixture")
 ORDERED = ("progress",) * 4
 PLACED = ("kmeans", "random", "random")
@@ -41,7 +41,7 @@ ROUGH = 0.1  # nats for each thousand steps (and at least so much) still to be g
 PATIENCE = 20  # passes that such a climb may take
 FULL_PASSES = 16  # over all steps that a search may cost
 CODE_STEPS = 30_000  # at least, for codes: the fit itself takes so much less
-FEWEST = 3  # climbs, unless two agree before
+CODE_CLIMBS = 4  # of codes, unless two agree before: cheap ones, of which one in three ends lower than it could
 CALL_STEPS = 400  # what Python takes for a pass, in steps
 CENTRES_EACH_TRY = 4  # of a K-means: one more try for each so many
 LLOYD_PASSES = 10  # of a K-means that is only there to begin with
@@ -83,7 +83,7 @@ class ChainSearch:
             spent += passes * self.pass_steps
             if climb is not None:
                 found.append(climb)
-            if self._agree(found) or (place + 1 >= FEWEST and spent >= self.budget):
+            if self._agree(found) or (place + 1 >= self.kinds.fewest and spent >= self.budget):
                 break
         if not found:  # no climb was plain: the general way takes any
             self.climber = self.general

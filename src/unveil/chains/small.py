@@ -12,7 +12,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from time import perf_counter
 
 import numpy as np
@@ -31,7 +31,7 @@ from unveil.core.statistics import Statistics
 from unveil.core.stopping import passes_ahead
 from unveil.estimation.input import FiniteGuard
 from unveil.expectations import Exact
-from unveil.families.small.states import SmallStates
+from unveil.families.small.states import CodedColumn, SmallStates
 from unveil.schedules import Batch
 from unveil.schedules.adaptive import Adaptive, Pace
 
@@ -116,7 +116,7 @@ class SmallChain:
         start, transition = vector[:k].copy(), vector[k:cut].reshape(k, k).copy()
         return MarkovParams(start, transition, self.states.params(vector[cut:]))
 
-    @property
+    @cached_property
     def _cut(self) -> int:
         """Where emissions begin."""
         k = self.model.n_components
@@ -129,7 +129,7 @@ class SmallChain:
     def first(self, shares: Floats) -> Floats | None:
         """A vector from first states (k, rows); every state is lent a little of all steps, or some had no spread."""
         model, k, cut = self.model, self.model.n_components, self._cut
-        if self.codes is not None and self._is_free():
+        if self.codes is not None and self._is_free:
             return self._first_codes(shares)
         lent = np.ascontiguousarray((1.0 - LENT) * shares + LENT / k)
         lengths = np.diff(self.bounds)
@@ -156,10 +156,12 @@ class SmallChain:
 
     def sweep(self, vector: Floats, fresh: Floats, sums: Floats) -> tuple[float, int]:
         """Log-likelihood at `vector`, NaN where this is not plain, and how many states were mended by its M step."""
-        k, cut, model = self.model.n_components, self._cut, self.model
         bound, mended = self._swept(vector, fresh, sums)
         if not math.isfinite(bound):
             return np.nan, 0
+        if self._is_free:
+            return bound + self.log_base, mended
+        k, cut, model = self.model.n_components, self._cut, self.model
         chain, counts, shares = vector[:cut], sums[:cut], fresh[:cut]
         if not model.start_rule.plain:
             shares[:k] = model.start_rule.maximise(counts[:k], chain[:k])
@@ -170,10 +172,10 @@ class SmallChain:
 
     def _swept(self, vector: Floats, fresh: Floats, sums: Floats) -> tuple[float, int]:
         """A pass for tables of probabilities that move as they like."""
-        cut, states = self._cut, self.states
-        if self.codes is not None and states.coded is not None:
-            codes, _, lowest = states.coded
+        if self.codes is not None:
+            codes, _, lowest = self._coded
             return sweep_codes(codes, self.bounds, self.weights, vector, lowest, sums, fresh, self.codes)
+        cut, states = self._cut, self.states
         if not states.score(vector[cut:], self.scores):
             return np.nan, 0
         chain, counts, shares = vector[:cut], sums[:cut], fresh[:cut]
@@ -184,20 +186,26 @@ class SmallChain:
     def leaps(self) -> TableLeaps | None:
         """Leaps between its passes, where all is tables of probabilities that move as they like."""
         k, coded = self.model.n_components, self.states.coded
-        return None if coded is None or not self._is_free() else TableLeaps(((1, k), (k, k), (k, coded.levels)))
+        return None if coded is None or not self._is_free else TableLeaps(((1, k), (k, k), (k, coded.levels)))
 
+    @cached_property
     def _is_free(self) -> bool:
         """Whether starts and transitions move as they like."""
         return self.model.start_rule.plain and self.model.transition_rule.plain
 
     def _first_codes(self, shares: Floats) -> Floats | None:
         """A vector from first states, of codes."""
-        assert self.states.coded is not None
-        codes, _, lowest = self.states.coded
+        codes, _, lowest = self._coded
         k, sums = self.model.n_components, np.empty(self.n_sums())
         fresh = np.empty(self._cut + self.states.size(k))
         found = first_codes(codes, self.bounds, self.weights, shares, START_COUNTS, lowest, sums, fresh)
         return None if found < 0 else fresh
+
+    @cached_property
+    def _coded(self) -> CodedColumn:
+        """The column of codes, where there are any."""
+        assert self.states.coded is not None
+        return self.states.coded
 
     def uses(self, sums: Floats) -> Floats:
         """Of each row of the tables: the starts, then how often each state is left, and visited."""

@@ -24,9 +24,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unveil.chains.kernels.runs import one_hot_runs
 from unveil.chains.model.model import HiddenMarkov, MarkovParams
 from unveil.core.arrays import Floats, Indices
-from unveil.core.loop import stream
 from unveil.core.protocols import Block, Engine
 from unveil.core.result import Fit
 from unveil.core.statistics import Statistics
@@ -42,6 +42,7 @@ from unveil.sources.sequences import Sequences
 WINDOW = 1024  # steps of a piece of a sequence too long to be tried as a whole
 MOST_STEPS, WORK = 4096, 1 << 22  # of the sample; and steps times pairs of states
 STEPS_PER_COLUMN = 24  # of the sample, for each state; and as many as it has parameters, at least
+SEED_BITS = (1 << 16) - 1  # of a seed that say how long runs are
 CONTRAST = 2.0  # spread of the random weights: some categories are ten times as likely in one state as in another
 
 
@@ -89,11 +90,7 @@ class Runs(Start):
 
     def responsibilities(self, block: Block, points: Floats, n_components: int) -> Floats:
         """One-hot."""
-        random, lengths = stream(self.seed, 0, block.index), _lengths(block)
-        fresh = random.random(len(block.rows)) < 1.0 / self.length
-        fresh[np.cumsum(lengths) - lengths] = True
-        states = random.integers(n_components, size=len(fresh))[np.cumsum(fresh) - 1]
-        return _one_hot(states, n_components)
+        return one_hot_runs(self.seed, block.index, _lengths(block), self.length, n_components)
 
 
 @dataclass(frozen=True)
@@ -297,7 +294,8 @@ def _of_rows(name: str) -> Callable[[ChainSample, int, Finish], Start]:
 def _runs(sample: ChainSample, seed: int, finish: Finish) -> Start:
     """Runs whose length is anything from a few steps to a good part of the sample."""
     longest = max(sample.source.n_rows / (2.0 * sample.model.n_components), 3.0)
-    return Runs(seed, float(np.exp(np.random.default_rng(seed).uniform(np.log(2.0), np.log(longest)))))
+    share = (seed & SEED_BITS) / (SEED_BITS + 1)  # as good as drawn, and no generator has to be made for it
+    return Runs(seed, 2.0 * (longest / 2.0) ** share)
 
 
 def _random(sample: ChainSample, seed: int, finish: Finish) -> Start:
@@ -347,6 +345,7 @@ class Kinds:
     renamed: bool = False  # the order means something, but the start does not know it: other orders are tried
     follows: bool = False  # emissions are given in part: states follow from those
     least_steps: int = 100_000  # that may be run through in all passes, however small the table: some milliseconds
+    fewest: int = 3  # climbs, unless two agree before
 
 
 def first_params(sample: ChainSample, statistics: Statistics, kinds: Kinds, finish: Finish) -> MarkovParams:

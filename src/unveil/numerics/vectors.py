@@ -181,8 +181,9 @@ class Value:
         return Value(self.builder, self.builder.sext(self.value, LONG))
 
     def double(self) -> Value:
-        """As a float of 64 bits."""
-        return self if self.element == NUMBER else Value(self.builder, self.builder.fpext(self.value, NUMBER))
+        """As floats of 64 bits."""
+        kind = ir.VectorType(NUMBER, self.lanes) if self.lanes else NUMBER
+        return self if self.element == NUMBER else Value(self.builder, self.builder.fpext(self.value, kind))
 
     def log(self) -> Value:
         """The logarithm of a float, by the maths library."""

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from unveil.core.arrays import Array
 from unveil.core.partition import partition_rows
 from unveil.core.protocols import Source
+from unveil.sources.array import ArraySource
 
 
 def take(source: Source, rows: ArrayLike) -> Array:
@@ -23,6 +24,8 @@ def take(source: Source, rows: ArrayLike) -> Array:
     [3.0, 1.0, 3.0]
     """
     numbers = _row_numbers(rows, source.n_rows)
+    if type(source) is ArraySource:
+        return np.asarray(source.rows[numbers])
     order = np.argsort(numbers, kind="stable")
     ordered = numbers[order]
     taken = np.empty((len(numbers), source.n_columns), dtype=source.dtype)

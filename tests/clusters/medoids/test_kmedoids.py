@@ -135,8 +135,8 @@ def test_threads_change_no_bit(method: str, monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_weights_count_as_rows_do() -> None:
     X, weights = table(60), np.random.default_rng(0).integers(4, size=60)
-    weighted = KMedoids(4, random_state=0).fit(X, sample_weight=weights)
-    repeated = KMedoids(4, random_state=0).fit(np.repeat(X, weights, axis=0))
+    weighted = KMedoids(4, n_init=10, random_state=0).fit(X, sample_weight=weights)
+    repeated = KMedoids(4, n_init=10, random_state=0).fit(np.repeat(X, weights, axis=0))
     assert weighted.inertia_ == pytest.approx(repeated.inertia_, rel=1e-12)
     np.testing.assert_array_equal(weighted.cluster_centers_, repeated.cluster_centers_)
     assert weighted.score(X, sample_weight=weights) == pytest.approx(-weighted.inertia_)

@@ -40,6 +40,31 @@ def test_restarts_find_the_optimum_of_brute_force(k: int, seed: int) -> None:
     assert len(set(found.params.tolist())) == k
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("k", [2, 3, 4, 5, 6, 7, 8, 9, 12])
+def test_no_swap_lowers_the_loss_any_more(k: int, dtype: Any) -> None:
+    toward, weights = matrix(83, seed=k).astype(dtype), np.random.default_rng(k).uniform(0.5, 2.0, 83)
+    found = MedoidSearch(toward, weights).descend(np.arange(k))
+
+    def loss(medoids: Any) -> float:
+        return float(weights @ toward[list(medoids)].min(axis=0).astype(np.float64))
+
+    assert -found.objective == pytest.approx(loss(found.params), rel=1e-12)
+    swaps = (np.where(np.arange(k) == place, row, found.params) for place in range(k) for row in range(83))
+    assert min(map(loss, swaps)) >= -found.objective * (1.0 - 1e-9)
+
+
+def test_plain_starts_end_when_two_agree() -> None:
+    search, seeds = MedoidSearch(matrix(60), np.ones(60)), list(range(8))
+    fits = list(search.agreed(random_rows, 3, seeds))
+    each = [search.restart(random_rows, 3, seed).objective for seed in seeds]
+    assert [fit.objective for fit in fits] == each[: len(fits)]
+    assert 2 <= len(fits) < 8
+    assert each[len(fits) - 1] == pytest.approx(max(each[: len(fits) - 1]), rel=1e-12)
+    assert all(each[n] != pytest.approx(max(each[:n]), rel=1e-12) for n in range(1, len(fits) - 1))
+    assert len(list(search.agreed(random_rows, 1, seeds))) == 1
+
+
 @pytest.mark.parametrize("start", STARTS)
 @pytest.mark.parametrize("k", [1, 4, 14])
 def test_starts_are_different_rows_and_follow_from_the_seed(start: Any, k: int) -> None:

@@ -78,8 +78,8 @@ def test_degrees_are_never_nothing() -> None:
     ("changes", "approximate", "name", "severity"),
     [
         ({}, False, "residual", "fine"),
-        ({"residual": 1e-3}, False, "residual", "warning"),
-        ({"residual": 1e-3}, True, "residual", "note"),
+        ({"off": 1e-3}, False, "residual", "warning"),
+        ({"off": 1e-3}, True, "residual", "note"),
         ({"converged": False}, False, "converged", "warning"),
         ({"converged": True}, False, "converged", "fine"),
         ({"components": np.ones((2, 3))}, False, "orthonormality", "warning"),
@@ -89,3 +89,14 @@ def test_degrees_are_never_nothing() -> None:
 def test_certificate(changes: dict[str, Any], approximate: bool, name: str, severity: str) -> None:
     sound = Spectrum(np.array([2.0, 1.0]), np.eye(2, 3), 3.0, np.zeros(3), 10.0, 3)
     assert certify(sound._replace(**changes), 2, approximate)[name].severity == severity
+
+
+def test_what_lapack_vouches_for_is_looked_at_when_somebody_asks() -> None:
+    sound = Spectrum(np.array([2.0, 1.0]), np.eye(2, 3), 3.0, np.zeros(3), 10.0, 3)
+    asked: list[int] = []
+    certificate = certify(sound._replace(off=lambda: asked.append(1) or 1e-3), 2, approximate=False)
+    assert [found.name for found in certificate.at_once] == []
+    assert not asked
+    assert certificate["residual"].severity == "warning"
+    assert certificate["orthonormality"].severity == "fine"
+    assert asked == [1]

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from unveil.core.arrays import Array
 from unveil.numerics.jit import kernel
@@ -118,10 +119,16 @@ def _fill(metric: Dissimilarity, rows: Array, out: Array, first: int) -> None:
     """A block of rows from the diagonal on, and the columns that mirror it."""
     last = min(first + BLOCK_ROWS, len(rows))
     block = metric(rows[first:last], rows[first:])
-    corner = np.triu(block[:, : last - first])
-    out[first:last, first:] = block
+    corner = block[:, : last - first]
+    out[first:last, last:] = block[:, last - first :]
     out[last:, first:last] = block[:, last - first :].T
-    out[first:last, first:last] = np.where(np.tri(len(corner), dtype=bool), corner.T, corner)
+    out[first:last, first:last] = np.where(_below_diagonal(len(corner)), corner.T, corner)
+
+
+@lru_cache(maxsize=8)
+def _below_diagonal(size: int) -> NDArray[np.bool_]:
+    """Where a square of at most `BLOCK_ROWS` is at or below its diagonal."""
+    return np.tri(size, dtype=bool)
 
 
 def _tiled(measure: Callable[..., None], rows: Array, others: Array, dtype: Any = None) -> Array:

@@ -16,9 +16,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numba import types
 
 from unveil.numerics.jit import inlined, kernel
+from unveil.numerics.vectors import Code, Flat, Value, Variable, vector_code
 
+LANES = 8  # rows that are looked at together
+FEW_MEDOIDS = 8  # up to which all rows are
 PARTIAL_SUMS = 8  # independent partial sums: the processor need not wait for one addition before the next
 GAIN_ROUNDING = 1e-12  # a gain below this share of the loss is rounding; to take it could go round in circles
 
@@ -98,6 +102,45 @@ def gains(
     return shared
 
 
+@vector_code(types.float64)
+def few_gains(
+    code: Code, toward: Flat, begin: Value, first: Flat, near: Flat, far: Flat, weights: Flat, removal: Flat,
+    changes: Flat,
+) -> Value:  # fmt: skip
+    """As `gains` for the candidate whose line begins at a place, for few medoids: all rows, without a question.
+
+    Where medoids are few many rows gain, and it takes less time to look at all of them, eight at a time, with a sum
+    for each medoid in a register (three medoids half of the time, five two thirds).
+    """
+    rows, nothing = weights.length, weights.full(0.0, LANES)
+    whole, rest, shared = (rows >> 3) << 3, Variable(code.number(0.0)), Variable(nothing)
+
+    def weigh(here: Value, nearest: Value, next_nearest: Value, weight: Value) -> tuple[Value, Value]:
+        kept = here.larger(nearest) - next_nearest
+        return weight * (here - nearest).smaller(0.0), weight * kept.smaller(0.0)
+
+    def run(count: int) -> None:
+        sums = [Variable(nothing) for _ in range(count)]
+        with code.loop(0, whole, LANES) as i:
+            places = (toward, begin + i), (near, i), (far, i), (weights, i)
+            any_way, own = weigh(*(table.load(at, LANES).double() for table, at in places))
+            shared.set(shared.value + any_way)
+            labels = first.load(i, LANES)
+            for place, total in enumerate(sums):
+                total.set(total.value + labels.equals(place).choose(own, 0.0))
+        for place, total in enumerate(sums):
+            changes.store(place, removal[place] + total.value.fold(Value.__add__))
+
+    code.switch(changes.length, range(2, FEW_MEDOIDS), run, lambda: run(FEW_MEDOIDS))
+    with code.loop(whole, rows) as i:
+        places = (toward, begin + i), (near, i), (far, i), (weights, i)
+        any_way, own = weigh(*(table[at].double() for table, at in places))
+        rest.set(rest.value + any_way)
+        to = first[i].long()
+        changes.store(to, changes[to] + own)
+    return rest.value + shared.value.fold(Value.__add__)
+
+
 @kernel
 def search(
     toward: Any, weights: Any, medoids: Any, trial: Any, taken: Any, first: Any, second: Any, near: Any, far: Any,
@@ -144,7 +187,10 @@ def search(
                 now = candidate % n
                 candidate += 1
                 if not taken[now]:
-                    shared = gains(toward, now, first, near, far, weights, removal, closer, changes)
+                    if 1 < len(changes) <= FEW_MEDOIDS:
+                        shared = few_gains(toward, now * n, first, near, far, weights, removal, changes)
+                    else:
+                        shared = gains(toward, now, first, near, far, weights, removal, closer, changes)
                     place = 0
                     for other in range(1, len(changes)):
                         place = other if changes[other] < changes[place] else place

@@ -38,7 +38,7 @@ STARTS: dict[str, Start] = {
     "k-medoids++": plus_plus,
     "random": random_rows,
 }
-SMALL_TABLE_ROWS = 2048  # rows up to which n_init="auto" means many starts
+AUTO_STARTS = 4  # at most, with n_init="auto": where groups are told apart, the second ends where the first did
 SAMPLES = 5  # of method="clara", as Kaufman and Rousseeuw have it
 
 
@@ -62,9 +62,10 @@ class KMedoids(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         drawn far from each other, any rows, or the row numbers given. "greedy" costs next to nothing and leads to the
         best optima more often than "random" does; "build" takes longer than the search itself.
     n_init : "auto" or int, default="auto"
-        Number of starts, of which the best is kept; samples of ``method="clara"``. Where there are several, each goes
-        on from perturbations of the optimum it found, up to 100 times as long as the table is small. "auto" is 10 up to
-        2048 rows, 3 beyond, 5 samples; given medoids are one start.
+        Number of starts, of which the best is kept; samples of ``method="clara"``. Where several are asked for, each
+        goes on from perturbations of the optimum it found, up to 100 times as long as the table is small: with 10, a
+        small table is searched as thoroughly as seconds allow. "auto" is as many plain starts as it takes for two to
+        end at the same loss, 4 at most; 5 samples; given medoids are one start.
     max_iter : int, default=300
         Rounds over all rows that one descent may take.
     method : {"auto", "fasterpam", "clara"}, default="auto"
@@ -206,12 +207,17 @@ class KMedoids(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         search = MedoidSearch(matrix, pairs.weights[able], self.max_iter)
         if given is not None:
             return best_of(self._told(source, iter([search.descend(given)])))
-        count = self._n_starts(10 if source.n_rows <= SMALL_TABLE_ROWS else 3)
+        count, start = self._n_starts(AUTO_STARTS), STARTS[self.init]
         seeds = np.random.SeedSequence(self.random_seed_).generate_state(count).tolist()
-        start, kicks = STARTS[self.init], kicks_for(len(able), count)
-        tasks = [partial(search.restart, start, self.n_clusters, seed, kicks) for seed in seeds]
-        best = best_of(self._told(source, concurrently(engine, tasks)))
-        return replace(best, params=able[best.params])
+        if isinstance(self.n_init, str):
+            fits = search.agreed(start, self.n_clusters, seeds)
+        else:
+            kicks = kicks_for(len(able), count)
+            tasks = [partial(search.restart, start, self.n_clusters, seed, kicks) for seed in seeds]
+            fits = concurrently(engine, tasks)
+        best = best_of(self._told(source, fits))
+        order = search.by_size(best.params)  # or labels would have to be found twice
+        return replace(best, params=able[best.params[order]])
 
     def _sampled(self, pairs: Pairs, source: Source, engine: Engine) -> Fit:
         """The best of all samples."""
@@ -254,8 +260,9 @@ class KMedoids(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         counts = np.bincount(labels, pairs.weights, self.n_clusters)
         if isinstance(self.init, str):
             order = np.argsort(-counts, kind="stable")
-            medoids, counts = medoids[order], counts[order]
-            labels, loss = pairs.nearest(medoids)  # anew, since the order decides between equals
+            if np.any(order[1:] < order[:-1]):
+                medoids, counts = medoids[order], counts[order]
+                labels, loss = pairs.nearest(medoids)  # anew, since the order decides between equals
         self.medoid_indices_, self.labels_, self.inertia_ = medoids, labels, loss
         self._report(outcome, counts)
         self._certify_distinct(len(np.unique(labels)))

@@ -9,12 +9,14 @@ were of no use: no single swap lowers the loss any more.
 
 Such an optimum need not be the best. A *restart* therefore goes on from it: some medoids are replaced by random rows,
 the search descends again, and what it finds is kept if it is better (iterated local search; Lourenço, Martin and
-Stützle 2003). On small tables that costs next to nothing, and finds what plain restarts miss.
+Stützle 2003). On small tables that costs little, and finds what plain restarts miss. Where nobody asks for a number of
+restarts there are a few plain ones, no more than it takes for two to end at the same loss.
 """
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any
@@ -72,6 +74,17 @@ class MedoidSearch:
         useful = 1 < n_clusters < len(self.weights) and found.status is Status.CONVERGED
         return self.iterate(found, kicks, random) if useful and kicks else found
 
+    def agreed(self, start: Start, n_clusters: int, seeds: Sequence[int]) -> Iterator[Fit]:
+        """Descents from one start after the other, until one ends where the best of those before did."""
+        best = -np.inf
+        for seed in seeds:
+            found = self.restart(start, n_clusters, seed)
+            yield found
+            alike = abs(found.objective - best) <= kernels.GAIN_ROUNDING * abs(found.objective)
+            if alike or not 1 < n_clusters < len(self.weights) or found.status is Status.INTERRUPTED:
+                return
+            best = max(best, found.objective)
+
     def iterate(self, found: Fit, kicks: int, random: np.random.Generator) -> Fit:
         """Perturb the best medoids so far, descend and keep what is better, so many times."""
         medoids, shape = found.params.copy(), (kicks, min(KICKED, len(found.params) - 1))
@@ -102,6 +115,11 @@ class MedoidSearch:
             return _fit(medoids, records or [self._record(self._loss(medoids))], Status.INTERRUPTED)
         status = Status.CONVERGED if idle >= len(self.weights) else Status.MAX_ITER
         return _fit(medoids, records, status)
+
+    def by_size(self, medoids: Medoids) -> Medoids:
+        """Places of the medoids, in order of the falling weight of their rows."""
+        sizes = np.bincount(np.argmin(self.toward[medoids], axis=0), self.weights, len(medoids))
+        return np.argsort(-sizes, kind="stable")
 
     def _single(self) -> Fit:
         """The best medoid of all rows: a look at each settles it."""

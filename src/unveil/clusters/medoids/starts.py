@@ -43,8 +43,8 @@ def greedy(toward: NDArray[Any], weights: Floats, n_clusters: int, random: np.ra
     size = EXTRA_ROWS + isqrt(len(toward) - 1) + 1
 
     def pick(near: NDArray[Any], free: NDArray[np.int64]) -> int:
-        some = np.sort(random.choice(free, min(size, len(free)), replace=False))
-        among = np.ascontiguousarray(toward[np.ix_(some, some)])
+        some = np.sort(free[random.choice(len(free), min(size, len(free)), replace=False, shuffle=False)])
+        among = toward[some[:, None], some]
         return int(some[_best(among, near[some], weights[some], np.arange(len(some)))])
 
     return _grown(toward, weights, n_clusters, pick)

@@ -31,6 +31,7 @@ from scipy import linalg
 from unveil.core.arrays import Floats
 from unveil.projections.discriminant.scatter import ClassScatter
 from unveil.projections.discriminant.shrinkage import Covariances, scales_of, shrunk
+from unveil.projections.eigenvectors import eigenvectors
 from unveil.projections.pca.routes import FLOAT_EPSILON
 
 Look = Callable[[Floats], Floats]  # the scatter within classes along given directions, from the rows themselves
@@ -111,7 +112,7 @@ def whitening(covariance: Floats, tol: float, scales: Floats) -> White:
 
     Directions that are mere rounding do not count, whatever `tol`.
     """
-    values, vectors = np.linalg.eigh(covariance / np.outer(scales, scales))
+    values, vectors = eigenvectors(covariance / np.outer(scales, scales))
     values, vectors = values[::-1], vectors[:, ::-1]
     floor = max(tol**2, 8 * FLOAT_EPSILON * len(values) * values[0])
     kept = int(np.count_nonzero(values > floor))

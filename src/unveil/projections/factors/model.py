@@ -22,6 +22,7 @@ from unveil.core.arrays import Floats
 from unveil.core.result import Fit, History, Record, Status
 from unveil.core.statistics import Statistics
 from unveil.numerics.constants import LOG_TWO_PI
+from unveil.projections.eigenvectors import eigenvectors
 from unveil.projections.factors.noise_search import (
     LEAST_START_NOISE,
     VANISHING_NOISE,
@@ -188,7 +189,7 @@ def signed(loadings: Floats) -> Floats:
 
 def spectrum(matrix: Floats) -> tuple[Floats, Floats]:
     """Eigenvalues, falling and not negative, and eigenvectors as columns."""
-    values, vectors = np.linalg.eigh(matrix)
+    values, vectors = eigenvectors(matrix)
     return np.maximum(values[::-1], 0.0), vectors[:, ::-1]
 
 

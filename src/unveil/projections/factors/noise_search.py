@@ -28,6 +28,7 @@ from scipy.optimize import minimize
 from unveil.core.arrays import Floats, Mask
 from unveil.core.result import Status
 from unveil.numerics.constants import LOG_TWO_PI
+from unveil.projections.eigenvectors import eigenvectors
 
 VANISHING_NOISE = 1e-3  # noise, as a share of a column's variance, that may be on its way to nothing
 LEAST_START_NOISE = 0.005  # noise that a search starts from, as a share of a column's variance
@@ -81,7 +82,7 @@ class Profile(NamedTuple):
     @staticmethod
     def of(matrix: Floats, n_factors: int) -> Profile:
         """The profile of a covariance."""
-        values, vectors = np.linalg.eigh(matrix)
+        values, vectors = eigenvectors(matrix)
         return Profile((vectors * np.sqrt(np.maximum(values, 0.0))).T, n_factors)
 
     def at(self, noise: Floats) -> tuple[Floats, Floats]:
@@ -244,7 +245,7 @@ def _newton_step(bends: Floats, slope: Floats, free: Mask, low: Mask, high: Mask
     step = np.zeros(len(slope))
     while free.any():
         some = slice(None) if free.all() else np.flatnonzero(free)
-        values, vectors = np.linalg.eigh(bends[some][:, some])
+        values, vectors = eigenvectors(bends[some][:, some])
         sizes = np.abs(values)
         step[some] = -(vectors @ ((slope[some] @ vectors) / np.maximum(sizes, LEAST_BEND * sizes.max())))
         outwards = free & ((low & (step < 0.0)) | (high & (step > 0.0)))

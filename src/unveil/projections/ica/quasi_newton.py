@@ -34,6 +34,7 @@ from numpy.typing import NDArray
 from unveil.core.arrays import Floats
 from unveil.core.result import Status
 from unveil.numerics.lbfgs import Secant, two_loops
+from unveil.projections.eigenvectors import eigenvectors
 from unveil.projections.ica.contrasts import ContrastMoments, Curvature
 from unveil.projections.ica.fixed_point import (
     Evaluate,
@@ -174,7 +175,7 @@ def along_rotations(means: ContrastMoments, signs: Floats, gradient: Floats) -> 
     """The inverse of the Hessian along rotations, its eigenvalues kept off 0, applied to an antisymmetric matrix."""
     maps = rotation_maps(len(signs))
     moments = np.concatenate([means.products[:, None], means.curvature], axis=1) * signs[:, None, None]
-    values, vectors = np.linalg.eigh(maps.hessian @ moments.ravel())
+    values, vectors = eigenvectors(maps.hessian @ moments.ravel())
     along = gradient.ravel()[maps.places] @ vectors / np.maximum(np.abs(values), HESSIAN_FLOOR)
     step, solution = vectors @ (2.0 * along), np.zeros(gradient.size)
     solution[maps.places], solution[maps.mirrored] = step, -step

@@ -22,6 +22,7 @@ from unveil.core.arrays import Floats
 from unveil.core.protocols import Block, Engine, Memo, Source
 from unveil.core.statistics import Statistics
 from unveil.estimation.input import refuse_nonfinite
+from unveil.projections.eigenvectors import eigenvectors
 from unveil.projections.lines import centred
 from unveil.projections.passes import reduced
 from unveil.projections.pca.moments import TableMoments, block_moments, moments
@@ -92,7 +93,7 @@ def _suited(found: TableMoments, noise: float) -> ScaledDirections:
 
 def _directions(scaled: Floats, mean: Floats, scales: Floats, noise: float) -> ScaledDirections:
     """Those of a covariance of columns that were divided by their scales."""
-    values, vectors = np.linalg.eigh(scaled)
+    values, vectors = eigenvectors(scaled)
     values = np.maximum(values[::-1], 0.0)
     rounding = _rounding(scaled.diagonal() * scales**2, mean, scales, noise)
     least = max(8.0 * FLOAT_EPSILON * len(values) * float(values[0]), rounding)
@@ -150,7 +151,7 @@ def _polished(engine: Engine, source: Source, first: Whitening) -> Whitening:
     """Once more, on rows that are nearly white, where rounding has nothing to hide behind."""
     statistics = reduced(engine, partial(_white_moments, first.mean, first.matrix), source)
     _, offset, scatter = moments(statistics, np.zeros(len(first.matrix)))
-    values, vectors = np.linalg.eigh(scatter / first.weight)
+    values, vectors = eigenvectors(scatter / first.weight)
     if values[0] <= 0.5:  # what is so far from white is beyond the precision of the rows
         return first
     root = (vectors * np.sqrt(values)) @ vectors.T
@@ -161,7 +162,7 @@ def _polished(engine: Engine, source: Source, first: Whitening) -> Whitening:
 
 def root_of(second: Floats) -> Any:
     """The symmetric inverse root of a matrix of second moments; None where it has none."""
-    values, vectors = np.linalg.eigh(second)
+    values, vectors = eigenvectors(second)
     if values[0] <= 8.0 * FLOAT_EPSILON * len(values) * values[-1]:
         return None
     return (vectors / np.sqrt(values)) @ vectors.T

@@ -374,7 +374,7 @@ noise_variance_, n_features_in_, feature_names_in_
             self._moments = Statistics(**spectrum.moments._asdict())
         plain = certify(spectrum, kept, approximate=self.svd_solver in ("auto", "randomized"))
         self.certificate_ = plain if certificate is None else certificate
-        warn_of(self, self.certificate_.findings, depth=3 if certificate is None else 4)
+        warn_of(self, self.certificate_.at_once, depth=3 if certificate is None else 4)
 
     def _count(self, spectrum: Spectrum, streaming: bool = False) -> int:
         """How many components to keep."""

@@ -10,6 +10,7 @@ Columns are made comparable by gains first: the square root of a weight, over th
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -22,6 +23,7 @@ from scipy.special import gammaln
 from unveil.core.arrays import Floats
 from unveil.core.protocols import Engine, Source
 from unveil.estimation.input import refuse_nonfinite
+from unveil.projections.eigenvectors import eigenvectors
 from unveil.projections.passes import lone_block
 from unveil.projections.pca.lanczos import LanczosSearch, leading, signed
 from unveil.projections.pca.moments import TableMoments, block_moments, merged, moments
@@ -88,11 +90,16 @@ class Spectrum(NamedTuple):
     weight: float
     limit: int  # directions that the data can have variance in
     scale: Floats | None = None
-    residual: float = 0.0  # largest norm of S u - value u, as a share of the largest value
+    off: float | Callable[[], float] = 0.0  # the residual, or what finds it where LAPACK vouches for it
     moments: TableMoments | None = None  # where the route has them
     cross: Floats | None = None  # (count, columns), covariance of each column with each score, if one has no weight
     passes: int = 1
     converged: bool | None = None  # None where nothing is iterated until it is
+
+    @property
+    def residual(self) -> float:
+        """Largest norm of S u - value u, as a share of the largest value."""
+        return self.off() if callable(self.off) else self.off
 
 
 def by_covariance(
@@ -132,11 +139,18 @@ def of_moments(found: TableMoments, n_rows: int, metric: ColumnMetric, wanted: i
     limit = min(max(n_rows, int(weight)), int(np.count_nonzero(support)))
     values, components = _eigenvectors(metered, limit if wanted is None else min(wanted, limit))
     components = completed(signed(components), values, RANK_ROUNDING * len(mean), support)
-    some = components[: max(CHECKED_PRODUCTS // metered.size, 1)]
-    residual = _residual(some @ metered, some, values)
+    residual = partial(residual_of_moments, found, None if metered is covariance else gains, components, values)
     cross = (components * gains) @ covariance if metric.hides else None
     total = float(values.sum() if len(values) == limit else np.trace(metered))
     return Spectrum(values, components, total, mean, weight, limit, scale, residual, found, cross)
+
+
+def residual_of_moments(found: TableMoments, gains: Floats | None, components: Floats, values: Floats) -> float:
+    """How well eigenvectors hold for the covariance of columns times `gains`, which is not kept for that."""
+    covariance = found.scatter / degrees(found.weight)
+    metered = covariance if gains is None else covariance * np.outer(gains, gains)
+    some = components[: max(CHECKED_PRODUCTS // metered.size, 1)]
+    return _residual(some @ metered, some, values)
 
 
 def _eigenvectors(matrix: Floats, wanted: int) -> tuple[Floats, Floats]:
@@ -145,7 +159,7 @@ def _eigenvectors(matrix: Floats, wanted: int) -> tuple[Floats, Floats]:
     if size >= MANY_COLUMNS and 0 < FEW_OF_COLUMNS * wanted <= size:
         values, vectors = linalg.eigh(matrix, subset_by_index=(size - wanted, size - 1))
     else:
-        values, vectors = np.linalg.eigh(matrix)
+        values, vectors = eigenvectors(matrix)
     return np.maximum(values[::-1], 0.0)[:wanted], vectors.T[::-1][:wanted]
 
 
