@@ -51,12 +51,10 @@ class PathSteps(NamedTuple):
 
 
 def best_paths_of(
-    steps: PathSteps, scores: Floats, lengths: Any, out: Integers, codes: Integers = NO_CODES
+    steps: PathSteps, scores: Floats, lengths: Any, out: Integers, codes: Integers | None = None
 ) -> Floats:  # fmt: skip
-    """As `best_paths`, for a chain that is laid out.
-
-    Where there are `codes` (rows,), each step shows one of the lines of `scores`, which is then as long as it likes.
-    """
+    """As `best_paths`, for a chain that is laid out; `codes` (rows,) say which line of `scores` each step has."""
+    codes = np.arange(len(scores)) if codes is None else codes
     bounds = np.zeros(len(lengths) + 1, dtype=np.intp)
     np.cumsum(lengths, out=bounds[1:])
     longest = int(np.max(lengths, initial=0))
@@ -78,28 +76,26 @@ def _best_paths(
 ) -> None:
     """Two sequences at a time: a step waits for the one before, and the other sequence fills the wait."""
     forward, turned, log_start = matrices
-    k, half, coded = len(log_start), len(reach) // 2, len(codes) > 0
+    k, half = len(log_start), len(reach) // 2
     none, ones, offsets = np.zeros(width), np.ones(width), np.zeros(2)
     for number in range(0, len(bounds) - 1, 2):
         first, middle = bounds[number], bounds[number + 1]
         last = bounds[number + 2] if number + 2 < len(bounds) else middle
         n, m = middle - first, last - middle
-        for side in range(2):
-            row, offsets[side] = middle if side else first, 0.0
-            line = 0 if row == last else codes[row] if coded else row
-            for j in range(width):
-                reach[side * half + j] = log_start[j] + scores[line * k + j] if j < k and row < last else -np.inf
+        offsets[:] = 0.0
+        for j in range(width):
+            reach[j] = log_start[j] + scores[codes[first] * k + j] if j < k else -np.inf
+            reach[half + j] = log_start[j] + scores[codes[middle] * k + j] if j < k and m > 0 else -np.inf
         for t in range(1, min(n, m)):
-            line, other = (codes[first + t], codes[middle + t]) if coded else (first + t, middle + t)
-            place = (t - 1) * width
-            relax_two(reach, forward, width, ones, scores, k, place, line * k, half + place, other * k)
+            one, two, before = codes[first + t] * k, codes[middle + t] * k, (t - 1) * width
+            relax_two(reach, forward, width, ones, scores, k, before, one, half + before, two)
             if t % SHIFTED_STEPS == 0:
                 for side in range(2):
                     offsets[side] += _lower(reach, side * half + t * width, k)
         side, row = (1, middle) if m > n else (0, first)  # the longer one goes on alone
         for t in range(max(min(n, m), 1), max(n, m)):
-            line, place = codes[row + t] if coded else row + t, side * half + t * width
-            relax(reach, forward, width, ones, scores, k, place - width, line * k)
+            place = side * half + t * width
+            relax(reach, forward, width, ones, scores, k, place - width, codes[row + t] * k)
             if t % SHIFTED_STEPS == 0:
                 offsets[side] += _lower(reach, place, k)
         state = locate(reach, (n - 1) * width, none, 0, width)
