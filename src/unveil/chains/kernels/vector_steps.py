@@ -133,7 +133,7 @@ def _each(code: Code, width: Value, *steps: Callable[[_Part], None]) -> None:
     code.switch(width, SMALL_WIDTHS, small, wide)
 
 
-def _exp(x: Value) -> Value:
+def floored_exp(x: Value) -> Value:
     """exp(x) for x <= 0, at least `EMISSION_FLOOR`; 0 for minus infinity. The series of `unveil.numerics.exp_log`."""
     shifted = x * series.LOG2_E + series.ROUNDER
     power = shifted - series.ROUNDER
@@ -160,7 +160,7 @@ def expose(code: Code, scores: Flat, at: Value, n_states: Value, width: Value, o
 
     def weigh(part: _Part) -> None:
         base = (peak.value > LOWEST).choose(peak.value, 0.0)
-        part.keep(_exp(part.read(scores, at, n_states) - base), out, to)
+        part.keep(floored_exp(part.read(scores, at, n_states) - base), out, to)
 
     _each(code, width, find, weigh)
     return peak.value
