@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import cython_blas  # noqa: F401  (compiled products call it; loaded here so that thread limits reach it)
 
+from unveil.chains.kernels.few_states import FEW_STATES, ROWS, score_products
 from unveil.core.arrays import Floats
 from unveil.families.kernels.em import LINEAR, NORM, PRODUCTS, SQUARES, CompiledSums
 from unveil.numerics.jit import inlined, kernel
@@ -38,7 +39,10 @@ def emitter_of(sums: CompiledSums | None) -> Emitter | None:
 
 def score_rows(rows: Any, shift: Floats, natural: Floats, emitter: Emitter, out: Floats) -> None:
     """Write natural parameters times the statistics of `rows` less `shift` to `out` (rows, states)."""
-    emitter.score(readable(rows), shift, natural, *_room(rows, natural), out)
+    if emitter.score is _score_products and len(natural) <= FEW_STATES and rows.dtype == np.float64:
+        _score_few(readable(rows), shift, natural, out)
+    else:
+        emitter.score(readable(rows), shift, natural, *_room(rows, natural), out)
 
 
 def gather_rows(rows: Any, shift: Floats, natural: Floats, emitter: Emitter, posteriors: Floats) -> Floats:
@@ -113,6 +117,12 @@ def _score_norm(rows: Any, shift: Any, natural: Any, a: Any, b: Any, out: Any) -
 @kernel
 def _score_products(rows: Any, shift: Any, natural: Any, a: Any, b: Any, out: Any) -> None:
     _score(rows, shift, natural, a, b, out, with_products)
+
+
+@kernel
+def _score_few(rows: Any, shift: Any, natural: Any, out: Any) -> None:
+    """As `_score_products`, where states are few."""
+    score_products(rows, len(rows), shift, natural, len(natural), np.empty((len(shift) + 3) * ROWS), out)
 
 
 @kernel

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from unveil.chains.kernels.few_states import turned
 from unveil.chains.kernels.forward_backward import (
     LEDGER_STEPS,
     POWER_BITS,
@@ -71,14 +72,6 @@ def worth_grouping(lengths: NDArray[np.intp]) -> NDArray[np.intp]:
     worth = (sizes.sum(axis=1) >= LEAST_FILLED * sizes[:, 0]) & (sizes[:, 0] <= MOST_STEPS)
     found: NDArray[np.intp] = order.reshape(-1, LANES)[worth]
     return found
-
-
-def _turned(lines: list[Value]) -> list[Value]:
-    """Four vectors of four, lines and columns exchanged."""
-    one, two, three, four = lines
-    low = [one.shuffle([0, 4, 2, 6], two), three.shuffle([0, 4, 2, 6], four)]
-    high = [one.shuffle([1, 5, 3, 7], two), three.shuffle([1, 5, 3, 7], four)]
-    return [pair[0].shuffle(order, pair[1]) for order in ([0, 1, 4, 5], [2, 3, 6, 7]) for pair in (low, high)]
 
 
 def _vectors(table: Flat, at: Value | int) -> list[Value]:
@@ -146,7 +139,7 @@ class _Group:
     def scores(self, lines: list[Value]) -> list[Value]:
         """Of these rows, a vector for each state."""
         k, table = self.rows.k, self.rows.scores
-        return _turned([table.load_some(line * k, k, LOWEST, STATES) for line in lines])
+        return turned([table.load_some(line * k, k, LOWEST, STATES) for line in lines])
 
     def emit(self, step: Value) -> Value:
         """Write the emissions of a step, over the largest; the maxima of its scores."""
@@ -154,7 +147,7 @@ class _Group:
         peak = Variable(rows.scores.full(0.0, LANES))
         with code.when(rows.codes.length > 0):
             levels = [rows.codes[line] for line in lines]
-            out.store(0, _all(_turned([rows.emissions.load(level * STATES, STATES) for level in levels])))
+            out.store(0, _all(turned([rows.emissions.load(level * STATES, STATES) for level in levels])))
             peak.set(_vector([rows.peaks[level] for level in levels]))
         with code.when(rows.codes.length.equals(0)):
             scores = self.scores(lines)
@@ -237,8 +230,8 @@ def _first(group: _Group, log_start: Flat) -> list[Value]:
     _keep(lanes.shares, 0, kept)
     total = _in_turn(kept)
     lanes.inverses.store(0, _inverse(total))
-    for place, value in enumerate((peak, nothing, nothing, total)):
-        lanes.ends.store(place * LANES, value)
+    for number, value in enumerate((peak, nothing, nothing, total)):
+        lanes.ends.store(number * LANES, value)
     return kept
 
 
@@ -262,7 +255,7 @@ def backward_lanes(
         posteriors = [
             share * future.value for share, future in zip(_vectors(lanes.shares, step * ROW), ahead, strict=True)
         ]
-        for line, first, length in zip(_turned(posteriors), group.firsts, group.lengths, strict=True):
+        for line, first, length in zip(turned(posteriors), group.firsts, group.lengths, strict=True):
             out.store_some((first + step) * k, (step < length).choose(k, 0), line)
         with code.when(step > 0):
             _back(group, step, matrices, weights, posteriors, ahead, sums)
@@ -292,5 +285,5 @@ def _back(
     for i in range(STATES):
         ahead[i].set(_product(futures, [matrices.forward[i * STATES + j] for j in range(STATES)]))
         for j in range(STATES):
-            total = sums[i * STATES + j]
-            total.set(shares[i] * futures[j] + total.value)
+            own = sums[i * STATES + j]
+            own.set(shares[i] * futures[j] + own.value)

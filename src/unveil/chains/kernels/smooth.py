@@ -50,7 +50,12 @@ def smooth(scores: Floats, lengths: Any, start: Floats, transition: Floats, weig
     A sequence that no path can give has log-likelihood minus infinity, and zeros for all else. Log-likelihoods are
     not weighted; the rest is.
     """
-    return _smooth(SweepChain(start, transition), scores, NO_CODES, lengths, weights, out)
+    return smooth_chain(SweepChain(start, transition), scores, lengths, weights, out)
+
+
+def smooth_chain(chain: SweepChain, scores: Floats, lengths: Any, weights: Floats, out: Floats) -> Counts:
+    """As `smooth`, for a chain that is laid out."""
+    return _smooth(chain, scores, NO_CODES, lengths, weights, out)
 
 
 def smooth_coded(
@@ -77,14 +82,13 @@ def _smooth(chain: SweepChain, scores: Floats, codes: Any, lengths: Any, weights
     longest = int(lengths.max(initial=0))
     rows = room(chain, scores, codes, longest)
     bounds = np.concatenate([[0], np.cumsum(lengths)])
-    given = rows, bounds, weights, chain.matrices
-    found = flat("out", out), log_likelihoods, again, starts, products
-    groups = worth_grouping(lengths) if chain.width == STATES and chain.sure else []
-    if len(groups):
-        _sweep_lanes(*given, groups, Lanes.of(longest), *found)
-        _sweep_again(*given, *found)
+    work: Any = rows, bounds, weights, chain.matrices, flat("out", out), log_likelihoods, again, starts, products
+    groups = worth_grouping(lengths) if chain.width == STATES and chain.sure else None
+    if groups is not None and len(groups):
+        _sweep_lanes(groups, Lanes.of(longest), *work)
+        _sweep_left(*work)
     else:
-        _sweep(*given, False, *found)
+        _sweep(False, *work)
     square = products.reshape(chain.width, chain.width)[: chain.n_states, : chain.n_states]
     transitions = chain.transition * square
     for number in np.flatnonzero(again):
@@ -157,11 +161,11 @@ def filter_one(rows: SweepRows, first: int, length: int, matrices: SweepMatrices
 
 @kernel
 def _sweep(
+    filtering: bool,
     rows: SweepRows,
     bounds: Any,
     weights: Floats,
     matrices: SweepMatrices,
-    filtering: bool,
     out: Floats,
     log_likelihoods: Floats,
     again: Any,
@@ -184,12 +188,12 @@ def _sweep(
 
 @kernel
 def _sweep_lanes(
+    groups: Any,
+    lanes: Lanes,
     rows: SweepRows,
     bounds: Any,
     weights: Floats,
     matrices: SweepMatrices,
-    groups: Any,
-    lanes: Lanes,
     out: Floats,
     log_likelihoods: Floats,
     again: Any,
@@ -211,6 +215,8 @@ def _sweep_lanes(
             number, total = groups[group, lane], ends[3 * LANES + lane]
             clear = number >= 0 and total > 0.0
             futures[lane] = shares[lane] / total if clear else 0.0
+            if not clear:
+                lanes.lengths[lane] = 0  # or what is written might take the place of scores
             if clear:
                 taken = ends[LANES + lane] + bits_of(ends[2 * LANES + lane]) * LN2
                 log_likelihoods[number] = ends[lane] + taken
@@ -218,39 +224,22 @@ def _sweep_lanes(
                 again[number] = False
         backward_lanes(rows, lanes, longest, matrices, shares, futures, out)
         for lane in range(LANES):
-            if futures[lane] > 0.0:
+            if lanes.lengths[lane] > 0:
                 for j in range(k):
                     starts[j] += out[lanes.firsts[lane] * k + j]
                 for s in range(len(products)):
                     products[s] += lanes.products[s * LANES + lane]
 
 
-def _sweep_again(
-    rows: SweepRows,
-    bounds: Any,
-    weights: Floats,
-    matrices: SweepMatrices,
-    out: Floats,
-    log_likelihoods: Floats,
-    again: Any,
-    starts: Floats,
-    products: Floats,
+def _sweep_left(
+    rows: Any, bounds: Any, weights: Any, matrices: Any, out: Any, found: Any, again: Any, *sums: Any
 ) -> None:
-    """Chains that are left, one by one."""
+    """Chains that are in no group, or whose shares were lost, one by one."""
     for number in np.flatnonzero(again):
         here = slice(number, number + 1)
         _sweep(
-            rows,
-            bounds[number : number + 2],
-            weights[here],
-            matrices,
-            False,
-            out,
-            log_likelihoods[here],
-            again[here],
-            starts,
-            products,
-        )
+            False, rows, bounds[number : number + 2], weights[here], matrices, out, found[here], again[here], *sums
+        )  # fmt: skip
 
 
 @kernel
