@@ -59,13 +59,18 @@ def test_a_kind_of_its_own_has_no_compiled_piece() -> None:
 
 
 @pytest.mark.parametrize("columns", [1, 2, 4, 5, 9])
+@pytest.mark.parametrize("states", [1, 2, 3, 4])
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
-def test_every_width_of_rows(columns: int, kind: Any) -> None:
-    random = np.random.default_rng(columns)
-    rows, shift = random.normal(size=(35, columns)).astype(kind), random.normal(size=columns)
-    table = table_of(PRODUCTS, rows, shift)
-    natural, out = random.normal(size=(6, len(table))), np.empty((35, 6))
-    emitter = emitter_of(PRODUCTS)
-    assert emitter is not None
-    score_rows(rows, shift, natural, emitter, out)
-    np.testing.assert_allclose(out, (natural @ table).T, rtol=1e-12, atol=1e-12)
+def test_every_width_of_rows(columns: int, states: int, kind: Any) -> None:
+    for n_rows in (1, 15, 16, 128, 273):
+        random = np.random.default_rng(columns)
+        rows, shift = random.normal(size=(n_rows, columns)).astype(kind), random.normal(size=columns)
+        table = table_of(PRODUCTS, rows, shift)
+        natural, out = random.normal(size=(states, len(table))), np.empty((n_rows, states))
+        emitter = emitter_of(PRODUCTS)
+        assert emitter is not None
+        score_rows(rows, shift, natural, emitter, out)
+        np.testing.assert_allclose(out, (natural @ table).T, rtol=1e-12, atol=1e-12)
+        posteriors = random.random((n_rows, states))
+        moments = gather_rows(rows, shift, natural, emitter, posteriors)
+        np.testing.assert_allclose(moments, posteriors.T @ table.T, rtol=1e-10, atol=1e-10)
