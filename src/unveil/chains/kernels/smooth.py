@@ -79,16 +79,15 @@ def _smooth(chain: SweepChain, scores: Floats, codes: Any, lengths: Any, weights
     weights = np.array(weights, dtype=np.float64) if len(weights) else np.ones(len(lengths))
     log_likelihoods, again = np.empty(len(lengths)), np.ones(len(lengths), dtype=np.bool_)
     starts, products = np.zeros(chain.n_states), np.zeros(chain.width**2)
-    longest = int(lengths.max(initial=0))
-    rows = room(chain, scores, codes, longest)
-    bounds = np.concatenate([[0], np.cumsum(lengths)])
-    work: Any = rows, bounds, weights, chain.matrices, flat("out", out), log_likelihoods, again, starts, products
+    longest, bounds = int(lengths.max(initial=0)), np.concatenate([[0], np.cumsum(lengths)])
+    work: Any = bounds, weights, chain.matrices, flat("out", out), log_likelihoods, again, starts, products
     groups = worth_grouping(lengths) if chain.width == STATES and chain.sure else None
     if groups is not None and len(groups):
-        _sweep_lanes(groups, Lanes.of(longest), *work)
-        _sweep_left(*work)
+        _sweep_lanes(groups, Lanes.of(longest), room(chain, scores, codes, 0), *work)
+        if again.any():
+            _sweep_left(room(chain, scores, codes, longest), *work)
     else:
-        _sweep(False, *work)
+        _sweep(False, room(chain, scores, codes, longest), *work)
     square = products.reshape(chain.width, chain.width)[: chain.n_states, : chain.n_states]
     transitions = chain.transition * square
     for number in np.flatnonzero(again):
