@@ -26,7 +26,7 @@ from unveil.numerics.vectors import Code, Flat, Value, Variable, vector_code
 
 SMALL_WIDTHS = (4, 8, 16, 32)  # for which there is code without a loop over blocks
 BLOCK = SMALL_WIDTHS[-1]  # states at a time where there are more
-UNROLLED = 16  # states up to which the product with a matrix is no loop
+UNROLLED = 16  # states, of all chains together, up to which the product with a matrix is no loop
 SQUARE = 8  # lines and columns of outer products at a time
 EMISSION_FLOOR = 1e-200  # what a possible emission is at least, against the likeliest
 EMISSION_CUTOFF = -460.51701859880916  # log of EMISSION_FLOOR
@@ -76,7 +76,7 @@ class _Part(NamedTuple):
             for vector, own in zip(vectors, chains, strict=True):
                 own[number].set(join(own[number].value, vector[i], line))
 
-        if isinstance(self.width, int) and self.width <= UNROLLED:
+        if isinstance(self.width, int) and self.width * len(vectors) <= UNROLLED:
             for i in range(self.width):
                 add(i, i % n_chains)
         else:
