@@ -73,8 +73,8 @@ def pull(ahead, at, matrix, width, shares, share, emissions, place, scale, out, 
 
 
 @kernel
-def relax(reach, at, matrix, width, scores, row, k, to):
-    start, into, own = reach[at : at + width], reach[to : to + width], scores[row : row + k]
+def relax(reach, matrix, width, ones, scores, k, at, row):
+    start, into, own = reach[at : at + width], reach[at + width : at + 2 * width], scores[row : row + k]
     into[:] = -np.inf
     for i in range(k):
         x, line = start[i], matrix[i * width : (i + 1) * width]
@@ -282,7 +282,7 @@ def _chain_cases(k: int) -> Iterator[Case]:
     yield case("expose", lambda r: (r.normal(size=k), 0, k, w, np.zeros(w), 0))
     yield case("push", lambda r: (vector(r), 0, square(r), w, line(r), 0, 1.0, np.zeros(w), 0))
     yield case("pull", lambda r: (vector(r), 0, square(r), w, line(r), 0, line(r), 0, 1.0, np.zeros(k), 0, k, w))
-    yield case("relax", lambda r: (vector(r), 0, square(r), w, r.normal(size=k), 0, k, w))
+    yield case("relax", lambda r: (vector(r), square(r), w, np.ones(w), r.normal(size=k), k, 0, 0))
     yield case("add_outer", lambda r: (r.random(61 * w), 0, r.random(61 * w), 0, 61, w, np.zeros(w * w)))
     yield case("locate", lambda r: (vector(r), 0, square(r), 0, w))
 

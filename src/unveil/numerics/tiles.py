@@ -66,10 +66,9 @@ def with_products(x: NDArray[np.float64], out: NDArray[np.float64]) -> None:
 @vector_code()
 def _write_linear(code: Code, x: Flat, columns: Value, rows: Value, out: Flat) -> None:
     """Ones, and then the columns: spelled out, since these are part of many kernels."""
-    with code.loop(0, rows, LANES) as row:
-        out.store_some(row, rows - row, out.full(1.0, LANES))
-    with code.loop(0, columns) as i, code.loop(0, rows, LANES) as row:
-        out.store_some((i + 1) * rows + row, rows - row, x.load_some(i * rows + row, rows - row, 0.0, LANES))
+    _write(code, [], rows, out)
+    with code.loop(0, columns) as i:
+        _write(code, [x.after(i * rows)], rows, out.after((i + 1) * rows))
 
 
 @vector_code()
@@ -77,10 +76,23 @@ def _write_products(code: Code, x: Flat, columns: Value, rows: Value, out: Flat)
     """Products of all pairs of columns, after the columns."""
     line = Variable(columns + 1)
     with code.loop(0, columns) as i, code.loop(i, columns) as j:
-        with code.loop(0, rows, LANES) as row:
-            left, right = (x.load_some(c * rows + row, rows - row, 0.0, LANES) for c in (i, j))
-            out.store_some(line.value * rows + row, rows - row, left * right)
+        _write(code, [x.after(i * rows), x.after(j * rows)], rows, out.after(line.value * rows))
         line.set(line.value + 1)
+
+
+def _write(code: Code, factors: list[Flat], rows: Value, out: Flat) -> None:
+    """A line of the table, the product of others; whole vectors first, as some lanes of one take twice as long."""
+    whole = rows & -LANES
+    one = out.full(1.0, LANES)
+    with code.loop(0, whole, LANES) as row:
+        out.store(row, _multiplied([factor.load(row, LANES) for factor in factors] or [one]))
+    with code.loop(whole, rows, LANES) as row:
+        some = [factor.load_some(row, rows - row, 0.0, LANES) for factor in factors]
+        out.store_some(row, rows - row, _multiplied(some or [one]))
+
+
+def _multiplied(vectors: list[Value]) -> Value:
+    return vectors[0] if len(vectors) == 1 else vectors[0] * vectors[1]
 
 
 @kernel

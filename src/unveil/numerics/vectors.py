@@ -47,10 +47,11 @@ class Value:
         one = self.builder.insert_element(empty, self.value, ir.Constant(WORD, 0))
         return Value(self.builder, one).shuffle([0] * lanes)
 
-    def shuffle(self, lanes: list[int]) -> Value:
-        """Some lanes, in this order."""
+    def shuffle(self, lanes: list[int], other: Value | None = None) -> Value:
+        """Some lanes, in this order; those of another vector are numbered after these."""
         order = ir.Constant(ir.VectorType(WORD, len(lanes)), lanes)
-        return Value(self.builder, self.builder.shuffle_vector(self.value, self.value, order))
+        second = self.value if other is None else other.value
+        return Value(self.builder, self.builder.shuffle_vector(self.value, second, order))
 
     def constant(self, number: float) -> Value:
         """A number known beforehand, of this kind."""

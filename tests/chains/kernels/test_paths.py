@@ -10,7 +10,15 @@ from numpy.typing import NDArray
 
 from tests.chains.kernels.test_smooth import NONE, WIDTHS, branches, chain
 from tests.oracles.chain_recursions import all_paths, exact
-from unveil.chains.kernels.paths import SHIFTED_STEPS, best_paths, count_paths, draw_paths, k_best_paths
+from unveil.chains.kernels.paths import (
+    SHIFTED_STEPS,
+    PathSteps,
+    best_paths,
+    best_paths_of,
+    count_paths,
+    draw_paths,
+    k_best_paths,
+)
 
 Floats = NDArray[np.float64]
 
@@ -162,3 +170,15 @@ def test_a_sequence_has_the_same_path_alone_and_beside_any_other(k: int) -> None
         (expected,) = best_paths(scores[end - length : end], [length], first, steps, alone)
         assert value == expected
         np.testing.assert_array_equal(together[end - length : end], alone)
+
+
+@pytest.mark.parametrize("k", [1, 3, 5, 16, 40])
+@pytest.mark.parametrize("lengths", [[1], [1, 1], [300, 2], [2, 300, 1], [40, 7, 1, 2 * SHIFTED_STEPS + 3, 12]])
+def test_codes_are_the_lines_that_they_name(k: int, lengths: list[int]) -> None:
+    levels, start, transition = chain(k, k, 6)
+    codes = np.random.default_rng(k).integers(6, size=sum(lengths))
+    first, steps = logs(start, transition)
+    paths, expected = np.empty(len(codes), dtype=np.int64), np.empty(len(codes), dtype=np.int64)
+    values = best_paths_of(PathSteps.of(first, steps), levels, lengths, paths, codes)
+    np.testing.assert_array_equal(values, best_paths(levels[codes], lengths, first, steps, expected))
+    np.testing.assert_array_equal(paths, expected)

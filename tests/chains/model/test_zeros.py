@@ -11,7 +11,7 @@ import scipy.stats
 
 from tests.oracles.chains import Chain, expect, run
 from tests.oracles.regimes import ROWS, categorical, gaussian, poisson, student
-from unveil.chains.model import expectations as markov_expectations
+from unveil.chains.kernels.smooth import smooth
 from unveil.chains.model.model import MarkovParams
 from unveil.core.result import Status
 from unveil.expectations import Exact, Hard, Sparse
@@ -42,7 +42,7 @@ def test_a_symbol_that_is_impossible_is_so_and_no_other(route: str) -> None:
     np.testing.assert_allclose(scores, table[np.nan_to_num(rows[:, 0], nan=5.0).astype(int)], rtol=1e-14)
     found, memo = expect(tiled)
     assert (memo.chunks[0].codes is not None) == (route == "codes")
-    plain, *_ = markov_expectations.smooth(
+    plain, *_ = smooth(
         scores, tiled.lengths, one.params.start, one.params.transition, np.empty(0), np.empty(scores.shape)
     )
     np.testing.assert_allclose(found["log_likelihood"], plain.sum(), rtol=1e-12)

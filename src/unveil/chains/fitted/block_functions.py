@@ -114,8 +114,12 @@ class BestPaths(ChainStep):
         """Log-probabilities (sequences,) and states (rows,)."""
         from unveil.chains.kernels.paths import best_paths_of
 
-        states = np.empty(len(block.rows), dtype=np.int64)
-        return best_paths_of(self.plan.viterbi, self.scores(block), lengths_of(block), states), states
+        states, viterbi, lengths = np.empty(len(block.rows), dtype=np.int64), self.plan.viterbi, lengths_of(block)
+        coded = self.model.coded(self.plan, block)
+        if coded is not None:  # a table of their scores would take longer to write and to read than the paths
+            levels, codes = coded
+            return best_paths_of(viterbi, levels, lengths, states, codes), states
+        return best_paths_of(viterbi, self.scores(block), lengths, states), states
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import cython_blas  # noqa: F401  (compiled products call it; loaded here so that thread limits reach it)
 
+from unveil.chains.kernels.few_states import FEW_STATES, FEWEST_COLUMNS, ROWS, TILE, add_products, score_products
 from unveil.core.arrays import Floats
 from unveil.families.kernels.em import LINEAR, NORM, PRODUCTS, SQUARES, CompiledSums
 from unveil.numerics.jit import inlined, kernel
@@ -38,14 +39,26 @@ def emitter_of(sums: CompiledSums | None) -> Emitter | None:
 
 def score_rows(rows: Any, shift: Floats, natural: Floats, emitter: Emitter, out: Floats) -> None:
     """Write natural parameters times the statistics of `rows` less `shift` to `out` (rows, states)."""
-    emitter.score(readable(rows), shift, natural, *_room(rows, natural), out)
+    if _few(rows, natural, emitter):
+        _score_few(readable(rows), shift, natural, out)
+    else:
+        emitter.score(readable(rows), shift, natural, *_room(rows, natural), out)
 
 
 def gather_rows(rows: Any, shift: Floats, natural: Floats, emitter: Emitter, posteriors: Floats) -> Floats:
     """Sums (states, statistics) of the statistics of `rows` less `shift`, weighted by `posteriors` (rows, states)."""
     moments = np.zeros(natural.shape)
+    if _few(rows, natural, emitter):
+        _gather_few(readable(rows), shift, posteriors, moments)
+        return moments
     emitter.gather(readable(rows), shift, posteriors, *_room(rows, natural), np.empty(natural.shape[::-1]), moments)
     return moments
+
+
+def _few(rows: Any, natural: Floats, emitter: Emitter) -> bool:
+    """Whether there is a quicker way, as states are few."""
+    few = len(natural) <= FEW_STATES and rows.shape[1] >= FEWEST_COLUMNS
+    return few and emitter.score is _score_products and rows.dtype == np.float64
 
 
 def _room(rows: Any, natural: Floats) -> tuple[Floats, Floats]:
@@ -113,6 +126,20 @@ def _score_norm(rows: Any, shift: Any, natural: Any, a: Any, b: Any, out: Any) -
 @kernel
 def _score_products(rows: Any, shift: Any, natural: Any, a: Any, b: Any, out: Any) -> None:
     _score(rows, shift, natural, a, b, out, with_products)
+
+
+@kernel
+def _score_few(rows: Any, shift: Any, natural: Any, out: Any) -> None:
+    """As `_score_products`, where states are few."""
+    score_products(rows, len(rows), shift, natural, len(natural), np.empty((len(shift) + 3) * ROWS), out)
+
+
+@kernel
+def _gather_few(rows: Any, shift: Any, posteriors: Any, moments: Any) -> None:
+    """As `_gather_products`, where states are few."""
+    k, d = posteriors.shape[1], len(shift)
+    room, shares = np.empty((d + 3) * TILE), np.empty((k + 3) * TILE)
+    add_products(rows, len(rows), shift, posteriors, k, room, shares, moments)
 
 
 @kernel

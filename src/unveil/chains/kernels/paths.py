@@ -19,7 +19,7 @@ from numba import types
 from unveil.chains.kernels.forward_backward import SweepChain, SweepMatrices, SweepRows, flat
 from unveil.chains.kernels.in_logs import LogSteps, log_filter, steps_of
 from unveil.chains.kernels.smooth import NO_CODES, filter_one, room
-from unveil.chains.kernels.vector_steps import LOWEST, locate, padded, relax
+from unveil.chains.kernels.vector_steps import LOWEST, locate, padded, relax, relax_two
 from unveil.core.arrays import Floats, Integers
 from unveil.numerics.jit import kernel
 from unveil.numerics.vectors import Code, Flat, Value, Variable, vector_code
@@ -50,45 +50,60 @@ class PathSteps(NamedTuple):
         return cls((square.ravel(), square.T.ravel(), np.array(log_start, dtype=np.float64)), width)
 
 
-def best_paths_of(steps: PathSteps, scores: Floats, lengths: Any, out: Integers) -> Floats:
-    """As `best_paths`, for a chain that is laid out."""
+def best_paths_of(
+    steps: PathSteps, scores: Floats, lengths: Any, out: Integers, codes: Integers | None = None
+) -> Floats:  # fmt: skip
+    """As `best_paths`, for a chain that is laid out; `codes` (rows,) say which line of `scores` each step has."""
+    codes = np.arange(len(scores)) if codes is None else codes
     bounds = np.zeros(len(lengths) + 1, dtype=np.intp)
     np.cumsum(lengths, out=bounds[1:])
     longest = int(np.max(lengths, initial=0))
     reach, found = np.empty(2 * longest * steps.width), np.empty(len(lengths))
-    _best_paths(flat("scores", scores), bounds, steps.matrices, steps.width, reach, out, found)
+    _best_paths(flat("scores", scores), codes, bounds, steps.matrices, steps.width, reach, out, found)
     return found
 
 
 @kernel
 def _best_paths(
-    scores: Floats, bounds: Any, matrices: Any, width: int, reach: Floats, out: Integers, found: Floats
+    scores: Floats,
+    codes: Integers,
+    bounds: Any,
+    matrices: Any,
+    width: int,
+    reach: Floats,
+    out: Integers,
+    found: Floats,
 ) -> None:
     """Two sequences at a time: a step waits for the one before, and the other sequence fills the wait."""
     forward, turned, log_start = matrices
-    k, half, none = len(log_start), len(reach) // 2, np.zeros(width)
+    k, half = len(log_start), len(reach) // 2
+    none, ones, offsets = np.zeros(width), np.ones(width), np.zeros(2)
     for number in range(0, len(bounds) - 1, 2):
         first, middle = bounds[number], bounds[number + 1]
         last = bounds[number + 2] if number + 2 < len(bounds) else middle
         n, m = middle - first, last - middle
+        offsets[:] = 0.0
         for j in range(width):
-            reach[j] = log_start[j] + scores[first * k + j] if j < k else -np.inf
-            reach[half + j] = log_start[j] + scores[middle * k + j] if j < k and m > 0 else -np.inf
-        offset = other = 0.0
-        for t in range(1, max(n, m)):
-            if t < n:
-                relax(reach, (t - 1) * width, forward, width, scores, (first + t) * k, k, t * width)
-            if t < m:
-                relax(reach, half + (t - 1) * width, forward, width, scores, (middle + t) * k, k, half + t * width)
+            reach[j] = log_start[j] + scores[codes[first] * k + j] if j < k else -np.inf
+            reach[half + j] = log_start[j] + scores[codes[middle] * k + j] if j < k and m > 0 else -np.inf
+        for t in range(1, min(n, m)):
+            one, two, before = codes[first + t] * k, codes[middle + t] * k, (t - 1) * width
+            relax_two(reach, forward, width, ones, scores, k, before, one, half + before, two)
             if t % SHIFTED_STEPS == 0:
-                offset += _lower(reach, t * width, k) if t < n else 0.0
-                other += _lower(reach, half + t * width, k) if t < m else 0.0
+                for side in range(2):
+                    offsets[side] += _lower(reach, side * half + t * width, k)
+        side, row = (1, middle) if m > n else (0, first)  # the longer one goes on alone
+        for t in range(max(min(n, m), 1), max(n, m)):
+            place = side * half + t * width
+            relax(reach, forward, width, ones, scores, k, place - width, codes[row + t] * k)
+            if t % SHIFTED_STEPS == 0:
+                offsets[side] += _lower(reach, place, k)
         state = locate(reach, (n - 1) * width, none, 0, width)
-        found[number] = reach[(n - 1) * width + state] + offset
+        found[number] = reach[(n - 1) * width + state] + offsets[0]
         possible, ahead, likely = found[number] > -np.inf, 0, False
         if m > 0:
             ahead = locate(reach, half + (m - 1) * width, none, 0, width)
-            found[number + 1] = reach[half + (m - 1) * width + ahead] + other
+            found[number + 1] = reach[half + (m - 1) * width + ahead] + offsets[1]
             likely = found[number + 1] > -np.inf
         for t in range(max(n, m) - 1, -1, -1):
             if t < n:

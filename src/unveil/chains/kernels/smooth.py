@@ -27,7 +27,9 @@ from unveil.chains.kernels.forward_backward import (
     loss,
 )
 from unveil.chains.kernels.in_logs import log_filter, log_smooth, steps_of
+from unveil.chains.kernels.side_by_side import LANES, STATES, Lanes, backward_lanes, forward_lanes, worth_grouping
 from unveil.core.arrays import Floats
+from unveil.numerics.exp_log import bits_of
 from unveil.numerics.jit import inlined, kernel
 
 Counts = tuple[Floats, Floats, Floats]
@@ -48,7 +50,12 @@ def smooth(scores: Floats, lengths: Any, start: Floats, transition: Floats, weig
     A sequence that no path can give has log-likelihood minus infinity, and zeros for all else. Log-likelihoods are
     not weighted; the rest is.
     """
-    return _smooth(SweepChain(start, transition), scores, NO_CODES, lengths, weights, out)
+    return smooth_chain(SweepChain(start, transition), scores, lengths, weights, out)
+
+
+def smooth_chain(chain: SweepChain, scores: Floats, lengths: Any, weights: Floats, out: Floats) -> Counts:
+    """As `smooth`, for a chain that is laid out."""
+    return _smooth(chain, scores, NO_CODES, lengths, weights, out)
 
 
 def smooth_coded(
@@ -70,22 +77,17 @@ def with_missing(levels: Floats, codes: Any) -> tuple[Floats, Any]:
 def _smooth(chain: SweepChain, scores: Floats, codes: Any, lengths: Any, weights: Floats, out: Floats) -> Counts:
     lengths = np.array(lengths, dtype=np.intp)
     weights = np.array(weights, dtype=np.float64) if len(weights) else np.ones(len(lengths))
-    log_likelihoods, again = np.empty(len(lengths)), np.zeros(len(lengths), dtype=np.bool_)
+    log_likelihoods, again = np.empty(len(lengths)), np.ones(len(lengths), dtype=np.bool_)
     starts, products = np.zeros(chain.n_states), np.zeros(chain.width**2)
-    rows = room(chain, scores, codes, int(lengths.max(initial=0)))
-    bounds = np.concatenate([[0], np.cumsum(lengths)])
-    _sweep(
-        rows,
-        bounds,
-        weights,
-        chain.matrices,
-        False,
-        flat("out", out),
-        log_likelihoods,
-        again,
-        starts,
-        products,
-    )
+    longest, bounds = int(lengths.max(initial=0)), np.concatenate([[0], np.cumsum(lengths)])
+    work: Any = bounds, weights, chain.matrices, flat("out", out), log_likelihoods, again, starts, products
+    groups = worth_grouping(lengths) if chain.width == STATES and chain.sure else None
+    if groups is not None and len(groups):
+        _sweep_lanes(groups, Lanes.of(longest), room(chain, scores, codes, 0), *work)
+        if again.any():
+            _sweep_left(room(chain, scores, codes, longest), *work)
+    else:
+        _sweep(False, room(chain, scores, codes, longest), *work)
     square = products.reshape(chain.width, chain.width)[: chain.n_states, : chain.n_states]
     transitions = chain.transition * square
     for number in np.flatnonzero(again):
@@ -158,11 +160,11 @@ def filter_one(rows: SweepRows, first: int, length: int, matrices: SweepMatrices
 
 @kernel
 def _sweep(
+    filtering: bool,
     rows: SweepRows,
     bounds: Any,
     weights: Floats,
     matrices: SweepMatrices,
-    filtering: bool,
     out: Floats,
     log_likelihoods: Floats,
     again: Any,
@@ -181,6 +183,62 @@ def _sweep(
             backward(rows, first, 1, length, weights[number], matrices.backward, ahead, tile, out, products)
             for j in range(k):
                 starts[j] += out[first * k + j]
+
+
+@kernel
+def _sweep_lanes(
+    groups: Any,
+    lanes: Lanes,
+    rows: SweepRows,
+    bounds: Any,
+    weights: Floats,
+    matrices: SweepMatrices,
+    out: Floats,
+    log_likelihoods: Floats,
+    again: Any,
+    starts: Floats,
+    products: Floats,
+) -> None:
+    """Chains by `groups` (groups, LANES) of their numbers, -1 for none; `again` stays up where no share was left."""
+    k, ends, shares, futures = rows.k, lanes.ends, np.empty(LANES), np.empty(LANES)
+    for group in range(len(groups)):
+        longest = 0
+        for lane in range(LANES):
+            number = groups[group, lane]
+            lanes.firsts[lane] = bounds[max(number, 0)]
+            lanes.lengths[lane] = bounds[number + 1] - bounds[number] if number >= 0 else 0
+            shares[lane] = weights[max(number, 0)]
+            longest = max(longest, lanes.lengths[lane])
+        forward_lanes(rows, lanes, longest, matrices)
+        for lane in range(LANES):
+            number, total = groups[group, lane], ends[3 * LANES + lane]
+            clear = number >= 0 and total > 0.0
+            futures[lane] = shares[lane] / total if clear else 0.0
+            if not clear:
+                lanes.lengths[lane] = 0  # or what is written might take the place of scores
+            if clear:
+                taken = ends[LANES + lane] + bits_of(ends[2 * LANES + lane]) * LN2
+                log_likelihoods[number] = ends[lane] + taken
+                log_likelihoods[number] += np.log(total)
+                again[number] = False
+        backward_lanes(rows, lanes, longest, matrices, shares, futures, out)
+        for lane in range(LANES):
+            if lanes.lengths[lane] > 0:
+                for j in range(k):
+                    starts[j] += out[lanes.firsts[lane] * k + j]
+                for s in range(len(products)):
+                    products[s] += lanes.products[s * LANES + lane]
+
+
+def _sweep_left(
+    rows: Any, bounds: Any, weights: Any, matrices: Any, out: Any, found: Any, again: Any, *sums: Any
+) -> None:
+    """Chains that are in no group, or whose shares were lost, one by one."""
+    for number in np.flatnonzero(again):
+        here = slice(number, number + 1)
+        _sweep(
+            False, rows, bounds[number : number + 2], weights[here], matrices, out, found[here], again[here], *sums
+        )  # fmt: skip
 
 
 @kernel

@@ -26,7 +26,7 @@ from unveil.numerics.vectors import Code, Flat, Value, Variable, vector_code
 
 SMALL_WIDTHS = (4, 8, 16, 32)  # for which there is code without a loop over blocks
 BLOCK = SMALL_WIDTHS[-1]  # states at a time where there are more
-UNROLLED = 16  # states up to which the product with a matrix is no loop
+UNROLLED = 16  # states, of all chains together, up to which the product with a matrix is no loop
 SQUARE = 8  # lines and columns of outer products at a time
 EMISSION_FLOOR = 1e-200  # what a possible emission is at least, against the likeliest
 EMISSION_CUTOFF = -460.51701859880916  # log of EMISSION_FLOOR
@@ -62,19 +62,28 @@ class _Part(NamedTuple):
 
     def over_states(self, vector: Flat, matrix: Flat, nothing: float, join: Callable[..., Value]) -> list[Value]:
         """join(so far, vector_i, line i of matrix) over all i, in several chains to hide the time that each takes."""
-        chains = [Variable(matrix.full(nothing, self.lanes)) for _ in range(4 if self.lanes in (8, 16) else 2)]
+        (found,) = self.over_states_of([vector], matrix, nothing, join, 4 if self.lanes in (8, 16) else 2)
+        return found
 
-        def add(i: Value | int, chain: Variable) -> None:
-            chain.set(join(chain.value, vector[i], matrix.load(i * self.width + self.first, self.lanes)))
+    def over_states_of(
+        self, vectors: list[Flat], matrix: Flat, nothing: float, join: Callable[..., Value], n_chains: int
+    ) -> list[list[Value]]:
+        """The same of several vectors, for which the matrix is read once."""
+        chains = [[Variable(matrix.full(nothing, self.lanes)) for _ in range(n_chains)] for _ in vectors]
 
-        if isinstance(self.width, int) and self.width <= UNROLLED:
+        def add(i: Value | int, number: int) -> None:
+            line = matrix.load(i * self.width + self.first, self.lanes)
+            for vector, own in zip(vectors, chains, strict=True):
+                own[number].set(join(own[number].value, vector[i], line))
+
+        if isinstance(self.width, int) and self.width * len(vectors) <= UNROLLED:
             for i in range(self.width):
-                add(i, chains[i % len(chains)])
+                add(i, i % n_chains)
         else:
             with self.code.loop(0, self.width, 4) as begin:
                 for n in range(4):
-                    add(begin + n, chains[n % len(chains)])
-        return [chain.value for chain in chains]
+                    add(begin + n, n % n_chains)
+        return [[chain.value for chain in own] for own in chains]
 
     def product(self, vector: Flat, matrix: Flat) -> Value:
         """vector @ matrix."""
@@ -83,12 +92,30 @@ class _Part(NamedTuple):
             total = total + other
         return total
 
-    def best(self, vector: Flat, matrix: Flat) -> Value:
-        """The largest of vector_i + matrix_ij, for every j."""
-        top, *others = self.over_states(vector, matrix, LOWEST, lambda so_far, x, line: so_far.larger(x + line))
-        for other in others:
-            top = top.larger(other)
-        return top
+    def best(self, vector: Flat, matrix: Flat, ones: Flat) -> Value:
+        """The largest of vector_i + matrix_ij, for every j; see `_higher`."""
+        return _highest(self.over_states(vector, matrix, LOWEST, _higher(ones.load(0, self.lanes))))
+
+    def best_of_two(self, vector: Flat, other: Flat, matrix: Flat, ones: Flat) -> tuple[Value, Value]:
+        """The same of two vectors; two chains of each hide the time as four of one do."""
+        found = self.over_states_of([vector, other], matrix, LOWEST, _higher(ones.load(0, self.lanes)), 2)
+        return _highest(found[0]), _highest(found[1])
+
+
+def _higher(ones: Value) -> Callable[[Value, Value, Value], Value]:
+    """max(so far, x + line), the sum as x times one plus line, fused where the processor can.
+
+    That is the same number. But sums and maxima share the units of some processors (Zen), which have others for fused
+    products; there a step takes half as long. The compiler must not know that `ones` are, or it would leave them out.
+    """
+    return lambda so_far, x, line: so_far.larger(x.splat(line.lanes) * ones + line)
+
+
+def _highest(values: list[Value]) -> Value:
+    top, *others = values
+    for other in others:
+        top = top.larger(other)
+    return top
 
 
 def _each(code: Code, width: Value, *steps: Callable[[_Part], None]) -> None:
@@ -106,7 +133,7 @@ def _each(code: Code, width: Value, *steps: Callable[[_Part], None]) -> None:
     code.switch(width, SMALL_WIDTHS, small, wide)
 
 
-def _exp(x: Value) -> Value:
+def floored_exp(x: Value) -> Value:
     """exp(x) for x <= 0, at least `EMISSION_FLOOR`; 0 for minus infinity. The series of `unveil.numerics.exp_log`."""
     shifted = x * series.LOG2_E + series.ROUNDER
     power = shifted - series.ROUNDER
@@ -133,7 +160,7 @@ def expose(code: Code, scores: Flat, at: Value, n_states: Value, width: Value, o
 
     def weigh(part: _Part) -> None:
         base = (peak.value > LOWEST).choose(peak.value, 0.0)
-        part.keep(_exp(part.read(scores, at, n_states) - base), out, to)
+        part.keep(floored_exp(part.read(scores, at, n_states) - base), out, to)
 
     _each(code, width, find, weigh)
     return peak.value
@@ -182,13 +209,36 @@ def pull(
 
 @vector_code()
 def relax(
-    code: Code, reach: Flat, at: Value, matrix: Flat, width: Value, scores: Flat, row: Value, n_states: Value, to: Value
+    code: Code, reach: Flat, matrix: Flat, width: Value, ones: Flat, scores: Flat, n_states: Value, at: Value,
+    row: Value,
 ) -> None:  # fmt: skip
-    """reach[to:] = scores + the largest of reach[at:]_i + matrix_ij over i; padding stays minus infinity."""
+    """The line of `reach` after that at `at`: scores + the largest of reach[at:]_i + matrix_ij over i.
+
+    Scores begin at `row`; padding stays minus infinity. For `ones` see `_higher`.
+    """
 
     def step(part: _Part) -> None:
         own = part.read(scores, row, n_states)
-        part.keep(part.best(reach.after(at), matrix) + own, reach, to)
+        part.keep(part.best(reach.after(at), matrix, ones) + own, reach, at + width)
+
+    _each(code, width, step)
+
+
+@vector_code()
+def relax_two(
+    code: Code, reach: Flat, matrix: Flat, width: Value, ones: Flat, scores: Flat, n_states: Value, at: Value,
+    row: Value, place: Value, line: Value,
+) -> None:  # fmt: skip
+    """The next line of `reach` after those at `at` and at `place`, as `relax` with the scores from `row` and `line` on.
+
+    Of two chains that are worked off together; a step is the reading of its matrix as much as sums and maxima.
+    """
+
+    def step(part: _Part) -> None:
+        own, other = part.read(scores, row, n_states), part.read(scores, line, n_states)
+        best, second = part.best_of_two(reach.after(at), reach.after(place), matrix, ones)
+        part.keep(best + own, reach, at + width)
+        part.keep(second + other, reach, place + width)
 
     _each(code, width, step)
 

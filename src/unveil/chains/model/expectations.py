@@ -23,9 +23,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.chains.kernels.filter import filter_states
+from unveil.chains.kernels.forward_backward import SweepChain
 from unveil.chains.kernels.long_chain import CUTS, Cuts, smooth_long
 from unveil.chains.kernels.paths import best_paths, count_paths, draw_paths
-from unveil.chains.kernels.smooth import smooth, smooth_coded
+from unveil.chains.kernels.smooth import smooth_chain, smooth_coded
 from unveil.chains.model.sizes import Sizes
 from unveil.core.arrays import Floats
 from unveil.core.idle_threads import share
@@ -120,7 +121,7 @@ def path_expectation(expectation: Expectation, sizes: Sizes) -> PathExpectation:
 
 def exact(plan: MarkovPlan, scores: Floats, chains: BlockChains, random: Random) -> PathSums:
     """The posterior; `scores` are overwritten."""
-    log_likelihoods, starts, transitions = forward_backward(plan.start, plan.transition, scores, chains, scores)
+    log_likelihoods, starts, transitions = forward_backward(plan.sweep, plan.start, scores, chains, scores)
     log_likelihood = chains.total(log_likelihoods)
     return PathSums(log_likelihood, log_likelihood, starts, transitions, scores)
 
@@ -142,7 +143,8 @@ def tempered(plan: MarkovPlan, scores: Floats, chains: BlockChains, random: Rand
     noise = SCORE_SHAKE * (1.0 - power) * random().standard_normal(scores.shape)
     posteriors = power * scores + noise
     start, transition = plan.start**power, plan.transition**power
-    normalisers, starts, transitions = forward_backward(start, transition, posteriors, chains, posteriors)
+    chain = SweepChain(start, transition)
+    normalisers, starts, transitions = forward_backward(chain, start, posteriors, chains, posteriors)
     energy = _energy(plan, scores, starts, transitions, posteriors)
     free_energy = (1.0 - power) * energy - float(np.sum(posteriors * noise)) + chains.total(normalisers)
     log_likelihoods = filter_states(scores, chains.lengths, plan.start, plan.transition, scores)
@@ -177,16 +179,16 @@ def sampled(
 
 
 def forward_backward(
-    start: Floats, transition: Floats, scores: Floats, chains: BlockChains, out: Floats
+    chain: SweepChain, start: Floats, scores: Floats, chains: BlockChains, out: Floats
 ) -> tuple[Floats, Floats, Floats]:
     """Log-likelihoods, starts and transitions of all sequences; a single long one may be shared by threads."""
     if chains.long:
         weight = float(chains.each[0])
         log_likelihood, starts, transitions = smooth_long(
-            scores, start, transition, weight, out, share, cuts=chains.cuts
+            scores, start, chain.transition, weight, out, share, cuts=chains.cuts
         )
         return np.array([log_likelihood]), starts, transitions
-    return smooth(scores, chains.lengths, start, transition, chains.plain, out)
+    return smooth_chain(chain, scores, chains.lengths, chains.plain, out)
 
 
 def expect_coded(

@@ -164,11 +164,22 @@ class HiddenMarkov(Model):
         counts = {"starts": shares[chains.firsts].sum(axis=0), "transitions": transitions}
         return Statistics(weight=chains.weight(block), log_likelihood=0.0, free_energy=0.0, **counts, moments=moments)
 
+    def coded(self, plan: MarkovPlan, block: Block) -> tuple[Floats, NDArray[np.intp]] | None:
+        """Scores (levels, states) of what the steps of a block show, and which each does; None where they are no codes.
+
+        The steps are a single column of codes then, all there, that count once each.
+        """
+        if block.weights is not None or plan.levels is None:
+            return None
+        codes = _codes(len(plan.levels), block.rows)
+        return None if codes is None else (plan.levels, codes)
+
     def scores(self, plan: MarkovPlan, block: Block) -> Floats:
         """log p(x | state) of every step times its weight, (rows, states); 0 where all cells are missing."""
-        looked_up = None if block.weights is not None or plan.levels is None else _looked_up(plan.levels, block.rows)
-        if looked_up is not None:
-            return looked_up
+        coded = self.coded(plan, block)
+        if coded is not None:
+            levels, codes = coded
+            return levels[codes]
         scores, _ = self.emissions.score(plan.family, block, self.emissions.remember(block))
         base = self.emissions.log_base(block.rows)
         if base is None:
@@ -265,13 +276,13 @@ class HiddenMarkov(Model):
         return chain + self.family.n_parameters(k, n_columns)
 
 
-def _looked_up(levels: Floats, rows: NDArray[Any]) -> Floats | None:
-    """Scores of a column of codes; None where one is missing, or no code."""
+def _codes(n_levels: int, rows: NDArray[Any]) -> NDArray[np.intp] | None:
+    """A column of codes as whole numbers; None where one is missing, or no code."""
     column = rows[:, 0]
-    if not (column.min(initial=0.0) >= 0 and column.max(initial=0.0) < len(levels)):
+    if not (column.min(initial=0.0) >= 0 and column.max(initial=0.0) < n_levels):
         return None
     codes = column.astype(np.intp)
-    return levels[codes] if (codes == column).all() else None
+    return codes if (codes == column).all() else None
 
 
 def log(probabilities: Floats) -> Floats:

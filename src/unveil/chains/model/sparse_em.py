@@ -58,7 +58,7 @@ def _refresh(
     """The full posterior; the likeliest states of each step go on its list, paths that leave the lists are frozen."""
     scores, scored = model.emissions.score(plan.family, block, memo.chunks)
     posteriors, inside = np.empty(scores.shape), np.empty(scores.shape)
-    whole, starts, transitions = forward_backward(plan.start, plan.transition, scores, chains, posteriors)
+    whole, starts, transitions = forward_backward(plan.sweep, plan.start, scores, chains, posteriors)
     lists = _likeliest(posteriors if chains.weights is None else _unweighted(plan, scores, chains), length)
     listed, _, _ = smooth_listed(scores, lists, chains.lengths, plan.start, plan.transition, NO_WEIGHTS, inside)
     off = np.where(whole > -np.inf, np.clip(-np.expm1(_less(listed, whole)), 0.0, 1.0), 0.0)
@@ -108,7 +108,7 @@ def _likeliest(posteriors: Floats, length: int) -> NDArray[np.int64]:
 def _unweighted(plan: MarkovPlan, scores: Floats, chains: BlockChains) -> Floats:
     """Posteriors without the weights of the sequences, which may be 0."""
     out = np.empty(scores.shape)
-    forward_backward(plan.start, plan.transition, scores, BlockChains(chains.lengths, None, chains.cuts), out)
+    forward_backward(plan.sweep, plan.start, scores, BlockChains(chains.lengths, None, chains.cuts), out)
     return out
 
 
