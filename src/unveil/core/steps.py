@@ -38,7 +38,7 @@ class ExpectationStep:
 
     def request(self, block: Block, memo: Memo) -> Request:
         """The same, as a model is asked that answers several at once."""
-        return Request(self.model, self.plan, self.expectation, memo, self._random(block))
+        return Request(self.model, self.plan, block, self.expectation, memo, self._random(block))
 
     def _random(self, block: Block) -> Any:
         return cache(partial(stream, self.seed, self.number, block.index))  # one for all tiles, if any asks for it
