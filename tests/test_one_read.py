@@ -231,7 +231,7 @@ def test_select_of_chains(
 ) -> None:
     """As for mixtures; criteria are measured in larger blocks, hence not along with climbs that go on."""
     monkeypatch.setattr(small, "MOST_WORK", 0)  # as in larger files
-    grid = {"n_components": [1, 2, 3], "covariance_type": ["full", "diag"]}
+    grid: dict[str, list[Any]] = {"n_components": [1, 2, 3], "covariance_type": ["full", "diag"]}
     estimator = GaussianHMM(random_state=0, max_iter=8, tol=0.0)
     found: list[Any] = []
 

@@ -178,8 +178,15 @@ def _by_norm(tile: Any, natural: Any, values: Any, shares: Any, ready: bool) -> 
     return True
 
 
-@kernel
+@inlined
 def _by_squares(tile: Any, natural: Any, values: Any, shares: Any, ready: bool) -> bool:
+    """logits = natural @ T, without T."""
+    _score_squares(tile, natural, shares)
+    return ready
+
+
+@kernel
+def _score_squares(tile: Any, natural: Any, shares: Any) -> None:
     """logits = constant + sum of x (a + b x) over columns: half the work of a product with (1, x, squares), no table.
 
     Rows go in strips of which all columns stay in the first-level cache.
@@ -203,7 +210,6 @@ def _by_squares(tile: Any, natural: Any, values: Any, shares: Any, ready: bool) 
                 x0, a0, b0 = tile[j, first:last], slopes[1 + j], slopes[1 + d + j]
                 for r in range(last - first):
                     line[r] += x0[r] * (a0 + b0 * x0[r])
-    return ready
 
 
 @inlined
