@@ -117,7 +117,7 @@ def test_what_rows_are_worth_by_themselves_goes_by_their_weights(monkeypatch: py
 def test_every_kind_of_statistics(kind: str, width: int) -> None:
     random, sums = np.random.default_rng(3), getattr(em, kind)
     x, height = random.normal(size=(300, width)), 1 + width * (1 if kind == "LINEAR" else 2)
-    asked = [em.Panel(random.normal(size=(k, height)) * 1e-3, random.random(300)) for k in (2, 4, 1)]
+    asked = [em.StatisticsPanel(random.normal(size=(k, height)) * 1e-3, random.random(300)) for k in (2, 4, 1)]
     for (moments, bound), panel in zip(em.expect_panels(x, asked, sums), asked, strict=True):
         wanted, alone = em.expect_block(x, panel.weights, np.zeros(width), panel.natural, sums)
         assert (moments.tobytes(), bound) == (wanted.tobytes(), alone)

@@ -54,7 +54,7 @@ class CompiledSums(NamedTuple):
     expect_wide: Any = None  # the whole E step where a tile of T would leave the cache
 
 
-class Panel(NamedTuple):
+class StatisticsPanel(NamedTuple):
     """What one model asks of a block whose statistics it may share with others."""
 
     natural: Floats  # (components, statistics)
@@ -63,11 +63,11 @@ class Panel(NamedTuple):
 
 def expect_block(rows: Any, weights: Any, shift: Any, natural: Any, sums: CompiledSums) -> tuple[Any, float]:
     """Moments (components, statistics) and log-likelihood of `rows`, less `shift`, with q the posterior."""
-    (found,) = expect_panels(in_frame(rows, shift), [Panel(natural, weights)], sums)
+    (found,) = expect_panels(in_frame(rows, shift), [StatisticsPanel(natural, weights)], sums)
     return found
 
 
-def expect_panels(x: Any, panels: Sequence[Panel], sums: CompiledSums) -> list[tuple[Floats, float]]:
+def expect_panels(x: Any, panels: Sequence[StatisticsPanel], sums: CompiledSums) -> list[tuple[Floats, float]]:
     """The same for several models over the same rows `x`, in their frame: T of a tile is made once for all of them.
 
     Tiles of all `panels` are of one size (`rows_of_tile`), and either all rows have weights or none have. Products are
@@ -87,12 +87,12 @@ def expect_panels(x: Any, panels: Sequence[Panel], sums: CompiledSums) -> list[t
     return [(moments[first:last], float(bound)) for (first, last), bound in zip(places, bounds, strict=True)]
 
 
-def _expect_wide(x: Any, panel: Panel, sums: CompiledSums) -> tuple[Floats, float]:
+def _expect_wide(x: Any, panel: StatisticsPanel, sums: CompiledSums) -> tuple[Floats, float]:
     moments = np.zeros(panel.natural.shape)
     return moments, sums.expect_wide(x, panel.weights, panel.natural, min(WIDE_ROWS, len(x)), moments)
 
 
-def _weights_of(panels: Sequence[Panel]) -> Floats:
+def _weights_of(panels: Sequence[StatisticsPanel]) -> Floats:
     """Weights (panels, rows), or (1, rows) where all have the same."""
     first = panels[0].weights
     if all(panel.weights is first for panel in panels):

@@ -16,7 +16,7 @@ import numpy as np
 
 from unveil.core.arrays import Floats
 from unveil.core.protocols import Block, Expectation
-from unveil.families.kernels.em import CompiledSums, Panel, expect_panels, in_frame, rows_of_tile
+from unveil.families.kernels.em import CompiledSums, StatisticsPanel, expect_panels, in_frame, rows_of_tile
 from unveil.numerics.tiles import readable
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class Share(NamedTuple):
     rows: Any
     shift: Floats
     sums: CompiledSums
-    panel: Panel
+    panel: StatisticsPanel
 
     @property
     def frame(self) -> tuple[int, bytes]:
@@ -53,7 +53,7 @@ def share_of(model: Mixture, plan: Plan, block: Block, expectation: Expectation,
     natural = plan.family.natural.copy()
     natural[:, 0] += plan.log_weights
     weights = NO_WEIGHTS if block.weights is None else np.ascontiguousarray(block.weights)
-    return Share(block.rows, model.shift, sums, Panel(natural, weights))
+    return Share(block.rows, model.shift, sums, StatisticsPanel(natural, weights))
 
 
 def answer_to(share: Share) -> tuple[Floats, float]:
