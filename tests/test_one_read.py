@@ -17,10 +17,12 @@ import pytest
 
 import unveil
 from tests.counted import Counted
-from unveil import BernoulliMixture, GaussianMixture, KMeans, StudentMixture
+from unveil import BernoulliMixture, GaussianHMM, GaussianMixture, KMeans, PoissonHMM, StudentMixture
+from unveil.chains import small
 from unveil.clusters.kmeans import restarts
 from unveil.core.partition import count_of
 from unveil.mixtures.bootstrap import bootstrap
+from unveil.sources import Sequences
 
 N_ROWS = 34_000  # three partitions
 STRUCTURES = ("full", "tied", "diag", "spherical")
@@ -216,3 +218,79 @@ def test_a_bootstrap(source: Counted, apart: Callable[[], None]) -> None:
     assert more > 3 * reads
     for name, draws in found[0].draws.items():
         assert draws.tobytes() == found[1].draws[name].tobytes(), name
+
+
+# -- chains ------------------------------------------------------------------------------------------------------------
+
+LENGTHS = np.full(N_ROWS // 200, 200)
+
+
+@pytest.mark.parametrize("lengths", [None, LENGTHS], ids=["one sequence", "sequences"])
+def test_select_of_chains(
+    source: Counted, file: Path, apart: Callable[[], None], monkeypatch: pytest.MonkeyPatch, lengths: Any
+) -> None:
+    """As for mixtures; criteria are measured in larger blocks, hence not along with climbs that go on."""
+    monkeypatch.setattr(small, "MOST_WORK", 0)  # as in larger files
+    grid: dict[str, list[Any]] = {"n_components": [1, 2, 3], "covariance_type": ["full", "diag"]}
+    estimator = GaussianHMM(random_state=0, max_iter=8, tol=0.0)
+    found: list[Any] = []
+
+    def run() -> None:
+        found.append(unveil.select(estimator, source, grid, lengths=lengths))
+
+    reads, watching = counted(source, run)
+    assert len(watching.iterations) == 6
+    assert reads <= FRAME + SAMPLE + watching.longest + 2 * CRITERIA  # one state is done before two
+    apart()
+    more, _ = counted(source, run)
+    assert more > 3 * reads
+    rows = np.concatenate([block.rows for block in unveil.scan(file).read()])
+    at_hand = unveil.select(estimator, rows, grid, lengths=lengths)
+    assert table_of(found[0]) == table_of(found[1]) == table_of(at_hand)
+    for name in ("startprob_", "transmat_", "means_", "covariances_"):
+        one, *others = (getattr(each.best_estimator_, name).tobytes() for each in (*found, at_hand))
+        assert others == [one, one], name
+    assert found[0].table[5]["bic"] == found[0].best_estimator_.bic(Sequences(source, lengths))
+
+
+def test_small_files_of_sequences_are_read_for_all_chains(source: Counted) -> None:
+    """One read for all climbs, each of which is one compiled piece; and one for the criteria of each."""
+    grid, estimator = {"n_components": [2, 3]}, GaussianHMM(random_state=0)
+    found: list[Any] = []
+    reads, _ = counted(source, lambda: found.append(unveil.select(estimator, source, grid, lengths=LENGTHS)))
+    assert reads <= FRAME + SAMPLE + 1 + 2 * CRITERIA
+    model = GaussianHMM(3, random_state=0).fit(source, lengths=LENGTHS)
+    assert found[0].table[1]["bic"] == model.bic(source, LENGTHS)
+
+
+def test_counts_are_looked_at_as_they_are_read(
+    tmp_path: Path, apart: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts = np.random.default_rng(2).poisson(np.repeat([1.0, 6.0, 2.0, 9.0], 8500))
+    pyarrow.parquet.write_table(pa.table({"n": counts}), tmp_path / "counts.parquet")
+    source = Counted(unveil.scan(tmp_path / "counts.parquet"))
+    found: list[Any] = []
+
+    def run() -> None:
+        estimator = PoissonHMM(random_state=0, max_iter=5, tol=0.0)
+        found.append(unveil.select(estimator, source, {"n_components": [2, 3]}, lengths=LENGTHS))
+
+    monkeypatch.setattr(small, "MOST_WORK", 0)
+    reads, watching = counted(source, run)
+    assert reads <= FRAME + 2 * SAMPLE + watching.longest + CRITERIA
+    apart()
+    counted(source, run)
+    assert table_of(found[0]) == table_of(found[1])
+
+
+def test_named_starts_of_a_chain_are_passes_too(source: Counted, apart: Callable[[], None]) -> None:
+    model = GaussianHMM(3, n_init=3, random_state=0, max_iter=3, tol=0.0, init_params="k-means++")
+    sequences = Sequences(source, LENGTHS)
+    with pytest.warns(UserWarning, match="not converged"):
+        reads, _ = counted(source, lambda: model.fit(sequences))
+    assert reads <= FRAME + SAMPLE + 1 + 3
+    before = model.means_.tobytes(), model.history_.restarts
+    apart()
+    with pytest.warns(UserWarning, match="not converged"):
+        counted(source, lambda: model.fit(source, lengths=LENGTHS))
+    assert (model.means_.tobytes(), model.history_.restarts) == before

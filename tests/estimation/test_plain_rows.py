@@ -21,6 +21,7 @@ from unveil import (
 )
 from unveil.engines import Threads
 from unveil.estimation.input import rows_in
+from unveil.estimation.looks import looking_once
 from unveil.estimation.plain_rows import as_floats, block_at_hand, plain_source
 from unveil.sources import ArraySource
 
@@ -185,3 +186,12 @@ def test_tables_of_floats_are_as_scikit_learn_has_them() -> None:
         with pytest.raises(ValueError, match=r"NaN|minimum|2D"):
             as_floats(bad)
     assert as_floats(X[:, :0], min_columns=0).shape == (60, 0)
+
+
+def test_fits_side_by_side_have_one_source() -> None:
+    rows = np.ones((30, 2))
+    fitted = GaussianMixture(1).fit(X[:, :2])._emission().rows.plain(GaussianMixture(1).fit(X[:, :2]))
+    with looking_once(rows):
+        one, other = (plain_source(GaussianMixture(), rows, reset=True) for _ in range(2))
+        assert one is other is fitted(rows)
+    assert plain_source(GaussianMixture(), rows, reset=True) is not one

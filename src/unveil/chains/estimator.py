@@ -25,14 +25,15 @@ from unveil.chains.fitted.attributes import check_attributes
 from unveil.chains.fitted.chain import FittedChain, kept_chains
 from unveil.chains.fitted.methods import ChainMethods
 from unveil.chains.given import handed_back, in_place, noted
-from unveil.chains.input import as_sequences, handed, joined_weights, lengths_of, rows_of
+from unveil.chains.input import as_sequences, handed, joined_weights, lengths_of, rows_of, shares_of
 from unveil.chains.model.constraints import CHAIN, allowed_steps, is_ordered, start_rule, transition_rule
 from unveil.chains.model.model import HiddenMarkov, MarkovParams
 from unveil.chains.search import CODE_CLIMBS, CODE_STEPS, CODES, FREE, LABELLED, ORDERED, PLACED, ChainSearch
 from unveil.chains.small import climb_over
-from unveil.chains.starts import STARTS, Kinds, first_params, occupancy, sample_of, starts, supported
+from unveil.chains.starts import STARTS, Kinds, occupancy, sample_of, starting, starts, supported
 from unveil.core.arrays import Floats, Indices
 from unveil.core.loop import Parts
+from unveil.core.protocols import Ask, Asking
 from unveil.core.result import Fit
 from unveil.estimation.base import Estimator, LaterFigures, engine_for
 from unveil.estimation.emissions.base import Emission
@@ -44,6 +45,7 @@ from unveil.estimation.scaffold import (
     Task,
     end_of,
     feed_rows,
+    first_of,
     fit_rows,
     has_settled,
     learn,
@@ -129,12 +131,18 @@ class HMMEstimator(ChainMethods, Estimator, DensityMixin, BaseEstimator, ABC):
         -------
         self
         """
-        self._validate_params()
         with single_threaded_blas():
-            source = self._taken(X, y, lengths, sample_weight, sequence_weight, reset=True)
-            self._begin(source)
-            fit_rows(self, source)
+            fit_rows(self, self._opened(X, sample_weight, y, lengths, sequence_weight))
         return self
+
+    def _opened(
+        self, X: Any, sample_weight: Any = None, y: Any = None, lengths: Any = None, sequence_weight: Any = None
+    ) -> Sequences:
+        """The sequences of a fit that is about to begin."""
+        self._validate_params()
+        source = self._taken(X, y, lengths, sample_weight, sequence_weight, reset=True)
+        self._begin(source)
+        return source
 
     def partial_fit(
         self, X: Any, y: Any = None, lengths: Any = None, sample_weight: Any = None, sequence_weight: Any = None
@@ -178,7 +186,7 @@ class HMMEstimator(ChainMethods, Estimator, DensityMixin, BaseEstimator, ABC):
         rows = self._emission().rows
         table, found = handed(X)
         source = rows.source(self, table, joined_weights(sample_weight), reset=reset)
-        return as_sequences(source, found, lengths_of(y, lengths, source.n_rows), sequence_weight)
+        return as_sequences(source, found, lengths_of(y, lengths, source.n_rows), shares_of(X, sequence_weight))
 
     def _begin(self, source: Sequences) -> None:
         """Check the rules, and learn what the family needs to know of the rows."""
@@ -264,7 +272,7 @@ class HMMEstimator(ChainMethods, Estimator, DensityMixin, BaseEstimator, ABC):
         recalled = self._recalled(model.shift)
         start = next(self._start_params(model, source, [])) if recalled is None else recalled
         given = noted(self, self._emission(), recalled is not None)
-        return Stream(model.shift, start, np.arange(self.n_components), given=given)
+        return Stream(model.shift, first_of(start), np.arange(self.n_components), given=given)
 
     def _shares(self, outcome: Fit) -> Floats:
         return occupancy(outcome.statistics) if outcome.history else np.zeros(self.n_components)
@@ -343,7 +351,9 @@ class HMMEstimator(ChainMethods, Estimator, DensityMixin, BaseEstimator, ABC):
         given = (self.startprob_init, self.transmat_init, *self._emission().given(shift).values())
         return all(one is not None for one in given)
 
-    def _start_params(self, model: HiddenMarkov, source: Sequences, tried: list[int]) -> Iterator[MarkovParams]:
+    def _start_params(
+        self, model: HiddenMarkov, source: Sequences, tried: list[int]
+    ) -> Iterator[MarkovParams | Asking[MarkovParams]]:
         """First parameters, one set per start, with the given parts in place; `tried` gets how many were compared."""
         finish = partial(in_place, self, shift=model.shift)
         if self._is_complete(model.shift):
@@ -362,7 +372,7 @@ class HMMEstimator(ChainMethods, Estimator, DensityMixin, BaseEstimator, ABC):
             return
         engine = engine_for(self.engine, source)
         for start in starts(self.init_params, sample, seed, self.n_init, finish):
-            yield first_params(sample, sample.first(start, engine, source), kinds, finish)
+            yield starting(sample, Ask(engine, source, sample.step(start)), kinds, finish)
 
 
 def _described(estimator: HMMEstimator) -> FittedChain:

@@ -1,7 +1,8 @@
 """What users hand in as sequences: one table of all steps with lengths, as hmmlearn has it, or a list of sequences.
 
 A table is anything that other estimators take. Which rows belong together is said by `lengths`; without them all rows
-are one sequence. A list of arrays or frames is one sequence each, and needs no lengths.
+are one sequence. A list of arrays or frames is one sequence each, and needs no lengths; `Sequences` over a file know
+theirs.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from unveil.core.arrays import Indices
 from unveil.core.protocols import Source
+from unveil.estimation.looks import looked
 from unveil.sources.sequences import Sequences
 from unveil.sources.weighted import with_weights
 
@@ -34,6 +36,8 @@ def handed(X: Any) -> Handed:
     >>> table.ravel().tolist(), lengths.tolist()
     ([0.0, 0.0, 1.0, 1.0, 1.0], [2, 3])
     """
+    if isinstance(X, Sequences):
+        return Handed(looked("steps", X, lambda: X.source), X.lengths)
     if not isinstance(X, list | tuple) or not X or not all(map(_is_sequence, X)):
         _refuse_ragged(X)
         return Handed(X, None)
@@ -137,13 +141,24 @@ def as_sequences(source: Source, found: Indices | None, lengths: Any, sequence_w
     if found is not None and lengths is not None and not np.array_equal(found, np.asarray(lengths)):
         raise ValueError("lengths must be left out where X is a list of sequences, which have lengths of their own")
     chosen = lengths if found is None else found
-    made = Sequences(source, chosen, _weights(sequence_weight))
+    made = _made(source, chosen, _weights(sequence_weight))
     if chosen is not None and not made.lengths.all():
         number = int(np.argmin(made.lengths))
         raise ValueError(f"lengths must be integers from 1 on, got 0 for sequence {number}")
     if made.sequence_weights is not None and not made.sequence_weights.any():
         raise ValueError("sequence_weight must have a positive entry, got zeros only: no sequence would count")
     return made
+
+
+def _made(source: Source, lengths: Any, weights: Any) -> Sequences:
+    """Sequences of a source; the same again for fits to the same rows that are made side by side."""
+    key = (None if one is None else np.asarray(one).tobytes() for one in (lengths, weights))
+    return looked("sequences", source, lambda: Sequences(source, lengths, weights), *key)
+
+
+def shares_of(X: Any, sequence_weight: Any) -> Any:
+    """Weights of the sequences: those that are handed in, or that `X` brings along."""
+    return X.sequence_weights if sequence_weight is None and isinstance(X, Sequences) else sequence_weight
 
 
 def _weights(sequence_weight: Any) -> Any:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,10 +31,13 @@ from unveil.core.result import Fit, History, Record, State, Status
 from unveil.core.statistics import Statistics
 from unveil.core.stopping import passes_ahead
 from unveil.estimation.input import FiniteGuard
+from unveil.estimation.looks import looked
 from unveil.expectations import Exact
 from unveil.families.small.states import CodedColumn, SmallStates
 from unveil.schedules import Batch
 from unveil.schedules.adaptive import Adaptive, Pace
+from unveil.sources.array import ArraySource
+from unveil.sources.sequences import Sequences
 
 NO_SCORES = np.empty((0, 0))  # of codes, which are looked up
 MOST_WORK = 1 << 21  # rows times states times statistics, and pairs of states: where threads and vectors begin to pay
@@ -54,8 +58,17 @@ def climb_over(model: HiddenMarkov, parts: Parts) -> Callable[[Parts, MarkovPara
     plain = isinstance(parts.schedule, Batch | Adaptive) and isinstance(parts.expectation, Exact)
     if not (plain and is_small(model, parts.source.n_rows)):
         return fit
-    table = small_chain(model, list(parts.source.read()))
-    return fit if table is None else SmallChainClimb(table)
+    blocks = looked("blocks", parts.source, lambda: list(parts.source.read()))
+    table = small_chain(model, blocks)
+    return fit if table is None else SmallChainClimb(table, _at_hand(parts.source, blocks))
+
+
+def _at_hand(source: Any, blocks: Sequence[Block]) -> Any:
+    """Sequences whose rows were all read anyway, so that no file is read again where a climb goes the general way."""
+    if getattr(source, "random_access", False):
+        return source
+    rows = ArraySource(np.concatenate([block.rows for block in blocks]), None, source.names)
+    return Sequences(rows, source.lengths, source.sequence_weights, source.marks)
 
 
 def small_chain(model: HiddenMarkov, blocks: Sequence[Block]) -> SmallChain | None:
@@ -250,9 +263,11 @@ class SmallChainClimb:
     """Climbs over `table`; in the general way where that does not do."""
 
     table: SmallChain
+    source: Any = None  # the sequences, where they are not to be read again
 
     def __call__(self, parts: Parts, start: MarkovParams) -> Fit:
         """As `unveil.core.loop.fit`."""
+        parts = parts if self.source is None else replace(parts, source=self.source)
         return self.plain(parts, start) or fit(parts, start)
 
     def plain(self, parts: Parts, start: MarkovParams) -> Fit | None:

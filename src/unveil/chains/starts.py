@@ -27,10 +27,12 @@ from numpy.typing import NDArray
 from unveil.chains.kernels.runs import one_hot_runs
 from unveil.chains.model.model import HiddenMarkov, MarkovParams
 from unveil.core.arrays import Floats, Indices
-from unveil.core.protocols import Block, Engine
+from unveil.core.drive import answer_to
+from unveil.core.protocols import Ask, Asking, Block
 from unveil.core.result import Fit
 from unveil.core.statistics import Statistics
 from unveil.engines.threads import Threads
+from unveil.estimation.looks import looked
 from unveil.mixtures.model.model import Mixture, MixtureParams, Plan
 from unveil.mixtures.small import small_table
 from unveil.mixtures.starts import starts as mixtures
@@ -165,6 +167,10 @@ def _one_hot(states: NDArray[Any], n_components: int) -> Floats:
 
 def sampled(source: Sequences, seed: int, most: int, whole: bool) -> Sequences:
     """Some sequences in memory: all, or as many as have `most` steps; pieces of those that are long, unless `whole`."""
+    return looked("sampled", source, lambda: _sampled(source, seed, most, whole), seed, most, whole)
+
+
+def _sampled(source: Sequences, seed: int, most: int, whole: bool) -> Sequences:
     firsts, lengths, owners = _pieces(source, seed, most, whole)
     homes = np.searchsorted(source.cuts, firsts, side="right") - 1
     rows, weights = [], []
@@ -233,12 +239,15 @@ class ChainSample:
     source: Sequences
     steps: Sample
 
-    def first(self, start: Start, engine: Engine | None = None, source: Sequences | None = None) -> Statistics:
-        """Statistics under first states: of the sample, or of all sequences on an engine."""
-        embed = self.steps.embed if needs_points(start) else _unchanged
-        step = StartStep(self.model, start, self.steps.typical, embed)
-        statistics, _ = (engine or Threads(1)).map_reduce(step, source or self.source, None)
+    def first(self, start: Start) -> Statistics:
+        """Statistics of the sample under first states."""
+        statistics, _ = Threads(1).map_reduce(self.step(start), self.source, None)
         return statistics
+
+    def step(self, start: Start) -> StartStep:
+        """What leads to statistics under first states, of any sequences."""
+        embed = self.steps.embed if needs_points(start) else _unchanged
+        return StartStep(self.model, start, self.steps.typical, embed)
 
     def believed(self, emissions: Any) -> Start:
         """States by the emissions alone, all as likely as each other beforehand."""
@@ -346,6 +355,11 @@ class Kinds:
     follows: bool = False  # emissions are given in part: states follow from those
     least_steps: int = 100_000  # that may be run through in all passes, however small the table: some milliseconds
     fewest: int = 3  # climbs, unless two agree before
+
+
+def starting(sample: ChainSample, pass_: Ask, kinds: Kinds, finish: Finish) -> Asking[MarkovParams]:
+    """Parameters from first states of all sequences, which a pass over them sums up."""
+    return first_params(sample, (yield from answer_to(pass_)), kinds, finish)
 
 
 def first_params(sample: ChainSample, statistics: Statistics, kinds: Kinds, finish: Finish) -> MarkovParams:

@@ -120,6 +120,7 @@ class Request(NamedTuple):
 
     model: Any
     plan: Any
+    block: Block
     expectation: Expectation
     memo: Memo
     random: Random
@@ -144,12 +145,13 @@ class Model(ABC):
     ) -> tuple[Statistics, Memo]:
         """E step of one block."""
 
-    def expect_many(self, block: Block, requests: Sequence[Request]) -> list[tuple[Statistics, Memo]]:
+    def expect_many(self, requests: Sequence[Request]) -> list[tuple[Statistics, Memo]]:
         """E steps of one block for several climbs of models of this class: each with the bits it would have alone.
 
-        A class whose models can share work overrides this; what they remember must then not be written to.
+        Blocks may be several views of one, such as the same rows with other weights. A class whose models can share
+        work overrides this; what they remember must then not be written to.
         """
-        return [one.model.expect(one.plan, block, one.expectation, one.memo, one.random) for one in requests]
+        return [one.model.expect(one.plan, one.block, one.expectation, one.memo, one.random) for one in requests]
 
     @abstractmethod
     def maximise(self, statistics: Statistics, params: Params) -> Params:

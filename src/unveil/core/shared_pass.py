@@ -95,7 +95,6 @@ def _goes_with(one: StepOfOne, other: StepOfOne) -> bool:
         and isinstance(second, ExpectationStep)
         and type(first.model) is type(second.model)
         and first.piece is second.piece is None
-        and one.view == other.view
         and type(first.model).expect_many is not Model.expect_many
     )
 
@@ -104,9 +103,9 @@ def _answers(group: list[StepOfOne], block: Any, memos: MemoOfEach) -> list[tupl
     """What came of each step of a group."""
     if len(group) > 1:
         try:
-            seen, steps = _view(block, group[0].view), [one.step for one in group]
-            requests = [step.request(seen, memos.get(one.owner)) for one, step in zip(group, steps, strict=True)]  # type: ignore[attr-defined]
-            return list(steps[0].model.expect_many(seen, requests))  # type: ignore[attr-defined]
+            views = {number: _view(block, number) for number in {one.view for one in group}}
+            requests = [one.step.request(views[one.view], memos.get(one.owner)) for one in group]  # type: ignore[attr-defined]
+            return list(requests[0].model.expect_many(requests))
         except Exception:  # one by one it shows whose error it is
             return [answer for one in group for answer in _answers([one], block, memos)]
     (one,) = group

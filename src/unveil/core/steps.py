@@ -1,7 +1,8 @@
-"""What is done to a block in a pass: the E step, as engines take it, and the random stream of a partition."""
+"""What is done to a block in a pass: E steps and other functions, as engines take them, and random streams."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,7 +54,18 @@ class ExpectationStep:
 
     def request(self, block: Block, memo: Memo) -> Request:
         """The same, as a model is asked that answers several at once."""
-        return Request(self.model, self.plan, self.expectation, memo, self._random(block))
+        return Request(self.model, self.plan, block, self.expectation, memo, self._random(block))
 
     def _random(self, block: Block) -> Any:
         return LazyStream(self.seed, self.number, block.index)
+
+
+@dataclass(frozen=True)
+class OfEachBlock:
+    """A function of a block as a step of a pass: what was found of each block, in order, adds up to a tuple."""
+
+    function: Callable[[Block], Any]
+
+    def __call__(self, block: Block, memo: Memo) -> tuple[Any, Memo]:
+        """What was found of one."""
+        return (self.function(block),), None

@@ -131,10 +131,9 @@ def frame_of(source: Source) -> NDArray[np.float64]:
             shift[unknown] = _means(rows)[unknown]
         if not np.isnan(shift).any():
             break
-    if np.isinf(shift).any():
-        refuse_nonfinite(source, missing=True)
-    if np.isnan(shift).any():
+    if not np.isfinite(shift).all():
         refuse_nonfinite(source, missing=True)  # infinities of both signs have no mean either
+    if np.isnan(shift).any():
         refuse_empty_column(source, int(np.flatnonzero(np.isnan(shift))[0]))
     return shift
 
@@ -381,9 +380,10 @@ class Counts(RowsIn):
 
     def source(self, estimator: Any, X: Any, sample_weight: Any = None, *, reset: bool, min_rows: int = 1) -> Source:
         """The table, or an error that names the first cell that is no count."""
-        source = rows_in(estimator, X, reset=reset, min_rows=min_rows, missing=True)
-        names = getattr(estimator, "feature_names_in_", range(source.n_columns))
-        source = encoded(source, tuple(Within(*SUPPORTS["count"], name) for name in names), now=True)
+        rows = rows_in(estimator, X, reset=reset, min_rows=min_rows, missing=True)
+        names = getattr(estimator, "feature_names_in_", range(rows.n_columns))
+        readers = tuple(Within(*SUPPORTS["count"], name) for name in names)
+        source = looked("counts", rows, lambda: encoded(rows, readers, now=True), *names)
         return source if sample_weight is None else as_source(estimator, source, sample_weight, reset=False)
 
     def _plain(self, estimator: Any) -> PlainRows:

@@ -66,9 +66,9 @@ def looked(what: str, at: Any, find: Callable[[], T], *how: Any) -> T:
 def along(climb: Asking[T], source: Any) -> Asking[T]:
     """The outcome of a climb over a source, driven along with others where they share the rows, if these are many.
 
-    Rows of one partition, and those of which this climb has a copy of its own, are climbed here and now: so no more
-    than one such copy is held at a time.
+    Rows of one partition that are at hand, and those of which this climb has a copy of its own, are climbed here and
+    now: so no more than one such copy is held at a time.
     """
-    looks = _LOOKS.get()
-    shared = looks is not None and looks.knows(base_of(source)) and count_of(source) > 1
-    return (yield from climb) if shared else drive(climb)
+    looks, base = _LOOKS.get(), base_of(source)
+    many = count_of(source) > 1 or not getattr(base, "random_access", False)
+    return (yield from climb) if many and looks is not None and looks.knows(base) else drive(climb)

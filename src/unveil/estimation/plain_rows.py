@@ -11,6 +11,7 @@ from sklearn.utils import check_array
 from unveil.core.arrays import Array, Floats, Indices
 from unveil.core.partition import count_of
 from unveil.core.protocols import Block
+from unveil.estimation.looks import looked
 from unveil.sources.array import ArraySource
 
 FLOAT_TYPES = frozenset({np.dtype(np.float64), np.dtype(np.float32)})
@@ -34,7 +35,12 @@ def plain_source(estimator: Any, X: Any, *, reset: bool, min_rows: int = 1) -> A
         estimator.n_features_in_ = n_columns
     elif "feature_names_in_" in known or known.get("n_features_in_") != n_columns:
         return None
-    return ArraySource(X if X.dtype in FLOAT_TYPES else X.astype(np.float64))
+    return _source_over(X)
+
+
+def _source_over(X: Array) -> ArraySource:
+    """A source over an array; one for all fits that are made side by side, so that they share their passes."""
+    return looked("plain rows", X, lambda: ArraySource(X if X.dtype in FLOAT_TYPES else X.astype(np.float64)))
 
 
 def as_floats(X: Any, min_columns: int = 1) -> Array:
@@ -77,8 +83,11 @@ class PlainRows:
         """A source over `X`; None where somebody has to have a closer look."""
         if type(X) is not np.ndarray or X.ndim != 2 or X.shape[1] != self.n_columns or X.dtype not in NUMBER_TYPES:
             return None
-        rows: Array = X if X.dtype in FLOAT_TYPES else X.astype(np.float64)
-        return ArraySource(self._coded(rows)) if len(rows) and self._holds(rows) else None
+        source = _source_over(X)
+        rows: Array = source.rows
+        if not len(rows) or not self._holds(rows):
+            return None
+        return ArraySource(self._coded(rows)) if self.values else source
 
     def _holds(self, rows: Array) -> bool:
         """Whether all cells are as they should be."""
@@ -95,10 +104,9 @@ class PlainRows:
 
     def _coded(self, rows: Array) -> Array:
         """Places of the values."""
-        if self.values:
-            rows = rows.astype(np.float64)
-            for one, values in self.values:
-                rows[:, one] = np.searchsorted(values, rows[:, one])
+        rows = rows.astype(np.float64)
+        for one, values in self.values:
+            rows[:, one] = np.searchsorted(values, rows[:, one])
         return rows
 
 

@@ -12,7 +12,8 @@ from scipy.special import softmax
 
 from unveil.core.arrays import Array, Floats, Indices
 from unveil.core.drive import answer_to
-from unveil.core.protocols import Ask, Asking, Block, Memo, Source
+from unveil.core.protocols import Ask, Asking, Block, Source
+from unveil.core.steps import OfEachBlock
 from unveil.estimation.base import engine_for
 from unveil.estimation.columns import column_number
 from unveil.estimation.input import finite_rows
@@ -147,17 +148,6 @@ class DensitySums:
             float(weights @ np.where(counted, sure, 0.0)),
             float(weights.sum()),
         )
-
-
-@dataclass(frozen=True)
-class OfEachBlock:
-    """A function of a block as a step of a pass: what was found of each block, in order, adds up to a tuple."""
-
-    function: Callable[[Block], Any]
-
-    def __call__(self, block: Block, memo: Memo) -> tuple[Any, Memo]:
-        """What was found of one."""
-        return (self.function(block),), None
 
 
 # -- rows --------------------------------------------------------------------------------------------------------------

@@ -26,6 +26,7 @@ from unveil.selection.criteria.fits import asks
 from unveil.selection.criteria.held_out import is_chain, sequences_of
 from unveil.selection.outcome import Selection
 from unveil.selection.strategies import Strategy, strategy_for
+from unveil.sources.sequences import Sequences
 
 logger = logging.getLogger("unveil")
 
@@ -49,8 +50,8 @@ def select(
     degenerate (a component without spread or on too few rows, whose likelihood means nothing) loses to any that is not.
     Ctrl-C ends the comparison with what is there.
 
-    Mixtures of a table of more than a few thousand rows are fitted side by side: a pass over the rows, which may be a
-    file or on a cluster, is one for all of them.
+    Mixtures of a table of more than a few thousand rows, and chains of sequences in a file, are fitted side by side: a
+    pass over the rows, which may be a file or on a cluster, is one for all of them.
 
     A number of clusters (``n_clusters`` in `grid`) is chosen by several criteria together. Each fit also starts from
     the clusters of the one before; its ``init`` then holds where it started. Criteria that compare rows with
@@ -119,11 +120,11 @@ def select(
     return Selection(table, best, values, strategy.rule, best_index, choice, len(combinations) - len(table))
 
 
-def _sequences(estimator: Any, X: Any, lengths: ArrayLike) -> list[Any]:
-    """`X` as a list of sequences."""
+def _sequences(estimator: Any, X: Any, lengths: ArrayLike) -> Any:
+    """`X` as sequences: a list of them, or where they are in a file as those are read."""
     if not is_chain(estimator):
         raise ValueError(f"lengths are of hidden Markov models, got {type(estimator).__name__}")
-    return sequences_of(X, lengths)
+    return Sequences(X, lengths) if callable(getattr(X, "read", None)) else sequences_of(X, lengths)
 
 
 def _run(

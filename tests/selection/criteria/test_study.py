@@ -4,10 +4,12 @@ from scipy.sparse import csr_matrix
 from sklearn.cluster import KMeans as Reference
 from sklearn.metrics import silhouette_score
 
+from tests.counted import Counted
 from unveil import KMeans
 from unveil.selection.criteria.resampling import ByCentres, ByClones
 from unveil.selection.criteria.rows import SAMPLE_ROWS
 from unveil.selection.criteria.study import Study
+from unveil.sources import ArraySource
 
 X = np.random.default_rng(0).normal(size=(90, 2)) * 0.5 + np.repeat([[0, 0], [8, 0], [0, 9]], 30, axis=0)
 
@@ -54,3 +56,13 @@ def test_a_random_state_stays_as_it_was():
     assert len(seeds) == 1
     np.testing.assert_array_equal(state.get_state()[1], before)
     assert Study(KMeans(), X, None).seed == Study(KMeans(random_state=0), X, None).seed
+
+
+def test_bootstrap_samples_are_of_rows_that_are_read_once():
+    source = Counted(ArraySource(np.repeat(X, 300, axis=0)))  # two partitions
+    models = [KMeans(size, random_state=0).fit(source) for size in (2, 3)]
+    study, before = Study(KMeans(random_state=0), source, None), source.reads
+    found = [study.stability(model) for model in models]
+    assert source.reads - before == 1
+    again = [Study(KMeans(random_state=0), np.repeat(X, 300, axis=0), None).stability(model) for model in models]
+    assert [one.rand for one in found] == [one.rand for one in again]

@@ -16,8 +16,12 @@ from unveil.chains.fitted.attributes import check_emissions
 from unveil.chains.fitted.belief import digest
 from unveil.chains.model.model import HiddenMarkov, MarkovParams, MarkovPlan
 from unveil.core.arrays import Floats
+from unveil.core.drive import answer_to
+from unveil.core.protocols import Ask, Asking
+from unveil.core.steps import OfEachBlock
 from unveil.estimation.base import engine_for
 from unveil.estimation.kept import Kept
+from unveil.estimation.looks import looked
 from unveil.estimation.plain_rows import AT_HAND, PlainRows
 from unveil.numerics.blas import single_threaded_blas
 from unveil.sources.sequences import Sequences
@@ -61,10 +65,22 @@ class FittedChain:
             with single_threaded_blas():  # no work is handed out
                 yield step(self.model.suited_to(sequences.n_rows), self.plan, **settings)(next(sequences.read()))
             return
-        source = Sequences(sequences.source, sequences.lengths, sequences.sequence_weights, sequences.marks, BLOCK_ROWS)
+        source = _in_large_blocks(sequences)
         with single_threaded_blas():
             function = step(self.model.suited_to(source.n_rows), self.plan, **settings)
             yield from engine_for(self.engine, source).map(function, source)
+
+    def asking(self, sequences: Sequences, step: Callable[..., Any]) -> Asking[tuple[Any, ...]]:
+        """The same, asked for along with what others ask of the sequences."""
+        source = _in_large_blocks(sequences)
+        function = step(self.model.suited_to(source.n_rows), self.plan)
+        return (yield from answer_to(Ask(engine_for(self.engine, source), source, OfEachBlock(function))))
+
+
+def _in_large_blocks(sequences: Sequences) -> Sequences:
+    """The sequences as they are looked at once; the same again for chains that are compared side by side."""
+    parts = sequences.source, sequences.lengths, sequences.sequence_weights, sequences.marks
+    return looked("large blocks", sequences, lambda: Sequences(*parts, BLOCK_ROWS))
 
 
 def kept_chains(make: Callable[[Any], FittedChain]) -> Kept[FittedChain]:

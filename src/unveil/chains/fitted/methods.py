@@ -22,6 +22,7 @@ from unveil.chains.fitted.chain import FittedChain
 from unveil.chains.fitted.stationary import durations, long_run
 from unveil.chains.input import as_sequences, lengths_of
 from unveil.core.arrays import Floats, Integers
+from unveil.core.protocols import Asking
 from unveil.sources.sequences import Sequences
 
 
@@ -64,7 +65,7 @@ class ChainMethods:
         sequence_weight : array-like of shape (n_sequences,), optional
             How often each sequence counts.
         """
-        return states.weighted_log_likelihood(*self._asked(X, lengths, sample_weight, sequence_weight))[0]
+        return states.totals(*self._asked(X, lengths, sample_weight, sequence_weight)).log_likelihood
 
     def log_likelihoods(self, X: Any, lengths: Any = None, sample_weight: Any = None) -> Floats:
         """Log-likelihood of each sequence, (n_sequences,)."""
@@ -77,16 +78,24 @@ class ChainMethods:
 
     def aic(self, X: Any, lengths: Any = None, sample_weight: Any = None, sequence_weight: Any = None) -> float:
         """Akaike's information criterion, the lower the better: -2 log-likelihood + 2 * parameters."""
-        chain = self._chain()
-        taken = self._sequences(X, lengths, sample_weight, sequence_weight, reset=False)
-        return -2.0 * states.weighted_log_likelihood(chain, taken)[0] + 2.0 * self.n_parameters()
+        return self._criteria(states.totals(*self._asked(X, lengths, sample_weight, sequence_weight)))["aic"]
 
     def bic(self, X: Any, lengths: Any = None, sample_weight: Any = None, sequence_weight: Any = None) -> float:
         """Bayesian information criterion, the lower the better: -2 log-likelihood + parameters * log(steps)."""
-        chain = self._chain()
-        taken = self._sequences(X, lengths, sample_weight, sequence_weight, reset=False)
-        log_likelihood, weight = states.weighted_log_likelihood(chain, taken)
-        return -2.0 * log_likelihood + self.n_parameters() * float(np.log(weight))
+        return self._criteria(states.totals(*self._asked(X, lengths, sample_weight, sequence_weight)))["bic"]
+
+    def _summing(self, X: Any, sample_weight: Any = None) -> Asking[states.ChainTotals]:
+        """What criteria need of all sequences."""
+        return states.summing(*self._asked(X, None, sample_weight))
+
+    def _criteria(self, totals: states.ChainTotals) -> dict[str, float]:
+        """What models are compared by, from sums over the sequences."""
+        parameters = self.n_parameters()
+        return {
+            "bic": -2.0 * totals.log_likelihood + parameters * float(np.log(totals.weight)),
+            "aic": -2.0 * totals.log_likelihood + 2.0 * parameters,
+            "log_likelihood": totals.log_likelihood,
+        }
 
     # -- states --------------------------------------------------------------------------------------------------------
 

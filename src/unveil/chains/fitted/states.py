@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from unveil.chains.fitted.block_functions import FillIn, FilterStates, LagStates, LogLikelihoods, SmoothStates
 from unveil.chains.fitted.chain import FittedChain, whole_number
 from unveil.core.arrays import Floats
+from unveil.core.protocols import Asking
 from unveil.sources.sequences import Sequences
 
 FARTHEST_LAG = 1 << 62  # steps: as good as all, and still a number that kernels take
@@ -19,12 +21,27 @@ def log_likelihoods(chain: FittedChain, sequences: Sequences) -> Floats:
     return np.concatenate([values for values, *_ in chain.each(sequences, LogLikelihoods)])
 
 
-def weighted_log_likelihood(chain: FittedChain, sequences: Sequences) -> tuple[float, float]:
-    """Log-likelihood and weight of all sequences; one without weight takes no part, however unlikely it is."""
-    found = zip(*chain.each(sequences, LogLikelihoods), strict=True)
-    values, shares, steps = (np.concatenate(part) for part in found)
+class ChainTotals(NamedTuple):
+    """Log-likelihood and weight of all sequences."""
+
+    log_likelihood: float
+    weight: float
+
+
+def totals(chain: FittedChain, sequences: Sequences) -> ChainTotals:
+    """Of all sequences; one without weight takes no part, however unlikely it is."""
+    return _total(chain.each(sequences, LogLikelihoods))
+
+
+def summing(chain: FittedChain, sequences: Sequences) -> Asking[ChainTotals]:
+    """The same, asked for along with what others ask of the sequences."""
+    return _total((yield from chain.asking(sequences, LogLikelihoods)))
+
+
+def _total(found: Iterable[tuple[Floats, ...]]) -> ChainTotals:
+    values, shares, steps = (np.concatenate(part) for part in zip(*found, strict=True))
     counted = shares > 0
-    return float((shares[counted] * values[counted]).sum()), float(steps.sum())
+    return ChainTotals(float((shares[counted] * values[counted]).sum()), float(steps.sum()))
 
 
 def posteriors(chain: FittedChain, sequences: Sequences) -> tuple[float, Floats]:

@@ -65,6 +65,11 @@ class Emissions:
         cuts = range(0, max(len(block.rows), 1), size)
         return tuple(self._chunk(block, slice(first, min(first + size, len(block.rows)))) for first in cuts)
 
+    def sees_as(self, other: Emissions) -> bool:
+        """Whether it remembers the same of a block as other states do, of which there may be more."""
+        one, two = ((each.compiled, each.sizes, each.family.takes_missing) for each in (self, other))
+        return one == two and self.family.n_levels(0) == other.family.n_levels(0)
+
     def score(self, plan: Any, block: Block, chunks: tuple[RowChunk, ...]) -> tuple[Floats, Scored]:
         """log p(x | state) - log h(x) times the weight of the step, (rows, states), and what adds up statistics."""
         out = np.empty((len(block.rows), self.n_states))

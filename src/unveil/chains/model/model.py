@@ -12,7 +12,7 @@ The weight of a step multiplies the log-density of its emission, the weight of a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -28,7 +28,7 @@ from unveil.chains.model.probability_table import Stochastic
 from unveil.chains.model.sizes import SIZES, Sizes
 from unveil.chains.model.sparse_em import ActivePaths, expect_listed
 from unveil.core.arrays import Floats
-from unveil.core.protocols import Block, Expectation, Memo, Model
+from unveil.core.protocols import Block, Expectation, Memo, Model, Request
 from unveil.core.statistics import Statistics
 from unveil.families.base import Family
 from unveil.numerics.missing_patterns import find_patterns
@@ -149,6 +149,19 @@ class HiddenMarkov(Model):
         moments = scored.gather(found.posteriors)
         return _based(Statistics(weight=chains.weight(block), **bounds, **counts, moments=moments), memo.log_base), memo
 
+    def expect_many(self, requests: Sequence[Request]) -> list[tuple[Statistics, Memo]]:
+        """One after the other; what rows look like is found once, and held once, for emissions that see it alike."""
+        known: list[tuple[HiddenMarkov, Block, MarkovMemo]] = []
+        found: list[tuple[Statistics, Memo]] = []
+        for model, plan, block, expectation, memo, random in requests:
+            like = (
+                other for seen_by, seen, other in known if seen is block and model.emissions.sees_as(seen_by.emissions)
+            )
+            memo = model._remember(block, next(like, None)) if memo is None else memo
+            known.append((model, block, memo))
+            found.append(model.expect(plan, block, expectation, memo, random))
+        return found
+
     def gather(self, block: Block, responsibilities: Floats) -> Statistics:
         """Statistics of complete rows whose responsibilities (states, rows) are given: a start.
 
@@ -201,15 +214,16 @@ class HiddenMarkov(Model):
         """How rows are scored against the states."""
         return Emissions(self.family.within, self.n_components, self.shift, self.compiled, self.sizes)
 
-    def _remember(self, block: Block) -> MarkovMemo:
-        """What of a block stays the same from pass to pass."""
+    def _remember(self, block: Block, like: MarkovMemo | None = None) -> MarkovMemo:
+        """What of a block stays the same from pass to pass; what its rows look like may be known."""
+        chunks = self.emissions.remember(block) if like is None else like.chunks
         base = self.emissions.log_base(block.rows)
         if base is None:
-            return MarkovMemo(self.emissions.remember(block))
+            return MarkovMemo(chunks)
         chains = BlockChains.of(block, self.sizes.cuts)
         base = base if block.weights is None else base * block.weights
         base = base if chains.weights is None else base * chains.row_weights()
-        return MarkovMemo(self.emissions.remember(block), float(base.sum()))
+        return MarkovMemo(chunks, float(base.sum()))
 
     # -- M step --------------------------------------------------------------------------------------------------------
 

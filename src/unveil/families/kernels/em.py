@@ -9,6 +9,8 @@ tile are above zero, only those are added up, pair by pair.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,6 +41,9 @@ WIDE_ROWS, PANEL = 240, 128  # and so many rows of so many columns are looked at
 SPARSE = 8  # pairs are added one by one if fewer than one in so many have a responsibility above zero
 
 
+Room = Any  # of a call, which it writes to: columns and statistics of a tile, logits, and moments of a tile
+
+
 class CompiledSums(NamedTuple):
     """One kind of sufficient statistics: compiled functions."""
 
@@ -49,20 +54,64 @@ class CompiledSums(NamedTuple):
     expect_wide: Any = None  # the whole E step where a tile of T would leave the cache
 
 
+class StatisticsPanel(NamedTuple):
+    """What one model asks of a block whose statistics it may share with others."""
+
+    natural: Floats  # (components, statistics)
+    weights: Floats  # of the rows; none stand for ones
+
+
 def expect_block(rows: Any, weights: Any, shift: Any, natural: Any, sums: CompiledSums) -> tuple[Any, float]:
     """Moments (components, statistics) and log-likelihood of `rows`, less `shift`, with q the posterior."""
-    (n_rows, n_columns), (n_components, height) = rows.shape, natural.shape
-    moments, part = np.zeros(natural.shape), np.empty(natural.shape)
+    (found,) = expect_panels(in_frame(rows, shift), [StatisticsPanel(natural, weights)], sums)
+    return found
+
+
+def expect_panels(x: Any, panels: Sequence[StatisticsPanel], sums: CompiledSums) -> list[tuple[Floats, float]]:
+    """The same for several models over the same rows `x`, in their frame: T of a tile is made once for all of them.
+
+    Tiles of all `panels` are of one size (`rows_of_tile`), and either all rows have weights or none have. Products are
+    of the shapes that they have for each alone, and so each has the bits that it has alone.
+    """
+    if x.shape[1] >= WIDE_TABLE and sums.expect_wide is not None:
+        return [_expect_wide(x, panel, sums) for panel in panels]
+    sizes = [len(panel.natural) for panel in panels]
+    ends, tallest = list(accumulate(sizes)), max(sizes)
+    natural = panels[0].natural if len(panels) == 1 else np.concatenate([panel.natural for panel in panels])
+    height, size = natural.shape[1], min(rows_of_tile(panels[0].natural), len(x))
+    moments, bounds = np.zeros(natural.shape), np.zeros(len(panels))
+    columns, table = (np.empty(max(tall * size, tallest * height)) for tall in (x.shape[1], height))
+    room = columns, table, np.empty(tallest * size), np.empty((tallest, height))
+    sums.expect(x, _weights_of(panels), natural, np.array(ends), size, room, moments, bounds)
+    places = zip([0, *ends], ends, strict=False)
+    return [(moments[first:last], float(bound)) for (first, last), bound in zip(places, bounds, strict=True)]
+
+
+def _expect_wide(x: Any, panel: StatisticsPanel, sums: CompiledSums) -> tuple[Floats, float]:
+    moments = np.zeros(panel.natural.shape)
+    return moments, sums.expect_wide(x, panel.weights, panel.natural, min(WIDE_ROWS, len(x)), moments)
+
+
+def _weights_of(panels: Sequence[StatisticsPanel]) -> Floats:
+    """Weights (panels, rows), or (1, rows) where all have the same."""
+    first = panels[0].weights
+    if all(panel.weights is first for panel in panels):
+        return first[None]
+    return np.stack([panel.weights for panel in panels])
+
+
+def in_frame(rows: Any, shift: Any) -> Any:
+    """The rows less `shift`, in float64."""
     if rows.dtype == np.float64 and not np.any(shift):
-        x = rows
-    else:
-        x = np.empty(rows.shape)
-        subtract(rows, shift, x)
-    if n_columns >= WIDE_TABLE and sums.expect_wide is not None:
-        return moments, sums.expect_wide(x, weights, natural, min(WIDE_ROWS, n_rows), moments)
-    size = min(skewed(tile_rows(height + n_components)), n_rows)
-    room = [np.empty(max(tall * size, natural.size)) for tall in (n_columns, height)] + [np.empty(n_components * size)]
-    return moments, sums.expect(x, weights, natural, *room, part, moments)
+        return rows
+    x = np.empty(rows.shape)
+    subtract(rows, shift, x)
+    return x
+
+
+def rows_of_tile(natural: Floats) -> int:
+    """Rows of a tile: so many that statistics and logits of all components stay in the second-level cache."""
+    return skewed(tile_rows(sum(natural.shape)))
 
 
 def skewed(size: int) -> int:
@@ -75,56 +124,69 @@ def _expect(
     x: Any,
     weights: Any,
     natural: Any,
-    columns: Any,
-    table: Any,
-    logits: Any,
-    part: Any,
+    ends: Any,
+    size: int,
+    room: Room,
     moments: Any,
+    bounds: Any,
     statistics: Any,
     score: Any,
     add: Any,
-) -> Any:
-    """The E step for any kind of statistics, pasted into a kernel for each."""
-    (k, p), d = natural.shape, x.shape[1]
-    size = len(logits) // k
-    log_likelihood = 0.0
+) -> None:
+    """The E step for any kind of statistics, pasted into a kernel for each; models end with component `ends`."""
+    (columns, table, logits, part), p, d = room, natural.shape[1], x.shape[1]
     for first in range(0, len(x), size):
         m = min(size, len(x) - first)
-        tile, values = columns[: d * m].reshape((d, m)), table[: p * m].reshape((p, m))
-        shares = logits[: k * m].reshape((k, m))
-        transpose(x[first : first + m], tile)
-        ready = score(tile, natural, values, shares)
-        log_likelihood += soft_assign(shares, weights[first : first + m] if len(weights) else weights)
-        if SPARSE * _positive(shares) < k * m:
-            add(x[first : first + m], shares, moments)
-        else:
-            if not ready:
-                statistics(tile, values)
-            dot_products(shares, values, part)
-            for c in range(k):
-                for s in range(p):
-                    moments[c, s] += part[c, s]
-    return log_likelihood
+        rows, tile, values = x[first : first + m], columns[: d * m].reshape((d, m)), table[: p * m].reshape((p, m))
+        transpose(rows, tile)
+        ready, begin = False, 0
+        for number in range(len(ends)):
+            end = ends[number]
+            k = end - begin
+            shares = logits[: k * m].reshape((k, m))
+            ready = score(tile, natural[begin:end], values, shares, ready)
+            counts = weights[min(number, len(weights) - 1)]
+            bounds[number] += soft_assign(shares, counts[first : first + m])
+            if SPARSE * _positive(shares) < k * m:
+                add(rows, shares, moments[begin:end])
+            else:
+                if not ready:
+                    statistics(tile, values)
+                    ready = True
+                dot_products(shares, values, part[:k])
+                for c in range(k):
+                    for s in range(p):
+                        moments[begin + c, s] += part[c, s]
+            begin = end
 
 
 @inlined
-def _by_products(tile: Any, natural: Any, values: Any, shares: Any) -> bool:
+def _by_products(tile: Any, natural: Any, values: Any, shares: Any, ready: bool) -> bool:
     """logits = natural @ T, all products at hand."""
-    with_products(tile, values)
+    if not ready:
+        with_products(tile, values)
     np.dot(natural, values, shares)
     return True
 
 
 @inlined
-def _by_norm(tile: Any, natural: Any, values: Any, shares: Any) -> bool:
+def _by_norm(tile: Any, natural: Any, values: Any, shares: Any, ready: bool) -> bool:
     """logits = natural @ T."""
-    with_norm(tile, values)
+    if not ready:
+        with_norm(tile, values)
     np.dot(natural, values, shares)
     return True
+
+
+@inlined
+def _by_squares(tile: Any, natural: Any, values: Any, shares: Any, ready: bool) -> bool:
+    """logits = natural @ T, without T."""
+    _score_squares(tile, natural, shares)
+    return ready
 
 
 @kernel
-def _by_squares(tile: Any, natural: Any, values: Any, shares: Any) -> bool:
+def _score_squares(tile: Any, natural: Any, shares: Any) -> None:
     """logits = constant + sum of x (a + b x) over columns: half the work of a product with (1, x, squares), no table.
 
     Rows go in strips of which all columns stay in the first-level cache.
@@ -148,7 +210,6 @@ def _by_squares(tile: Any, natural: Any, values: Any, shares: Any) -> bool:
                 x0, a0, b0 = tile[j, first:last], slopes[1 + j], slopes[1 + d + j]
                 for r in range(last - first):
                     line[r] += x0[r] * (a0 + b0 * x0[r])
-    return False
 
 
 @inlined
@@ -163,14 +224,24 @@ def _positive(shares: Any) -> int:
 
 
 @kernel
-def _linear(x: Any, weights: Any, natural: Any, a: Any, b: Any, c: Any, part: Any, moments: Any) -> Any:
+def _linear(x: Any, weights: Any, natural: Any, ends: Any, size: int, room: Room, moments: Any, bounds: Any) -> None:
     """Where T is (1, x), the rows themselves are the table: both products read them where they are."""
-    k, d = natural.shape[0], x.shape[1]
+    begin = 0
+    for number in range(len(ends)):
+        end = ends[number]
+        counts = weights[min(number, len(weights) - 1)]
+        bounds[number] = _linear_panel(x, counts, natural[begin:end], size, room, moments[begin:end])
+        begin = end
+
+
+@inlined
+def _linear_panel(x: Any, weights: Any, natural: Any, size: int, room: Room, moments: Any) -> Any:
+    """One model after the other, since there is nothing to be made for all of them."""
+    (a, b, c, _), k, d = room, natural.shape[0], x.shape[1]
     slopes, sums = a[: k * d].reshape((k, d)), b[: k * d].reshape((k, d))
     for s in range(k):
         for i in range(d):
             slopes[s, i] = natural[s, 1 + i]
-    size = len(c) // k
     log_likelihood = 0.0
     for first in range(0, len(x), size):
         m = min(size, len(x) - first)
@@ -180,7 +251,7 @@ def _linear(x: Any, weights: Any, natural: Any, a: Any, b: Any, c: Any, part: An
             line, constant = shares[s], natural[s, 0]
             for r in range(m):
                 line[r] += constant
-        log_likelihood += soft_assign(shares, weights[first : first + m] if len(weights) else weights)
+        log_likelihood += soft_assign(shares, weights[first : first + m])
         np.dot(shares, rows, sums)
         for s in range(k):
             line, into, total = shares[s], moments[s], 0.0
@@ -193,18 +264,18 @@ def _linear(x: Any, weights: Any, natural: Any, a: Any, b: Any, c: Any, part: An
 
 
 @kernel
-def _squares(x: Any, weights: Any, natural: Any, a: Any, b: Any, c: Any, part: Any, moments: Any) -> Any:
-    return _expect(x, weights, natural, a, b, c, part, moments, with_squares, _by_squares, add_squares)
+def _squares(x: Any, weights: Any, natural: Any, ends: Any, size: int, room: Room, moments: Any, bounds: Any) -> None:
+    _expect(x, weights, natural, ends, size, room, moments, bounds, with_squares, _by_squares, add_squares)
 
 
 @kernel
-def _norm(x: Any, weights: Any, natural: Any, a: Any, b: Any, c: Any, part: Any, moments: Any) -> Any:
-    return _expect(x, weights, natural, a, b, c, part, moments, with_norm, _by_norm, add_norm)
+def _norm(x: Any, weights: Any, natural: Any, ends: Any, size: int, room: Room, moments: Any, bounds: Any) -> None:
+    _expect(x, weights, natural, ends, size, room, moments, bounds, with_norm, _by_norm, add_norm)
 
 
 @kernel
-def _products(x: Any, weights: Any, natural: Any, a: Any, b: Any, c: Any, part: Any, moments: Any) -> Any:
-    return _expect(x, weights, natural, a, b, c, part, moments, with_products, _by_products, add_products)
+def _products(x: Any, weights: Any, natural: Any, ends: Any, size: int, room: Room, moments: Any, bounds: Any) -> None:
+    _expect(x, weights, natural, ends, size, room, moments, bounds, with_products, _by_products, add_products)
 
 
 @kernel

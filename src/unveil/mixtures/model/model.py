@@ -20,10 +20,9 @@ from unveil.core.arrays import Floats
 from unveil.core.protocols import Block, Expectation, Memo, Model, Request
 from unveil.core.statistics import Statistics
 from unveil.families.base import Family, Tile, tiles_of
-from unveil.families.kernels.em import expect_block
+from unveil.mixtures.model.panels import answer_to, answers_to, share_of
 from unveil.mixtures.model.sparse_em import ActiveLists, expect_active
 from unveil.numerics.missing_patterns import Patterns, find_patterns, has_missing
-from unveil.numerics.tiles import readable
 
 WORTH_COMPILING = 1 << 23  # rows times statistics times components: a pass of some milliseconds
 LEAST_WEIGHT = 1e-12  # of a component in coordinates, so that it has a logarithm and a scale
@@ -54,6 +53,9 @@ class BlockMemo:
     patterns: Patterns | None = None  # of missing cells, where there are any
     codes: Any = None  # the rows in the family's own form
     lists: ActiveLists | None = None
+
+
+Known = tuple["Mixture", Block, BlockMemo]  # what a model remembers of a block
 
 
 @dataclass(frozen=True)
@@ -103,27 +105,39 @@ class Mixture(Model):
             moments, bound, lists = expect_active(self, plan, block, expectation, memo)
             bound += memo.log_base
             return self._statistics(block, moments, bound, bound), replace(memo, lists=lists)
+        share = share_of(self, plan, block, expectation, memo)
+        if share is not None:
+            return self._answered(block, memo, *answer_to(share))
         at_once = self._expect_at_once(plan, block, memo) if expectation.posterior else None
         if at_once is not None:
-            moments, log_likelihood = at_once
-            free_energy = log_likelihood
-        else:
-            moments, log_likelihood, free_energy = self._expect_by_tiles(plan, block, expectation, memo, random)
+            return self._answered(block, memo, *at_once)
+        moments, log_likelihood, free_energy = self._expect_by_tiles(plan, block, expectation, memo, random)
         base = memo.log_base
         return self._statistics(block, moments, log_likelihood + base, free_energy + base), memo
 
-    def expect_many(self, block: Block, requests: Sequence[Request]) -> list[tuple[Statistics, Memo]]:
-        """One after the other; what does not depend on the parameters is looked for once, and held once."""
-        found: list[tuple[Statistics, Memo]] = []
-        known = [(one.model, one.memo) for one in requests if one.memo is not None]
-        for model, plan, expectation, memo, random in requests:
-            memo = model._remember(block, known) if memo is None else memo
-            known.append((model, memo))
-            found.append(model.expect(plan, block, expectation, memo, random))
-        return found
+    def expect_many(self, requests: Sequence[Request]) -> list[tuple[Statistics, Memo]]:
+        """What does not depend on the parameters is looked for once, and so are statistics that several sum up."""
+        known: list[Known] = [(one.model, one.block, one.memo) for one in requests if one.memo is not None]
+        memos: list[BlockMemo] = []
+        for one in requests:
+            memos.append(one.model._remember(one.block, known) if one.memo is None else one.memo)
+            known.append((one.model, one.block, memos[-1]))
+        both = list(zip(requests, memos, strict=True))
+        answers = answers_to(share_of(one.model, one.plan, one.block, one.expectation, memo) for one, memo in both)
+        return [
+            one.model._answered(one.block, memo, *answers[place])
+            if place in answers
+            else one.model.expect(one.plan, one.block, one.expectation, memo, one.random)
+            for place, (one, memo) in enumerate(both)
+        ]
+
+    def _answered(self, block: Block, memo: BlockMemo, moments: Floats, bound: float) -> tuple[Statistics, Memo]:
+        """What is known of a block under the posterior, whose bound is the log-likelihood."""
+        bound += memo.log_base
+        return self._statistics(block, moments, bound, bound), memo
 
     def _expect_at_once(self, plan: Plan, block: Block, memo: BlockMemo) -> tuple[Floats, float] | None:
-        """The E step as one compiled piece, where the family has one."""
+        """The E step as one compiled piece, where the family has one of its own."""
         weights = None if block.weights is None else np.ascontiguousarray(block.weights)
         if not self.compiled and (memo.patterns is None or self.family.missing_compiled):
             return None
@@ -132,13 +146,7 @@ class Mixture(Model):
         if memo.patterns is not None:
             rows = self._framed(block.rows)
             return self.family.expect_missing(plan.family, plan.log_weights, rows, weights, memo.patterns)
-        sums = self.family.fused(plan.family)
-        if sums is None:
-            return None
-        natural = plan.family.natural.copy()
-        natural[:, 0] += plan.log_weights
-        none = np.empty(0)
-        return expect_block(readable(block.rows), none if weights is None else weights, self.shift, natural, sums)
+        return None
 
     def _expect_by_tiles(
         self,
@@ -160,13 +168,12 @@ class Mixture(Model):
             moments += self.family.gather(plan.family, tile)
         return moments, log_likelihood, free_energy
 
-    def _remember(self, block: Block, known: Sequence[tuple[Mixture, BlockMemo]] = ()) -> BlockMemo:
+    def _remember(self, block: Block, known: Sequence[Known] = ()) -> BlockMemo:
         """What of a block stays the same from pass to pass; some of it may be known from other models."""
-        for model, memo in known:
-            if model is self:
+        for model, seen, memo in known:
+            if model is self and seen is block:
                 return replace(memo, lists=None)
-        alike = (memo for model, memo in known if model.family.takes_missing == self.family.takes_missing)
-        like = next(alike, None)
+        like = next((memo for model, seen, memo in known if self._sees_alike(block, model, seen)), None)
         patterns = self._patterns(block) if like is None else like.patterns
         plain = self.compiled and patterns is None and not np.any(self.shift)
         codes = self.family.encode(block.rows, self.n_components) if plain else None
@@ -174,6 +181,10 @@ class Mixture(Model):
         if base is None:
             return BlockMemo(0.0, patterns, codes)
         return BlockMemo(float(base.sum() if block.weights is None else base @ block.weights), patterns, codes)
+
+    def _sees_alike(self, block: Block, other: Mixture, seen: Block) -> bool:
+        """Whether another model has looked for the same missing cells."""
+        return seen.rows is block.rows and other.family.takes_missing == self.family.takes_missing
 
     def gather(self, block: Block, responsibilities: Floats) -> Statistics:
         """Statistics of a block of complete rows whose responsibilities (components, rows) are given: a start."""
