@@ -18,8 +18,8 @@ from unveil.core.protocols import Block, Source
 from unveil.sources.mapped import Over
 from unveil.sources.weighted import checked_weights
 
-FEWEST_ROWS, ENOUGH_ROWS = 2048, 8192  # of a partition: a step of a sequence takes much more work than a row of a table
-MANY_PARTITIONS = 32  # are aimed at, between these: enough for all threads to share
+FEWEST_ROWS, ENOUGH_ROWS = 4096, 16384  # of a partition: some tenths of a millisecond, or threads wait in turn
+MANY_PARTITIONS = 16  # are aimed at, between these: enough for all threads to share
 
 
 @final
@@ -37,7 +37,7 @@ class Sequences(Over):
     marks : sequence of length n_sequences, optional
         What else is known of each sequence; blocks carry it along.
     enough : int, optional
-        Rows that a partition has at least, the last aside; by default 2048 to 8192, by the number of rows.
+        Rows that a partition has at least, the last aside; by default 4096 to 16384, by the number of rows.
 
     Examples
     --------
