@@ -258,6 +258,11 @@ CASES: Mapping[str, tuple[Case, ...]] = {
         clustered(200_000, 64, 500, "noise", limit=60),
         clustered(200_000, 256, 64, "blobs"),
         clustered(200_000, 256, 64, "noise", limit=60),
+        *(
+            clustered(60_000, d, k, cloud, asked=1.5, rounds=5)
+            for d, k in ((2, 8), (8, 50), (16, 16), (128, 64))
+            for cloud in CLOUDS
+        ),
     ),
     "seeding": (seeded(200_000, 32, 100), seeded(200_000, 2, 100), seeded(200_000, 8, 50)),
     "medoids": (swapped(5_000, 16, 50, "float64"), swapped(5_000, 16, 50, "float32")),
