@@ -10,7 +10,7 @@ from scipy.stats import multivariate_normal
 
 from unveil.families.base import Tile
 from unveil.families.covariance.structure import Full, Structure, Tied
-from unveil.families.covariance.whitened import WIDE
+from unveil.families.covariance.whitened import WIDE, sums_of_products
 from unveil.families.gaussian import Gaussian, GaussianParams
 from unveil.families.student import Student, StudentParams
 
@@ -74,3 +74,11 @@ def test_students_go_the_same_way() -> None:
 def _statistics(x: np.ndarray) -> np.ndarray:
     rows, columns = np.triu_indices(len(x))
     return np.concatenate([np.ones((1, x.shape[1])), x, x[rows] * x[columns]])
+
+
+def test_components_without_rows_have_sums_of_zero(capfd: pytest.CaptureFixture[str]) -> None:
+    shares = np.array([[0.0, 0.0, 0.0], [1.0, 0.5, 0.0]])
+    moments = sums_of_products(np.arange(6.0).reshape(2, 3), shares, np.zeros((2, 2)))
+    assert moments[0].tolist() == [0.0] * 6
+    np.testing.assert_allclose(moments[1], [1.5, 0.5, 5.0, 0.5, 2.0, 17.0], rtol=1e-14)
+    assert capfd.readouterr() == ("", "")  # BLAS complains on its own

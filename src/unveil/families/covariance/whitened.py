@@ -82,6 +82,8 @@ def weighted_products(x: Floats, shares: Floats, origin: Floats) -> tuple[float,
     Rows without a share are left out, which are nearly all where groups are apart.
     """
     own = np.flatnonzero(shares)
+    if not len(own):  # BLAS takes no table without rows
+        return 0.0, np.zeros(len(x)), np.zeros((len(x), len(x)))
     rows, part = (x, shares) if len(own) == len(shares) else (x[:, own], shares[own])
     if np.any(origin):
         rows = rows - origin[:, None]
