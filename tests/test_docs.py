@@ -21,7 +21,7 @@ from unveil.clusters.kmeans.empty import POLICIES
 from unveil.clusters.kmeans.geometry import MISSING
 from unveil.clusters.kmeans.kmeans import ALGORITHMS, KMeans
 from unveil.clusters.kmeans.starts import STARTS
-from unveil.selection.criteria.clusterings import CLUSTERINGS
+from unveil.judgement.criteria.clusterings import CLUSTERINGS
 
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
 SCRIPTS = sorted((ROOT / "examples").glob("*.py"))

@@ -18,6 +18,7 @@ from unveil.clusters.medoids.kmedoids import KMedoids as KMedoids
 from unveil.core.loop import watch as watch
 from unveil.estimation.persistence import load as load
 from unveil.grammar.pcfg.pcfg import PCFG as PCFG
+from unveil.judgement.examine import examine as examine
 from unveil.mixtures.bernoulli import BernoulliMixture as BernoulliMixture
 from unveil.mixtures.categorical import CategoricalMixture as CategoricalMixture
 from unveil.mixtures.gaussian import GaussianMixture as GaussianMixture

@@ -18,11 +18,13 @@ MIXED = Certificate(
 
 def test_the_verdict_comes_first_and_then_the_worst() -> None:
     assert str(MIXED).splitlines() == [
-        "The fit needs a second look.",
+        "Is the fit sound? No.",
         "  warning  it fell by 2",
         "  note     at its floor: 1 time",
         "  note     a single start",
         "  fine     converged after 3 passes",
+        "Does the model describe the data? Not examined.",
+        "Are the groups real? Not examined.",
     ]
     assert not MIXED.ok
     assert MIXED.warnings == ("it fell by 2",)
@@ -32,12 +34,20 @@ def test_notes_do_not_speak_against_a_fit() -> None:
     fine = Certificate(tuple(finding for finding in MIXED.findings if finding.severity != "warning"))
     assert fine.ok
     assert fine.warnings == ()
-    assert fine.verdict == str(fine).splitlines()[0] == "The fit can be trusted as far as it was checked."
+    assert fine.verdicts == {"sound": "yes", "describes": "not examined", "real": "not examined"}
+
+
+def test_the_worst_finding_of_a_question_is_its_answer() -> None:
+    found = [Finding("tails", "doubt", "heavy", question="describes"), Finding("one", "note", "one", question="real")]
+    certificate = Certificate((*MIXED.findings, *found))
+    assert certificate.verdicts == {"sound": "no", "describes": "doubtful", "real": "not examined"}
+    assert [reason.kind for reason in certificate.reasons("describes")] == ["tails"]
+    assert Certificate((Finding("a", "fine", "", question="real"), found[1])).verdicts["real"] == "yes"
 
 
 def test_a_severity_of_some_other_version_is_shown_last() -> None:
     certificate = Certificate((Finding("a", "hint", "from elsewhere"), *MIXED.findings))
-    assert str(certificate).splitlines()[-1] == "  hint     from elsewhere"
+    assert str(certificate).splitlines()[5] == "  hint     from elsewhere"
 
 
 def test_findings_by_name() -> None:
@@ -54,7 +64,8 @@ def test_findings_by_name() -> None:
 
 def test_a_notebook_shows_the_same_with_nothing_taken_for_markup() -> None:
     page = Certificate((Finding("x", "note", "<script>a & b"), *MIXED.findings))._repr_html_()
-    assert page.startswith("<p>The fit needs a second look.</p><table><tr><td>warning</td><td>it fell by 2</td></tr>")
+    assert "Is the fit sound? <b>No.</b></p><table><tr><td>warning</td><td>it fell by 2</td></tr>" in page
+    assert "Are the groups real? <b>Not examined.</b>" in page
     assert "&lt;script&gt;a &amp; b" in page
     assert "<script>" not in page
 
@@ -62,6 +73,9 @@ def test_a_notebook_shows_the_same_with_nothing_taken_for_markup() -> None:
 def test_there_and_back_as_plain_dictionaries() -> None:
     assert Certificate.from_dict(MIXED.to_dict()) == MIXED
     assert MIXED.to_dict()["findings"][2]["value"] == 2.0
+    clustered = Certificate(MIXED.findings, clusters=(0, 1, 0))
+    assert Certificate.from_dict(clustered.to_dict()) == clustered != MIXED
+    assert clustered.to_dict()["verdicts"]["sound"] == "no"
 
 
 def test_a_file_from_before_there_were_figures() -> None:

@@ -3,8 +3,8 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from unveil.selection.criteria.criteria import CRITERIA
-from unveil.selection.criteria.opinions import Choice
+from unveil.judgement.criteria.criteria import CRITERIA
+from unveil.judgement.criteria.opinions import Choice
 from unveil.selection.outcome import Selection, merit, worth
 
 

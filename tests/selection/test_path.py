@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from sklearn.cluster import KMeans as Reference
 
 from unveil import KMeans
+from unveil.judgement.criteria.study import Study
 from unveil.selection import path as module
-from unveil.selection.criteria.study import Study
 from unveil.selection.path import ClusterPath
 
 

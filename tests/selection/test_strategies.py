@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from unveil import GaussianMixture, KMeans
-from unveil.selection.criteria.clusterings import VOTES
+from unveil.judgement.criteria.clusterings import VOTES
 from unveil.selection.strategies import Growing, Separate, strategy_for
 
 X = np.random.default_rng(0).normal(size=(40, 2)) + np.repeat([[0.0], [9.0]], 20, axis=0)

@@ -1,4 +1,4 @@
-from unveil.selection.criteria.opinions import Opinion
+from unveil.judgement.criteria.opinions import Opinion
 from unveil.selection.weighing import best_known, follow, weigh
 
 

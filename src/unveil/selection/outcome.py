@@ -8,8 +8,8 @@ from typing import Any, final
 
 import numpy as np
 
-from unveil.selection.criteria.criteria import Criterion
-from unveil.selection.criteria.opinions import SIZE, Choice
+from unveil.judgement.criteria.criteria import Criterion
+from unveil.judgement.criteria.opinions import SIZE, Choice
 from unveil.selection.verdict import Naming, Standing, caveats, combination, decisive, say
 
 

@@ -1,7 +1,7 @@
 """Fits of one more cluster at a time, each from where the last one ended as well as afresh.
 
 The warm start is the last centres and new ones beside them, moved to their places on the rows that the criteria look at
-(see `unveil.selection.criteria.small`). The better of the two fits counts, so that the cost hardly depends on luck.
+(see `unveil.judgement.criteria.small`). The better of the two fits counts, so that the cost hardly depends on luck.
 Lloyd's iteration only ever lowers the cost, hence it never rises from K to K + 1: where a start that was moved on a
 sample should end higher for once, one that was not moved cannot.
 """
@@ -14,11 +14,11 @@ import numpy as np
 
 from unveil.clusters.kmeans.lloyd import LloydOutcome
 from unveil.core.arrays import Floats
+from unveil.judgement.criteria.dissimilarity import is_kmeans
+from unveil.judgement.criteria.fits import fitted
+from unveil.judgement.criteria.small import grown, next_centre, squares
+from unveil.judgement.criteria.study import Study
 from unveil.numerics.blas import single_threaded_blas
-from unveil.selection.criteria.dissimilarity import is_kmeans
-from unveil.selection.criteria.fits import fitted
-from unveil.selection.criteria.small import grown, next_centre, squares
-from unveil.selection.criteria.study import Study
 
 
 class ClusterPath:

@@ -20,10 +20,10 @@ from unveil.core.drive import drive, together
 from unveil.core.protocols import Asking
 from unveil.estimation.degenerate import degeneracy, steps_of
 from unveil.estimation.looks import looking_once
+from unveil.judgement.criteria.criteria import Fitted
+from unveil.judgement.criteria.fits import asks
+from unveil.judgement.criteria.held_out import is_chain, sequences_of
 from unveil.numerics.blas import single_threaded_blas
-from unveil.selection.criteria.criteria import Fitted
-from unveil.selection.criteria.fits import asks
-from unveil.selection.criteria.held_out import is_chain, sequences_of
 from unveil.selection.outcome import Selection
 from unveil.selection.strategies import Strategy, strategy_for
 from unveil.sources.sequences import Sequences

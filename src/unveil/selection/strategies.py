@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.core.protocols import Asking, at_once
-from unveil.selection.criteria.clusterings import BIC, CLUSTERINGS, INERTIA, SILHOUETTE, VOTES, opinion_of
-from unveil.selection.criteria.criteria import CRITERIA, Criterion, pick_criterion
-from unveil.selection.criteria.fits import fitting
-from unveil.selection.criteria.held_out import HELD_OUT
-from unveil.selection.criteria.opinions import SIZE, Choice
-from unveil.selection.criteria.study import Study
+from unveil.judgement.criteria.clusterings import BIC, CLUSTERINGS, INERTIA, SILHOUETTE, VOTES, opinion_of
+from unveil.judgement.criteria.criteria import CRITERIA, Criterion, pick_criterion
+from unveil.judgement.criteria.fits import fitting
+from unveil.judgement.criteria.held_out import HELD_OUT
+from unveil.judgement.criteria.opinions import SIZE, Choice
+from unveil.judgement.criteria.study import Study
 from unveil.selection.outcome import merit
 from unveil.selection.path import ClusterPath
 from unveil.selection.weighing import best_known, follow, weigh

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from unveil.selection.criteria.criteria import CLEAR_LEAD, Criterion
+from unveil.judgement.criteria.criteria import CLEAR_LEAD, Criterion
 
 Naming = Callable[[Mapping[str, Any]], str]
 

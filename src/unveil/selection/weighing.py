@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from unveil.selection.criteria.opinions import SIZE, Choice, Line, Opinion, clusters, known
+from unveil.judgement.criteria.opinions import SIZE, Choice, Line, Opinion, clusters, known
 
 QUORUM = 1.5  # votes for a clear answer: two criteria, or one that is for one cluster with another that sees none
 

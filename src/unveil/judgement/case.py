@@ -1,0 +1,68 @@
+"""What is examined: a fitted model, the rows it was fitted to, and what a question may cost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from unveil.certificate import Finding
+from unveil.core.arrays import Floats
+
+LOOKED_AT = 4096  # rows of a large table that are looked at; ten times as many where it is thorough
+
+
+@dataclass(frozen=True)
+class Case:
+    """One examination.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted; it is not changed.
+    X : array, frame, scan or list of sequences
+        As `fit` took it.
+    y, lengths, sample_weight
+        Likewise; None where there are none.
+    thorough : bool
+        Whether ten times the work may be done.
+    seed : int
+        Of all that is drawn.
+    """
+
+    model: Any
+    X: Any
+    y: Any = None
+    lengths: Any = None
+    sample_weight: Any = None
+    thorough: bool = False
+    seed: int = 0
+
+    @property
+    def most_rows(self) -> int:
+        """Rows that are looked at, at most."""
+        return LOOKED_AT * (10 if self.thorough else 1)
+
+    def random(self, *purpose: int) -> np.random.Generator:
+        """Random numbers for a purpose, the same whatever else is examined."""
+        return np.random.default_rng([self.seed, *purpose])
+
+    @cached_property
+    def rows(self) -> tuple[Floats, Floats | None]:
+        """Rows of a table that are looked at, as the model sees them (NaN where a cell is missing), and weights."""
+        from unveil.judgement.rows import looked_at
+
+        return looked_at(self.model, self.X, self.sample_weight, self.most_rows, self.seed)
+
+
+class Answer(NamedTuple):
+    """What is to be said to a question."""
+
+    findings: tuple[Finding, ...] = ()
+    clusters: tuple[int, ...] | None = None  # of each component, where that was asked
+
+
+Examiner = Callable[[Case], Answer]

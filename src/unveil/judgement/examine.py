@@ -1,0 +1,93 @@
+"""`unveil.examine`: three questions about a fitted model and the rows it was fitted to.
+
+What differs between kinds of models is in `SUBJECTS`: who answers whether the model describes the data, and whether its
+groups are real. Whether the fit is sound is what its own certificate says, and what the rows add to that.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from sklearn.utils.validation import check_is_fitted
+
+from unveil.certificate import Certificate
+from unveil.core.lazy import HOMES
+from unveil.judgement.case import Answer, Case, Examiner
+
+
+class Subject(NamedTuple):
+    """Who answers the questions about one kind of model; nobody where there is nothing to ask."""
+
+    sound: Examiner | None = None
+    describes: Examiner | None = None
+    real: Examiner | None = None
+
+
+def examine(
+    model: Any,
+    X: Any,
+    y: Any = None,
+    lengths: Any = None,
+    sample_weight: Any = None,
+    thorough: bool = False,
+    random_state: int = 0,
+) -> Certificate:
+    """Is the fit sound, does the model describe the data, are the groups real?
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted; it is not changed.
+    X : array, frame, scan or list of sequences
+        What it was fitted to, as `fit` took it.
+    y : array-like, optional
+        Classes, for a discriminant.
+    lengths : array-like of int, optional
+        Rows of each sequence, for hidden Markov models.
+    sample_weight : array-like, optional
+        How often each row counts.
+    thorough : bool, default=False
+        Look at more rows and draw more often. Takes up to ten times as long.
+    random_state : int, default=0
+        Seed of all that is drawn.
+
+    Returns
+    -------
+    Certificate
+        With `verdicts`, the `findings` that they rest on, and for mixtures `clusters`, the cluster of each component.
+
+    Examples
+    --------
+    >>> import numpy as np, unveil
+    >>> X = np.random.default_rng(0).normal(size=(300, 2)) + np.repeat([[0.0], [9.0], [18.0]], 100, axis=0)
+    >>> unveil.examine(unveil.GaussianMixture(3, random_state=0).fit(X), X).verdicts["sound"]
+    'yes'
+    """
+    check_is_fitted(model)
+    case = Case(model, X, y, lengths, sample_weight, bool(thorough), int(random_state))
+    subject = subject_of(model)
+    asked = [answer(case) for answer in subject if answer is not None]
+    own = getattr(model, "certificate_", Certificate(()))
+    return _together(own, asked)
+
+
+def _together(own: Certificate, answers: list[Answer]) -> Certificate:
+    """What the fit said of itself and what was found; of two findings of one name, the new one."""
+    found = [finding for answer in answers for finding in answer.findings]
+    replaced = {(finding.question, finding.name) for finding in found}
+    kept = [finding for finding in own.findings if (finding.question, finding.name) not in replaced]
+    clusters = next((answer.clusters for answer in answers if answer.clusters is not None), None)
+    return Certificate((*kept, *found), clusters=clusters)
+
+
+def subject_of(model: Any) -> Subject:
+    """Who answers for a model, by the folder that defines its class or a base of it."""
+    from unveil.judgement.subjects import SUBJECTS
+
+    for kind in type(model).__mro__:
+        folder = ".".join(kind.__module__.split(".")[1:])
+        for prefix, subject in SUBJECTS.items():
+            if kind.__module__.startswith("unveil.") and folder.startswith(prefix):
+                return subject
+    known = ", ".join(name for name in HOMES["unveil"] if name[:1].isupper())
+    raise TypeError(f"model must be a fitted estimator of unveil ({known}); got {type(model).__name__}")
