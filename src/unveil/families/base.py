@@ -27,6 +27,7 @@ from unveil.numerics.missing_patterns import Patterns
 from unveil.numerics.tiles import numpy_tile_rows
 
 if TYPE_CHECKING:
+    from unveil.families.ellipses import Ellipses
     from unveil.families.missing_cells import MissingCells
     from unveil.families.small.states import SmallStates
     from unveil.families.small.table import GaussianTable
@@ -232,6 +233,10 @@ class Family(ABC):
     def distribution(self, params: Any, column: int, x: Floats) -> Floats:
         """P(X <= x) of one column under each component, (components, len(x)), in the frame."""
         raise TypeError(f"{type(self).__name__} has no quantiles")
+
+    def ellipses(self, params: Any) -> tuple[Ellipses, ...]:
+        """Groups of columns in which each component has a centre and a matrix."""
+        return ()
 
     def is_lattice(self, column: int) -> bool:
         """Whether a column holds whole numbers only."""

@@ -20,6 +20,7 @@ from unveil.families.base import ExponentialFamily, Family, Tile
 from unveil.families.covariance.structure import Full, Structure
 from unveil.families.covariance.symmetric import CHOLESKY_FLOOR, unpack
 from unveil.families.covariance.whitened import WIDE_TILE_ROWS, Whitened, is_wide, sums_of_products, whitened
+from unveil.families.ellipses import Ellipses
 from unveil.families.kernels.em import CompiledSums
 from unveil.families.kernels.matrices import FloorShares
 from unveil.families.marginal import Observed, about, observe
@@ -331,6 +332,10 @@ class Gaussian(ExponentialFamily):
         deviations = np.sqrt(self.structure.columns(params.covariances, *params.means.shape)[:, column])
         found: Floats = ndtr((x - params.means[:, column, None]) / deviations[:, None])
         return found
+
+    def ellipses(self, params: GaussianParams) -> tuple[Ellipses, ...]:
+        """All columns."""
+        return (Ellipses(np.arange(params.means.shape[1]), params.means, self.covariances(params)),)
 
     def marginal(self, params: GaussianParams, columns: NDArray[np.intp]) -> tuple[Gaussian, GaussianParams]:
         """Means and covariances of some columns."""

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from unveil.core.arrays import Floats
 from unveil.families.base import Family, Tile
+from unveil.families.ellipses import Ellipses
 from unveil.families.missing_cells import MissingCells
 
 
@@ -238,6 +239,11 @@ class Product(Family):
         for columns, block in found:
             out[:, columns[:, None], columns] = block
         return out
+
+    def ellipses(self, params: ProductParams) -> tuple[Ellipses, ...]:
+        """Those of the groups."""
+        own = [(part.columns, found) for part, each in self._with(params) for found in part.family.ellipses(each)]
+        return tuple(found._replace(columns=columns[found.columns]) for columns, found in own)
 
     def distribution(self, params: ProductParams, column: int, x: Floats) -> Floats:
         """That of the column's group."""

@@ -27,6 +27,7 @@ from scipy.special import digamma, gammaln, stdtr, zeta
 from unveil.core.arrays import Floats
 from unveil.families.base import Family, Tile
 from unveil.families.covariance.structure import Full, Structure
+from unveil.families.ellipses import Ellipses
 from unveil.families.gaussian import Gaussian, GaussianParams, GaussianPlan
 from unveil.families.marginal import observe
 
@@ -253,6 +254,10 @@ class Student(Family):
         stretch[light] = params.dofs[light] / (params.dofs[light] - 2.0)
         with np.errstate(invalid="ignore"):
             return self.gaussian.covariances(params.normal) * stretch[:, None, None]
+
+    def ellipses(self, params: StudentParams) -> tuple[Ellipses, ...]:
+        """Locations and scales of all columns."""
+        return self.gaussian.ellipses(params.normal)
 
     def distribution(self, params: StudentParams, column: int, x: Floats) -> Floats:
         """Student's t."""

@@ -78,6 +78,7 @@ class Wrapped(Family):
 
     draw = as_within(Family.draw)
     factoring = as_within(Family.factoring)
+    ellipses = as_within(Family.ellipses)
     taken = as_within(Family.taken)
     told_apart = as_within(Family.told_apart)
     means = as_within(Family.means)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from unveil.judgement.examine import Subject
+from unveil.judgement.real.mixtures import examine_groups
 
 SUBJECTS: dict[str, Subject] = {
-    "mixtures.": Subject(),
+    "mixtures.": Subject(real=examine_groups),
     "chains.": Subject(),
     "clusters.": Subject(),
     "projections.": Subject(),

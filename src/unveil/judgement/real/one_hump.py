@@ -1,0 +1,77 @@
+r"""One hump or two along a line: the likelihood of the best of a wide family with one mode, and of two Gaussians.
+
+A two-piece generalised normal distribution (Fernández and Steel's way of making skewness, on Subbotin's densities),
+
+.. math:: f(t) = \exp(-|t - m|^\beta / s^\beta) / ((s_1 + s_2) \Gamma(1 + 1/\beta)),
+   \qquad s = s_1 \text{ left of } m,\ s_2 \text{ right of it},
+
+has one mode whatever its parameters: Gaussians (beta = 2), Laplace's (1), nearly uniform ones (20), exponential ones
+(beta = 1, one side of no width) and all in between. What two Gaussians explain better than the best of these is hardly
+one hump that is flat, skewed or heavy in its tails.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import gammaln
+
+from unveil.core.arrays import Floats
+from unveil.numerics.constants import LOG_TWO_PI
+
+POWERS = (0.4, 20.0)  # beta: heavier than any tail of use, and flat to the eye
+FIRST_MODES = (0.1, 0.5, 0.9)  # quantiles from which the mode is looked for
+FIRST_POWERS = (2.0, 8.0)  # a bell and a box
+EM_STEPS = 100  # of two Gaussians that begin where a mixture of more columns has them
+LEAST_DEVIATION = 1e-3  # of a Gaussian, in deviations of all: rows that agree are not worth any others
+
+
+class TwoNormals(NamedTuple):
+    """Weights, means and deviations of two Gaussians on a line, the first to the left; arrays of two."""
+
+    weights: Floats
+    means: Floats
+    deviations: Floats
+
+
+def hump_log_likelihood(t: Floats) -> float:
+    """The greatest log-likelihood of rows on a line, of unit spread, under one hump.
+
+    >>> t = np.random.default_rng(0).normal(size=400)
+    >>> bool(hump_log_likelihood(t) >= -0.5 * (t**2 + LOG_TWO_PI).sum())
+    True
+    """
+
+    def cost(place: Floats) -> float:
+        mode, left, right, log_power = place
+        power = np.exp(np.clip(log_power, *np.log(POWERS)))
+        with np.errstate(over="ignore"):
+            away = np.where(t < mode, (mode - t) / np.exp(left), (t - mode) / np.exp(right))
+            return float(len(t) * (np.logaddexp(left, right) + gammaln(1.0 + 1.0 / power)) + (away**power).sum())
+
+    width = np.log(1.5)
+    starts = [[np.quantile(t, q), width, width, np.log(p)] for q, p in product(FIRST_MODES, FIRST_POWERS)]
+    rules = {"maxiter": 400, "xatol": 1e-3, "fatol": 1e-3}
+    return -min(minimize(cost, start, method="Nelder-Mead", options=rules).fun for start in starts)
+
+
+def two_normals_log_likelihood(t: Floats, first: TwoNormals) -> float:
+    """The log-likelihood of rows on a line under two Gaussians, by EM from the first ones."""
+    found = first
+    for _ in range(EM_STEPS):
+        shares = _joint(t, found)
+        shares = np.exp(shares - np.logaddexp(*shares))
+        counts = np.maximum(shares.sum(axis=1), 1e-9)
+        means = shares @ t / counts
+        variances = (shares * (t - means[:, None]) ** 2).sum(axis=1) / counts
+        found = TwoNormals(counts / counts.sum(), means, np.sqrt(variances + LEAST_DEVIATION**2))
+    return float(np.logaddexp(*_joint(t, found)).sum())
+
+
+def _joint(t: Floats, normals: TwoNormals) -> Floats:
+    """log p(t, component), (2, rows)."""
+    z = (t - normals.means[:, None]) / normals.deviations[:, None]
+    return np.asarray(np.log(normals.weights / normals.deviations)[:, None] - 0.5 * (z**2 + LOG_TWO_PI))
