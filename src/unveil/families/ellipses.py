@@ -1,4 +1,4 @@
-"""Components that have a centre and a matrix each: what a family shows of its shape to those who ask where groups lie."""
+"""Components that have a centre and a matrix each: what a family shows of its shape to those who look for groups."""
 
 from __future__ import annotations
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
-from unveil.certificate import Finding
+from unveil.certificate import Finding, FitWarning
 from unveil.core.arrays import Floats
 
 LOOKED_AT = 4096  # rows of a large table that are looked at; ten times as many where it is thorough
@@ -63,6 +65,14 @@ class Answer(NamedTuple):
 
     findings: tuple[Finding, ...] = ()
     clusters: tuple[int, ...] | None = None  # of each component, where that was asked
+
+
+def quietly(fit: Callable[..., Any], *args: Any, **named: Any) -> Any:
+    """A fit to see what would be: what it warns of is said of nothing that anybody asked for."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FitWarning)
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return fit(*args, **named)
 
 
 Examiner = Callable[[Case], Answer]

@@ -17,23 +17,28 @@ FEW_VALUES = 20  # of a column that is a scale, however few rows there are
 ROUNDED = 0.5  # different values per different row, from which on down a column is rounded
 
 
-def even_rows(rows: Floats, weights: Floats | None, numbers: NDArray[np.intp], random: np.random.Generator) -> Floats:
-    """The rows, with steps of the columns in `numbers` filled and repetitions left out.
+def even_rows(
+    rows: Floats, weights: Floats | None, numbers: NDArray[np.intp], random: np.random.Generator
+) -> tuple[Floats, NDArray[np.intp]]:
+    """The rows, with steps of the columns in `numbers` filled and repetitions left out; and which of the rows they are.
 
-    >>> X = np.repeat([[0.0, 1.0], [1.0, 0.5], [2.0, 0.7]], 2, axis=0)
-    >>> even_rows(X, None, np.arange(0), np.random.default_rng(0)).shape
-    (6, 2)
+    >>> X = np.random.default_rng(0).normal(size=(50, 2)).repeat(2, axis=0)
+    >>> even_rows(X, None, np.arange(2), np.random.default_rng(0))[1][:3].tolist()
+    [0, 2, 4]
     """
-    rows = rows if weights is None else _drawn(rows, weights, random)
+    chosen = np.arange(len(rows)) if weights is None else _drawn(weights, random)
+    rows = rows[chosen]
     different, places = np.unique(rows, axis=0, return_index=True)
     counts = [len(np.unique(different[:, column])) for column in numbers]
     rounded = [count <= max(FEW_VALUES, ROUNDED * len(different)) for count in counts]
-    rows = rows[np.sort(places)] if not all(rounded) else rows.copy()
+    if not all(rounded):
+        places = np.sort(places)
+        rows, chosen = rows[places], chosen[places]
     for column, is_rounded in zip(numbers, rounded, strict=True):
         values = np.unique(rows[:, column])
         if is_rounded and len(values) > 1:
             rows[:, column] += np.diff(values).min() * random.uniform(-0.5, 0.5, size=len(rows))
-    return rows
+    return rows, chosen
 
 
 def filled_steps(values: Floats, random: np.random.Generator) -> Floats:
@@ -50,7 +55,7 @@ def filled_steps(values: Floats, random: np.random.Generator) -> Floats:
     return np.asarray(random.uniform(low[places], high[places]))
 
 
-def _drawn(rows: Floats, weights: Floats, random: np.random.Generator) -> Floats:
+def _drawn(weights: Floats, random: np.random.Generator) -> NDArray[np.intp]:
     """As many rows as the weights are worth (Kish), drawn by them."""
     worth = int(weights.sum() ** 2 / (weights**2).sum())
-    return rows[np.sort(random.choice(len(rows), size=min(worth, len(rows)), replace=False, p=weights / weights.sum()))]
+    return np.sort(random.choice(len(weights), size=worth, replace=False, p=weights / weights.sum()))

@@ -65,7 +65,7 @@ class Groups:
             rows = np.asarray(self.fitted.model.complete(self.fitted.plan, Block(0, 0, rows), _exact()))
         elif not whole.all():
             rows, weights = rows[whole], None if weights is None else weights[whole]
-        return even_rows(rows, weights, numbers, self.case.random(PURPOSE, 0))
+        return even_rows(rows, weights, numbers, self.case.random(PURPOSE, 0))[0]
 
     @cached_property
     def joint(self) -> Floats:

@@ -37,25 +37,40 @@ class TwoNormals(NamedTuple):
     deviations: Floats
 
 
-def hump_log_likelihood(t: Floats) -> float:
-    """The greatest log-likelihood of rows on a line, of unit spread, under one hump.
+class Hump(NamedTuple):
+    """Where it is highest, how wide it is on either side, and the power beta."""
+
+    mode: float
+    left: float
+    right: float
+    power: float
+
+    def log_likelihood(self, t: Floats) -> float:
+        """Of rows on a line."""
+        with np.errstate(over="ignore"):
+            away = np.where(t < self.mode, (self.mode - t) / self.left, (t - self.mode) / self.right)
+            shape = float(np.log(self.left + self.right) + gammaln(1.0 + 1.0 / self.power))
+            return -len(t) * shape - float((away**self.power).sum())
+
+
+def best_hump(t: Floats) -> Hump:
+    """The hump of greatest likelihood, for rows on a line of about unit spread.
 
     >>> t = np.random.default_rng(0).normal(size=400)
-    >>> bool(hump_log_likelihood(t) >= -0.5 * (t**2 + LOG_TWO_PI).sum())
+    >>> bool(best_hump(t).log_likelihood(t) >= -0.5 * (t**2 + LOG_TWO_PI).sum())
     True
     """
 
-    def cost(place: Floats) -> float:
-        mode, left, right, log_power = place
-        power = np.exp(np.clip(log_power, *np.log(POWERS)))
-        with np.errstate(over="ignore"):
-            away = np.where(t < mode, (mode - t) / np.exp(left), (t - mode) / np.exp(right))
-            return float(len(t) * (np.logaddexp(left, right) + gammaln(1.0 + 1.0 / power)) + (away**power).sum())
+    def at(place: Floats) -> Hump:
+        mode, left, right, power = place
+        limits = np.log(POWERS)
+        return Hump(float(mode), *np.exp([left, right, np.clip(power, limits[0], limits[1])]).tolist())
 
     width = np.log(1.5)
     starts = [[np.quantile(t, q), width, width, np.log(p)] for q, p in product(FIRST_MODES, FIRST_POWERS)]
     rules = {"maxiter": 400, "xatol": 1e-3, "fatol": 1e-3}
-    return -min(minimize(cost, start, method="Nelder-Mead", options=rules).fun for start in starts)
+    found = [minimize(lambda x: -at(x).log_likelihood(t), x, method="Nelder-Mead", options=rules) for x in starts]
+    return at(min(found, key=lambda each: float(each.fun)).x)
 
 
 def two_normals_log_likelihood(t: Floats, first: TwoNormals) -> float:

@@ -7,7 +7,6 @@ found again: the Jaccard index of a cluster with what its components have become
 
 from __future__ import annotations
 
-import warnings
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -17,9 +16,9 @@ from scipy.optimize import linear_sum_assignment
 from scipy.special import softmax
 from sklearn.base import clone
 
-from unveil.certificate import FitWarning
 from unveil.core.arrays import Floats
 from unveil.core.protocols import Block
+from unveil.judgement.case import quietly
 from unveil.judgement.real.axes import Axes
 
 FOLDS = 5
@@ -49,12 +48,11 @@ class Refits:
     def _refit(self, unseen: NDArray[np.bool_], seed: int) -> Refit | None:
         shown = self.model._emission().rows.shown(self.model, self.rows)
         weights = np.where(unseen, 0.0, 1.0)  # rows stay, so that all values of a column are known
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", FitWarning)  # said of the fit itself
-            try:
-                again = clone(self.model).set_params(random_state=seed, verbose=0).fit(shown, sample_weight=weights)
-            except (ValueError, ArithmeticError):
-                return None
+        again = clone(self.model).set_params(random_state=seed, verbose=0)
+        try:
+            quietly(again.fit, shown, sample_weight=weights)
+        except (ValueError, ArithmeticError):
+            return None
         fitted = again._mixture()
         joint = fitted.model.log_joint(fitted.plan, Block(0, 0, self.rows))
         together = self.shares.T @ softmax(joint, axis=1)

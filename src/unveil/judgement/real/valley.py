@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy.special import betainc, ndtr
 
 from unveil.core.arrays import Floats
-from unveil.judgement.real.one_hump import TwoNormals, hump_log_likelihood, two_normals_log_likelihood
+from unveil.judgement.real.one_hump import TwoNormals, best_hump, two_normals_log_likelihood
 
 DEEP = 0.7  # of the lower peak: what is higher is no valley, however many rows say so
 MINUTE = 1e-6  # a chance below which no gap of one hump is to be expected anywhere
@@ -71,9 +71,14 @@ def valley_between(t: Floats, second: NDArray[np.bool_]) -> Valley:
     chance = max(
         _chance(counts[1], counts[side], _width(middle), _width(each)) for side, each in ((0, left), (2, right))
     )
-    if MINUTE < chance <= OPEN and two_normals_log_likelihood(t, normals) - hump_log_likelihood(t) < BETTER:
+    if MINUTE < chance <= OPEN and _gain(t, normals) < BETTER:
         return Valley(depth, 1.0)
     return Valley(float(depth), float(chance))
+
+
+def _gain(t: Floats, normals: TwoNormals) -> float:
+    """Nats that two Gaussians explain the rows better by than one hump."""
+    return two_normals_log_likelihood(t, normals) - best_hump(t).log_likelihood(t)
 
 
 def _moments(t: Floats, second: NDArray[np.bool_]) -> TwoNormals:
