@@ -6,8 +6,8 @@ constant 1, and h(x) a factor that no parameter touches,
     log p(x | component) = log h(x) + T(x) . eta(component)   so   logits  = eta @ T      (components, rows)
     the M step needs     sum over rows of r(component) T(x)   so   moments = R @ T.T      (components, statistics)
 
-and a family of one's own needs T, eta and the way back from moments to parameters, in one file. Tiles are laid out
-(columns, rows). Rows with missing cells come in tiles of one pattern each; `Independent` and `Gaussian` take those.
+and a family of one's own needs T, eta and the way back from moments to parameters. Tiles are laid out (columns, rows).
+Rows with missing cells come in tiles of one pattern each; `Independent` and `Gaussian` take those.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from unveil.numerics.missing_patterns import Patterns
 from unveil.numerics.tiles import numpy_tile_rows
 
 if TYPE_CHECKING:
+    from unveil.families.in_turn import InTurn
     from unveil.families.missing_cells import MissingCells
     from unveil.families.small.states import SmallStates
     from unveil.families.small.table import GaussianTable
@@ -49,8 +50,7 @@ class Tile:
         """An array to write to, the same one for every tile of this shape."""
         if name not in self.scratch or self.scratch[name].shape != shape:
             self.scratch[name] = np.empty(shape)
-        found: Floats = self.scratch[name]
-        return found
+        return self.scratch[name]
 
 
 class Family(ABC):
@@ -67,6 +67,7 @@ class Family(ABC):
     neutral: float = 0.0  # stands in for a missing cell where its value cannot matter; inside the family's support
     kind: str = OWN  # what users call a column of it, where there is a word
     mixture: str = ""  # which of unveil's estimators is a mixture of it, where there is one
+    heavier: str = ""  # which of them is the same but for heavier tails, where there is one
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -181,11 +182,10 @@ class Family(ABC):
     def expect_missing(
         self, plan: Any, log_weights: Floats, rows: Floats, weights: Floats | None, patterns: Any
     ) -> tuple[Floats, float] | None:
-        """Moments and log-likelihood of a whole block with missing cells under the posterior, in one compiled piece.
+        """Moments and log-likelihood of a block with missing cells under the posterior, in one compiled piece, or None.
 
         `rows` (rows, columns) are in the frame and `patterns` those of `unveil.numerics.missing_patterns`. Columns that
-        are independent need none of these: random holes make nearly one pattern per row. None where there is no such
-        piece: then tiles of one pattern each do the same.
+        are independent need none of these: random holes make nearly one pattern per row.
         """
         from unveil.families.missing_cells import expect_cells
 
@@ -232,6 +232,12 @@ class Family(ABC):
     def distribution(self, params: Any, column: int, x: Floats) -> Floats:
         """P(X <= x) of one column under each component, (components, len(x)), in the frame."""
         raise TypeError(f"{type(self).__name__} has no quantiles")
+
+    def in_turn(self, params: Any, x: Floats) -> InTurn:
+        """What each column of `x` (columns, rows) in the frame is given those before it, under each component."""
+        from unveil.families.in_turn import independent_in_turn
+
+        return independent_in_turn(self, params, x)
 
     def is_lattice(self, column: int) -> bool:
         """Whether a column holds whole numbers only."""
@@ -357,13 +363,11 @@ class ExponentialFamily(Family):
 
     def gather(self, plan: Any, tile: Tile) -> Floats:
         """moments = R @ T'."""
-        moments: Floats = tile.logits @ tile.scratch["statistics"].T
-        return moments
+        return tile.logits @ tile.scratch["statistics"].T
 
     def gather_first(self, tile: Tile) -> Floats:
         """moments = R @ T'."""
-        moments: Floats = tile.logits @ self._table(tile).T
-        return moments
+        return tile.logits @ self._table(tile).T
 
     def _table(self, tile: Tile) -> Floats:
         """T of the tile, (statistics, rows)."""

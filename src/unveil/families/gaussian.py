@@ -20,6 +20,7 @@ from unveil.families.base import ExponentialFamily, Family, Tile
 from unveil.families.covariance.structure import Full, Structure
 from unveil.families.covariance.symmetric import CHOLESKY_FLOOR, unpack
 from unveil.families.covariance.whitened import WIDE_TILE_ROWS, Whitened, is_wide, sums_of_products, whitened
+from unveil.families.in_turn import InTurn, elliptical_in_turn, normal_law
 from unveil.families.kernels.em import CompiledSums
 from unveil.families.kernels.matrices import FloorShares
 from unveil.families.marginal import Observed, about, observe
@@ -70,6 +71,7 @@ class Gaussian(ExponentialFamily):
     missing_compiled = True
     kind = "number"
     mixture = "GaussianMixture"
+    heavier = "StudentMixture"
 
     def n_statistics(self, n_columns: int) -> int:
         """1 + d + the second moments."""
@@ -331,6 +333,10 @@ class Gaussian(ExponentialFamily):
         deviations = np.sqrt(self.structure.columns(params.covariances, *params.means.shape)[:, column])
         found: Floats = ndtr((x - params.means[:, column, None]) / deviations[:, None])
         return found
+
+    def in_turn(self, params: GaussianParams, x: Floats) -> InTurn:
+        """Normal, along the Cholesky factors."""
+        return elliptical_in_turn(params.means, self.covariances(params), x, normal_law())
 
     def marginal(self, params: GaussianParams, columns: NDArray[np.intp]) -> tuple[Gaussian, GaussianParams]:
         """Means and covariances of some columns."""
