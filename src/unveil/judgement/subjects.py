@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from unveil.judgement.describes.mixtures import examine_mixture
 from unveil.judgement.examine import Subject
 
 SUBJECTS: dict[str, Subject] = {
-    "mixtures.": Subject(),
+    "mixtures.": Subject(describes=examine_mixture),
     "chains.": Subject(),
     "clusters.": Subject(),
     "projections.": Subject(),
