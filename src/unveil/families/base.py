@@ -106,10 +106,8 @@ class Family(ABC):
 
     @abstractmethod
     def gather(self, plan: Any, tile: Tile) -> Floats:
-        """Sums of statistics (components, statistics), weighted by the responsibilities in ``tile.logits``.
-
-        Called after `score` of the same tile. Missing cells count with their expectation under each component.
-        """
+        """Sums of statistics (components, statistics) by the responsibilities in ``tile.logits``, after `score` of it;
+        missing cells count with their expectation under each component."""
 
     @abstractmethod
     def gather_first(self, tile: Tile) -> Floats:
@@ -232,6 +230,10 @@ class Family(ABC):
     def distribution(self, params: Any, column: int, x: Floats) -> Floats:
         """P(X <= x) of one column under each component, (components, len(x)), in the frame."""
         raise TypeError(f"{type(self).__name__} has no quantiles")
+
+    def cumulative(self, params: Any, column: int, x: Floats) -> Floats:
+        """The same, for categories too: in the order of their codes."""
+        return self.distribution(params, column, x)
 
     def in_turn(self, params: Any, x: Floats) -> InTurn:
         """What each column of `x` (columns, rows) in the frame is given those before it, under each component."""
@@ -380,10 +382,7 @@ class ExponentialFamily(Family):
 def tiles_of(
     family: Family, n_components: int, shift: Floats, block: Block, patterns: Patterns | None
 ) -> Iterator[Tile]:
-    """Tiles of a block, a few hundred rows each, one after the other in the same memory.
-
-    `shift` is taken off every row. Where cells are missing, a tile holds rows of one pattern.
-    """
+    """Tiles of a block less `shift`, some hundred rows each of one pattern of missing cells, in the same memory."""
     n_rows, n_columns = block.rows.shape
     size = family.tile_rows(n_columns, n_components)
     scratch: dict[str, Any] = {}

@@ -53,9 +53,9 @@ def _alone(family: Family, params: Any, column: int, cells: Floats) -> tuple[Flo
     """One column: P(X < x), P(X <= x) and the log-density, (k, n)."""
     there = ~np.isnan(cells)
     seen = np.where(there, cells, family.neutral)
-    upto = family.distribution(params, column, seen)
+    upto = family.cumulative(params, column, seen)
     coded = family.is_lattice(column) or family.n_levels(column) is not None
-    below = family.distribution(params, column, seen - 1.0) if coded else upto
+    below = family.cumulative(params, column, seen - 1.0) if coded else upto
     alone, own = family.marginal(params, np.array([column]))
     tile = Tile(np.ascontiguousarray(seen[None]), np.empty((len(upto), len(cells))))
     alone.score(alone.plan(own), tile)

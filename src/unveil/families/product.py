@@ -245,6 +245,11 @@ class Product(Family):
         number, place = self._home(column)
         return self.parts[number][0].distribution(params.parts[number], place, x)
 
+    def cumulative(self, params: ProductParams, column: int, x: Floats) -> Floats:
+        """That of the column's group."""
+        number, place = self._home(column)
+        return self.parts[number][0].cumulative(params.parts[number], place, x)
+
     def in_turn(self, params: ProductParams, x: Floats) -> InTurn:
         """Group by group; the radius is that of the first that has one."""
         pairs = [(part.columns, part.family.in_turn(own, x[part.columns])) for part, own in self._with(params)]

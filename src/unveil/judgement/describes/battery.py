@@ -107,7 +107,7 @@ class Battery:
             whole = np.flatnonzero(~np.isnan(case.rows).any(axis=1))[:ENERGY_ROWS]
             embed = case.model.family.embed
             seen, drawn = embed(case.rows[whole]), embed(rows[:ENERGY_ROWS])
-            distance = energy_distance(seen, case.weights[whole], drawn)
+            distance = case.rows.shape[1] * energy_distance(seen, case.weights[whole], drawn)
             found.append((Test("distance"), Figure(float(np.sqrt(max(distance, 0.0))), distance)))
         return found
 

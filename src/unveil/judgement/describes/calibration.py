@@ -30,6 +30,7 @@ DRAWS = 39  # so that the smallest probability is 1 / 40, and two draws may be a
 REFIT_WORK = 1 << 22  # rows times components times columns times passes of a draw: more is not fitted anew. That makes
 #                       chance larger than it is, and tests of thousands of rows can afford it
 PASSES = 12  # of EM over a draw: from the truth, most of what there is to gain
+PASSES_WITH_HOLES = 4  # where each takes as many steps as there are patterns of missing cells
 UNMOVED = 1e-4  # standard deviation of a figure that is taken for no variation at all
 
 
@@ -57,7 +58,7 @@ class Calibrated(NamedTuple):
     """Of every test: how likely by chance, all tests together; and what its effect is by chance."""
 
     p_values: Floats
-    by_chance: Floats
+    by_chance: Floats  # a standard deviation above the mean: what is beyond is not to be had by chance
 
 
 def drawn(case: Described, random: np.random.Generator, refit: bool) -> Described:
@@ -94,7 +95,7 @@ def _climbed(case: Described) -> MixtureParams:
     block = Block(0, 0, np.ascontiguousarray(case.rows), case.weights)
     params, memo = model.recentre(case.params), None
     with single_threaded_blas():
-        for _ in range(PASSES):
+        for _ in range(PASSES_WITH_HOLES if np.isnan(case.rows).any() else PASSES):
             statistics, memo = model.expect(model.prepare(params), block, Exact(), memo, np.random.default_rng)  # type: ignore[arg-type]
             params = model.recentre(model.maximise(statistics, params))
     return params
@@ -107,4 +108,4 @@ def calibrated(figures: Floats, draws: Floats, effects: Floats) -> Calibrated:
     scaled = (every - every.mean(axis=0)) / spread
     largest = scaled[1:].max(axis=1)
     exceeded = np.sum(largest[:, None] >= scaled[0], axis=0)
-    return Calibrated((1.0 + exceeded) / (1.0 + len(draws)), effects.mean(axis=0))
+    return Calibrated((1.0 + exceeded) / (1.0 + len(draws)), effects.mean(axis=0) + effects.std(axis=0))

@@ -19,11 +19,11 @@ FEWEST = 30  # complete rows
 
 
 def energy_distance(seen: Floats, weights: Floats, model: Floats) -> float:
-    """Between weighted rows and rows of the model, in units of the model's own distances; times the columns."""
+    """Between weighted rows and rows of the model, in units of the model's own distances."""
     spread = model.std(axis=0)
     unit = np.where(spread > 0, spread, 1.0)
     x, y, shares = seen / unit, model / unit, weights / weights.sum()
     between = float((shares @ cdist(x, y)).mean())
     within = float(shares @ cdist(x, x) @ shares) / max(1.0 - float(np.sum(shares**2)), 1e-300)
     own = float(cdist(y, y).sum()) / (len(y) * (len(y) - 1.0))
-    return x.shape[1] * (2.0 * between - within - own) / max(own, 1e-300)
+    return (2.0 * between - within - own) / max(own, 1e-300)

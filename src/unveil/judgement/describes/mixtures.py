@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unveil.certificate import Finding
-from unveil.core.arrays import Floats
+from unveil.core.arrays import Floats, Indices
 from unveil.judgement.case import Answer, Case
 from unveil.judgement.describes.battery import Sheet, Test, battery_of
 from unveil.judgement.describes.calibration import DRAWS, Described, calibrated, drawn, is_refitted
@@ -27,6 +27,7 @@ from unveil.judgement.describes.words import column_name, said, severity_of
 PURPOSE = 14  # of the random numbers drawn here
 CELLS = 1 << 19  # components times columns times rows that a pass over all tests looks at
 FEWEST_ROWS = 20  # of which something can be said
+PATTERNS = 16  # of missing cells that are looked at, at most
 LEAST_EFFECT = 0.003  # nats a row: for less no alternative is fitted
 
 
@@ -53,11 +54,12 @@ def examine_mixture(case: Case) -> Answer:
     found = discrete_columns(case.model, described.rows, described.weights, smooth)
     if found:  # all else follows from it
         return Answer(tuple(found))
-    tests, misfits, smallest = _misfits(case, described, whole)
-    if not misfits:
-        words = f"none of {len(tests)} tests of margins, tails, dependence and distance speaks against the model"
-        return Answer((said("description", "fine", words, smallest),))
-    return Answer(tuple(_findings(case.model, described, misfits)))
+    tests, misfits, smallest = misfits_of(case, described, whole)
+    findings = _findings(case.model, described, misfits)
+    if any(finding.severity != "note" for finding in findings):
+        return Answer(tuple(findings))
+    words = f"no misfit that matters in {len(tests)} tests of margins, tails, dependence and distance"
+    return Answer((*findings, said("description", "fine", words, smallest)))
 
 
 def _described(case: Case) -> tuple[Described | None, bool]:
@@ -74,10 +76,21 @@ def _described(case: Case) -> tuple[Described | None, bool]:
     if len(rows) > most:
         chosen = np.sort(case.random(PURPOSE, 0).choice(len(rows), most, replace=False))
         rows, counts = rows[chosen], counts[chosen]
-    return Described(fitted.model, fitted.params, rows, counts), whole
+    kept = _common(rows) if fitted.model.family.framing(rows.shape[1]).any() else np.arange(len(rows))
+    return Described(fitted.model, fitted.params, rows[kept], counts[kept]), whole and len(kept) == len(rows)
 
 
-def _misfits(case: Case, described: Described, whole: bool) -> tuple[list[Test], list[Misfit], float]:
+def _common(rows: Floats) -> Indices:
+    """Rows of the commonest patterns of missing cells: each takes a factor of a matrix."""
+    there = ~np.isnan(rows)
+    if there.all():
+        return np.arange(len(rows))
+    masks, places, counts = np.unique(there, axis=0, return_inverse=True, return_counts=True)
+    common = np.argsort(-counts, kind="stable")[:PATTERNS]
+    return np.flatnonzero(np.isin(places.ravel(), common)) if len(masks) > PATTERNS else np.arange(len(rows))
+
+
+def misfits_of(case: Case, described: Described, whole: bool) -> tuple[list[Test], list[Misfit], float]:
     """The tests, those that speak, and the smallest p-value."""
     battery = battery_of(described, case.random(PURPOSE, 1))
     tests, sheet = battery.measure(described, case.random(PURPOSE, 2))
@@ -86,14 +99,14 @@ def _misfits(case: Case, described: Described, whole: bool) -> tuple[list[Test],
     for number in range(DRAWS * (5 if case.thorough else 1)):
         random = case.random(PURPOSE, 3, number)
         draws.append(battery.measure(drawn(described, random, refit), random)[1])
-    told = calibrated(sheet.values, _stacked(one.values for one in draws), _stacked(one.effects for one in draws))
-    effects = np.maximum(sheet.effects - told.by_chance, 0.0)
+    chance = calibrated(sheet.values, _stacked(one.values for one in draws), _stacked(one.effects for one in draws))
+    effects = np.maximum(sheet.effects - chance.by_chance, 0.0)
     misfits = [
-        Misfit(tests[place], float(told.p_values[place]), float(effects[place]), float(sheet.signs[place]))
+        Misfit(tests[place], float(chance.p_values[place]), float(effects[place]), float(sheet.signs[place]))
         for place in range(len(tests))
-        if severity_of(told.p_values[place], effects[place]) != "fine"
+        if severity_of(chance.p_values[place], effects[place]) != "fine"
     ]
-    return tests, misfits, float(told.p_values.min())
+    return tests, misfits, float(chance.p_values.min())
 
 
 def _stacked(rows: Iterable[Floats]) -> Floats:
@@ -104,7 +117,7 @@ def _findings(model: Any, case: Described, misfits: list[Misfit]) -> list[Findin
     """The worst of every kind, and how many others there are."""
     kinds: dict[str, list[tuple[Misfit, str]]] = {}
     for misfit in sorted(misfits, key=lambda one: -one.effect):
-        kind, words = _told(model, case, misfit)
+        kind, words = told(model, case, misfit)
         kinds.setdefault(kind, []).append((misfit, words))
     remedies = Remedies(model, case)
     return _once([_said(kind, group, remedies) for kind, group in kinds.items()])
@@ -129,7 +142,7 @@ def _said(kind: str, group: list[tuple[Misfit, str]], remedies: Remedies) -> Fin
     return said(kind, severity_of(worst.p_value, effect), message, effect, remedy)
 
 
-def _told(model: Any, case: Described, misfit: Misfit) -> tuple[str, str]:
+def told(model: Any, case: Described, misfit: Misfit) -> tuple[str, str]:
     """The kind of a misfit, and where it is."""
     test, name = misfit.test, column_name(model, max(misfit.test.column, 0))
     more = misfit.sign > 0

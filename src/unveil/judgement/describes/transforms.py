@@ -43,7 +43,7 @@ def uniforms(case: Described, random: np.random.Generator) -> Uniforms:
 def margin(case: Described, column: int, x: Floats) -> Floats:
     """P(X <= x) of one column under the mixture, where `x` is in the frame; NaN stays."""
     there = ~np.isnan(x)
-    each = case.model.family.distribution(case.params.components, column, np.where(there, x, 0.0))
+    each = case.model.family.cumulative(case.params.components, column, np.where(there, x, 0.0))
     return np.where(there, case.params.weights @ each, np.nan)
 
 
