@@ -128,7 +128,7 @@ def shape_of(seen: Seen, labels: Indices) -> list[Finding]:
 
 
 def cut_across(case: Case, seen: Seen, labels: Indices) -> list[Finding]:
-    """Whether clusters cut long groups to round pieces: a mixture with axes of its own finds other groups, and surely."""
+    """Whether clusters cut long groups to round pieces: a mixture with axes of its own finds others, and is sure."""
     from sklearn.metrics import adjusted_rand_score
 
     from unveil.mixtures.gaussian import GaussianMixture

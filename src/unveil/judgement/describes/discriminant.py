@@ -17,9 +17,10 @@ from unveil.core.arrays import Floats, Indices
 from unveil.judgement.case import Answer, Case
 from unveil.judgement.describes.normality import normality
 from unveil.judgement.describes.rows import seen_rows
-from unveil.judgement.describes.words import LEVEL, said, severity_of
+from unveil.judgement.describes.words import SHOWS, said, severity_of
 
 SHUFFLES = 99
+SURE = 0.01  # level at which the means of classes differ
 PURPOSE = 17  # of the random numbers drawn here
 ROWS_A_COLUMN = 2  # of a class, at least, for its covariance to have a determinant that means something
 
@@ -49,10 +50,12 @@ def separation_of_classes(rows: Floats, left: Floats, n_classes: int) -> list[Fi
     log_ratio = np.linalg.slogdet(left.T @ left)[1] - np.linalg.slogdet(total.T @ total)[1]
     figure = -(n - 1 - (p + n_classes) / 2) * log_ratio
     p_value = float(chi2.sf(max(figure, 0.0), p * (n_classes - 1)))
-    if p_value <= LEVEL:
-        return [said("separation", "fine", "classes differ in their means", p_value)]
-    words = "the means of the classes do not differ by more than chance"
-    return [said("separation", "warning", words, p_value, "other columns are needed to tell the classes apart")]
+    effect = 0.5 * (-log_ratio - p * (n_classes - 1) / n)
+    if p_value <= SURE and effect >= SHOWS:
+        return [said("separation", "fine", f"the means of the classes are worth {effect:.2g} nats a row", effect)]
+    words = f"the means of the classes differ by no more than {'little' if p_value <= SURE else 'chance'}"
+    severity = "doubt" if p_value <= SURE else "warning"
+    return [said("separation", severity, words, p_value, "other columns are needed to tell the classes apart")]
 
 
 def equal_covariances(case: Case, left: Floats, labels: Indices) -> list[Finding]:

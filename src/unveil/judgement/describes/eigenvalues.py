@@ -35,7 +35,7 @@ IS_COLUMN = 0.98  # loading of a component that is a column
 SPLIT = 1e-12  # eigenvalues below this share of the largest are rounding
 
 
-class Spectrum(NamedTuple):
+class Eigenvalues(NamedTuple):
     """Eigenvalues of what a projection looked at, falling; how many were kept; rows that they are of."""
 
     values: Floats
@@ -43,7 +43,7 @@ class Spectrum(NamedTuple):
     rows: float
 
 
-def spectrum_of(model: Any, seen: Seen, scaled: bool) -> Spectrum:
+def spectrum_of(model: Any, seen: Seen, scaled: bool) -> Eigenvalues:
     """Of covariances, or of correlations."""
     matrix = covariance(seen)
     if scaled:
@@ -51,7 +51,7 @@ def spectrum_of(model: Any, seen: Seen, scaled: bool) -> Spectrum:
         matrix = matrix / unit / unit[:, None]
     values = np.maximum(np.linalg.eigvalsh(matrix)[::-1], 0.0)
     share = len(seen.places) / max(seen.n_rows, 1)
-    return Spectrum(values, len(model.components_), seen.effective / max(share, 1e-300))
+    return Eigenvalues(values, len(model.components_), seen.effective / max(share, 1e-300))
 
 
 def scale_of(case: Case, seen: Seen) -> list[Finding]:
@@ -78,7 +78,7 @@ def scale_of(case: Case, seen: Seen) -> list[Finding]:
     return [said("scale", "warning" if ratio >= OUTWEIGHS else "doubt", message, ratio, "scale the columns")]
 
 
-def separation(spectrum: Spectrum) -> list[Finding]:
+def separation(spectrum: Eigenvalues) -> list[Finding]:
     """Whether what is kept is told apart from what is not."""
     values, kept, n = spectrum
     positive = int(np.sum(values > SPLIT * max(float(values[0]), 1e-300)))
@@ -113,7 +113,7 @@ def _sphericity(values: Floats, n: float) -> list[Finding]:
     return [said("equal_eigenvalues", "warning", words, p_value, "leave the columns as they are")]
 
 
-def beyond_chance(case: Case, seen: Seen, spectrum: Spectrum) -> list[Finding]:
+def beyond_chance(case: Case, seen: Seen, spectrum: Eigenvalues) -> list[Finding]:
     """How many components have more to them than shuffled columns."""
     count = parallel_analysis(seen.rows, case.random(PURPOSE))
     if count >= spectrum.kept:

@@ -16,7 +16,7 @@ import numpy as np
 from unveil.certificate import Finding
 from unveil.core.arrays import Floats, Indices
 from unveil.judgement.case import Answer, Case
-from unveil.judgement.describes.battery import Sheet, Test, battery_of
+from unveil.judgement.describes.battery import MOST_COLUMNS, Sheet, Test, battery_of
 from unveil.judgement.describes.calibration import DRAWS, Described, calibrated, drawn, is_refitted
 from unveil.judgement.describes.remedies import Remedies
 from unveil.judgement.describes.shapes import kind_of, kind_of_radius
@@ -25,7 +25,8 @@ from unveil.judgement.describes.transforms import margin, uniforms
 from unveil.judgement.describes.words import column_name, said, severity_of
 
 PURPOSE = 14  # of the random numbers drawn here
-CELLS = 1 << 19  # components times columns times rows that a pass over all tests looks at
+CELLS = 1 << 17  # components times columns times rows that a pass over all tests looks at
+LEAST_LOOKED_AT = 512  # rows, where there are as many
 FEWEST_ROWS = 20  # of which something can be said
 PATTERNS = 16  # of missing cells that are looked at, at most
 LEAST_EFFECT = 0.003  # nats a row: for less no alternative is fitted
@@ -71,7 +72,8 @@ def _described(case: Case) -> tuple[Described | None, bool]:
     if len(rows) < FEWEST_ROWS:
         return None, False
     fitted = case.model._mixture()
-    most = max(CELLS * (10 if case.thorough else 1) // (fitted.model.n_components * rows.shape[1]), 512)
+    each = fitted.model.n_components * min(rows.shape[1], MOST_COLUMNS)
+    most = max(CELLS * (10 if case.thorough else 1) // each, LEAST_LOOKED_AT)
     whole = len(rows) <= most and len(case.rows[0]) < case.most_rows
     if len(rows) > most:
         chosen = np.sort(case.random(PURPOSE, 0).choice(len(rows), most, replace=False))
@@ -138,7 +140,7 @@ def _said(kind: str, group: list[tuple[Misfit, str]], remedies: Remedies) -> Fin
     more = "" if len(group) == 1 else f" (and {len(group) - 1} more)"
     remedy, gain = remedies.words(kind, max(worst.test.column, 0)) if worst.effect >= LEAST_EFFECT else ("", 0.0)
     effect = max(worst.effect, gain / float(remedies.case.weights.sum()))
-    message = f"{words}: {effect:.2g} nats a row are lost{more}"
+    message = f"{words}: {worst.effect:.2g} nats a row are lost{more}"
     return said(kind, severity_of(worst.p_value, effect), message, effect, remedy)
 
 

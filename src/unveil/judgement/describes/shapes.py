@@ -18,6 +18,7 @@ CHANCE_SKEWNESS = 1.0  # over the root of the rows: one and a half standard erro
 NORMAL_PEAK = 0.1226  # L-kurtosis of a Gaussian
 HOLLOW = 0.06  # share of rows in the middle fifth, where a uniform column leaves 0.14: there is more than one peak
 FAR, OUT = 0.99, 0.95  # of the distances from the centre
+LOST, MANY = 0.9999, 10.0  # so far out, and so many times as many as there should be: outliers
 HEAVY, LIGHT = 2.0, 0.4  # times as many rows beyond these as there should be
 
 
@@ -60,7 +61,7 @@ def kind_of_radius(u: Floats, weights: Floats) -> str:
     """ "tails" where rows lie far out, "bounded" where none do, "shape" otherwise."""
     there = ~np.isnan(u) & (weights > 0)
     own = weights[there] / weights[there].sum()
-    far, out = float(own @ (u[there] > FAR)), float(own @ (u[there] > OUT))
-    if far > HEAVY * (1.0 - FAR):
+    far, out, lost = (float(own @ (u[there] > limit)) for limit in (FAR, OUT, LOST))
+    if far > HEAVY * (1.0 - FAR) or lost > MANY * (1.0 - LOST):
         return "tails"
     return "bounded" if out < LIGHT * (1.0 - OUT) else "shape"

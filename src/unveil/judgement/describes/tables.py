@@ -11,10 +11,11 @@ test for sparse 2^p contingency tables, 2002; Maydeu-Olivares and Joe, 2005), wi
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from unveil.core.arrays import Floats
+from unveil.core.arrays import Floats, Indices
 from unveil.judgement.describes.calibration import Described
 from unveil.judgement.describes.transforms import margin
 
@@ -23,6 +24,13 @@ MOST_LEVELS = 10  # of a column of whole numbers; what is beyond is one level
 LEAST_SHARE = 0.02  # of a level of counts: rarer ones are put together
 LONGEST = 10_000  # counts up to which levels are looked for one by one
 HALF_A_ROW = 0.5  # added to every cell of the model's tables, so that none is impossible
+
+
+class Coded(NamedTuple):
+    """The level of each cell, NaN where it is missing; and its transform, where the column holds numbers."""
+
+    levels: Floats
+    u: Floats | None = None
 
 
 @dataclass(frozen=True)
@@ -37,12 +45,13 @@ class Levels:
         """How many there are."""
         return CUTS if self.edges is None else len(self.edges)
 
-    def codes(self, case: Described, x: Floats) -> Floats:
-        """The level of each cell of the column, in the frame; NaN where it is missing."""
+    def codes(self, case: Described, x: Floats) -> Coded:
+        """The level of each cell of the column, which is in the frame."""
         if self.edges is None:
-            return np.minimum(np.floor(margin(case, self.column, x) * CUTS), CUTS - 1.0)
+            u = margin(case, self.column, x)
+            return Coded(np.minimum(np.floor(u * CUTS), CUTS - 1.0), u)
         found = np.minimum(np.searchsorted(self.edges, x, side="left"), self.count - 1).astype(np.float64)
-        return np.where(np.isnan(x), np.nan, found)
+        return Coded(np.where(np.isnan(x), np.nan, found))
 
     def expected(self, case: Described) -> Floats:
         """Shares of the levels under the model."""
@@ -76,22 +85,17 @@ def _pooled(upto: Floats) -> Floats:
     return np.array([*edges, float(len(upto))])
 
 
-def indicators(case: Described, levels: list[Levels]) -> Floats:
+def indicators(coded: list[Coded], sizes: list[int]) -> Floats:
     """A column for each level of each column of the table, (n, all levels); missing cells are in none."""
-    x = case.framed
-    parts = []
-    for one in levels:
-        codes = one.codes(case, x[one.column])
-        parts.append((codes[:, None] == np.arange(one.count)).astype(np.float64))
-    return np.concatenate(parts, axis=1)
+    pairs = zip(coded, sizes, strict=True)
+    return np.concatenate([(one.levels[:, None] == np.arange(size)) for one, size in pairs], axis=1).astype(np.float64)
 
 
-def shares_of_levels(case: Described, level: Levels) -> Floats:
+def shares_of_levels(coded: Coded, weights: Floats, count: int) -> Floats:
     """Weighted shares of the levels of a column among the rows."""
-    codes = level.codes(case, case.framed[level.column])
-    there = ~np.isnan(codes)
-    found = np.bincount(codes[there].astype(np.intp), case.weights[there], level.count)
-    return found / max(float(found.sum()), 1.0)
+    there = ~np.isnan(coded.levels)
+    found = np.bincount(coded.levels[there].astype(np.intp), weights[there], count)
+    return np.asarray(found / max(float(found.sum()), 1e-300))
 
 
 def interactions(seen: Floats, weights: Floats, model: Floats, sizes: list[int]) -> Floats:
@@ -105,7 +109,7 @@ def interactions(seen: Floats, weights: Floats, model: Floats, sizes: list[int])
     return _blocks(left, starts)
 
 
-def _association(counts: Floats, starts: Floats, sizes: list[int]) -> tuple[Floats, Floats]:
+def _association(counts: Floats, starts: Indices, sizes: list[int]) -> tuple[Floats, Floats]:
     """Shares within each block, and log [p_ij / (p_i p_j)]."""
     totals = _spread(_blocks(counts, starts), sizes)
     p = counts / np.maximum(totals, 1e-300)
@@ -116,7 +120,7 @@ def _association(counts: Floats, starts: Floats, sizes: list[int]) -> tuple[Floa
     return p, np.log(ratio)
 
 
-def _blocks(cells: Floats, starts: Floats) -> Floats:
+def _blocks(cells: Floats, starts: Indices) -> Floats:
     return np.asarray(np.add.reduceat(np.add.reduceat(cells, starts, axis=0), starts, axis=1))
 
 

@@ -61,7 +61,7 @@ def anderson_darling(values: Floats, shares: Floats) -> float:
 def binned_nats(values: Floats, shares: Floats, rows: float) -> float:
     """Divergence of the shares of equal bins from equal shares; of that, (bins - 1) / (2 rows) is chance."""
     bins = int(np.clip(rows / ROWS_EACH, FEWEST_BINS, BINS))
-    found = np.bincount(np.minimum((values * bins).astype(np.intp), bins - 1), shares, bins)
+    found = np.asarray(np.bincount(np.minimum((values * bins).astype(np.intp), bins - 1), shares, bins), np.float64)
     return divergence(found, np.full(bins, 1.0 / bins))
 
 
