@@ -23,7 +23,7 @@ from unveil.judgement.describes.uniformity import (
     uniformity,
 )
 
-MOST_COLUMNS = 32  # that are looked at one by one
+MOST_COLUMNS = 24  # that are looked at one by one
 REFERENCE_ROWS = 2048  # of the model, at most, which tables of pairs and distances are set against
 REFERENCE_CELLS = 1 << 16  # components times columns times rows of these
 COMPONENT_ROWS = 20.0  # that a component must stand for, to be looked at by itself

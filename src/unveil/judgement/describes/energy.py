@@ -14,7 +14,7 @@ from scipy.spatial.distance import cdist
 
 from unveil.core.arrays import Floats
 
-ENERGY_ROWS = 512  # of each table: all pairs are looked at
+ENERGY_ROWS = 384  # of each table: all pairs are looked at
 FEWEST = 30  # complete rows
 
 

@@ -37,6 +37,8 @@ def discrete_columns(model: Any, rows: Floats, weights: Floats, continuous: list
 def _of_few(model: Any, rows: Floats, few: list[int]) -> Finding:
     names = ", ".join(column_name(model, column) for column in few[:3]) + (", ..." if len(few) > 3 else "")
     count = max(len(_values(rows[:, column])) for column in few)
+    if count <= 1:
+        return said("discrete", "warning", f"{names}: one value only, in a model of numbers", 1.0, "leave it out")
     all_few = len(few) == rows.shape[1]
     remedy = f"try {'CategoricalMixture' if all_few else 'MixedMixture with these columns as categories'}"
     message = f"{names}: {count} different values at most, in a model of continuous numbers"
