@@ -19,6 +19,7 @@ def sentence() -> str:
     return f"{R.choice(['the', 'a'])} {noun()} {verb} {R.choice(['the', 'a'])} {noun()}"
 
 
+@pytest.mark.filterwarnings("ignore::unveil.certificate.FitWarning")
 def test_a_grammar_of_sentences_beats_their_words():
     X = [sentence() for _ in range(150)]
     model = PCFG(n_nonterminals=3, n_preterminals=3, random_state=0, n_init=3).fit(X)

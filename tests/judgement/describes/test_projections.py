@@ -56,6 +56,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
+@pytest.mark.filterwarnings("ignore::unveil.certificate.FitWarning")
 def test_the_verdict_on_a_projection(name):
     model, X, answer, kind = CASES[name]
     certificate = examine(model.fit(X), X)
@@ -114,4 +115,5 @@ def test_sources_that_are_large_together_depend():
     random = np.random.default_rng(403)
     scale = np.exp(random.normal(size=(500, 1)))
     assert dependence(random.normal(size=(500, 3)) * scale)[0].severity == "warning"
-    assert dependence(random.normal(size=(500, 3)))[0].severity == "fine"
+    spoken = sum(dependence(random.normal(size=(200, 3)))[0].severity != "fine" for _ in range(200))
+    assert spoken <= 20  # ten are expected

@@ -14,6 +14,7 @@ is set against two columns, for which it is 0.5 at axes of 3 : 1 and 0.75 at 4 :
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from scipy.spatial.distance import cdist
 
 from unveil.certificate import Finding
 from unveil.core.arrays import Floats, Indices
+from unveil.estimation.degenerate import degeneracy, steps_of
 from unveil.judgement.case import Answer, Case
 from unveil.judgement.describes.rows import Seen, seen_rows
 from unveil.judgement.describes.words import column_name, said
@@ -137,7 +139,11 @@ def cut_across(case: Case, seen: Seen, labels: Indices) -> list[Finding]:
     n, d = rows.shape
     if k < 2 or d < 2 or n < ROWS_A_PARAMETER * k * d or np.any(rows.std(axis=0) == 0):
         return []
-    mixture = GaussianMixture(k, random_state=case.seed).fit(rows)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # said of a fit that nobody asked for
+        mixture = GaussianMixture(k, random_state=case.seed).fit(rows)
+    if degeneracy(mixture, steps_of(rows)) is not None:  # it sits on rows that are equal, and says nothing of groups
+        return []
     certain = float(mixture.predict_proba(rows).max(axis=1).mean())
     same = float(adjusted_rand_score(labels[:n], mixture.predict(rows)))
     gain = 0.5 * (_half_bic_of_balls(rows, labels[:n]) * 2.0 - mixture.bic(rows))
