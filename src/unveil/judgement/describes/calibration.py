@@ -29,7 +29,7 @@ from unveil.numerics.blas import single_threaded_blas
 DRAWS = 39  # so that the smallest probability is 1 / 40, and two draws may be as extreme at 5%
 REFIT_WORK = 1 << 20  # rows times components times columns times passes of a draw: more is not fitted anew. That makes
 #                       chance larger than it is, and tests of thousands of rows can afford it
-PASSES = 12  # of EM over a draw: from the truth, most of what there is to gain
+PASSES = 8  # of EM over a draw: from the truth, most of what there is to gain
 PASSES_WITH_HOLES = 4  # where each takes as many steps as there are patterns of missing cells
 UNMOVED = 1e-4  # standard deviation of a figure that is taken for no variation at all
 

@@ -38,7 +38,7 @@ LONG, LONGISH = 0.7, 0.3  # nats a row and pair of columns: axes of about 4 : 1 
 MIXTURE_ROWS = 2048  # that a mixture is fitted to
 ROWS_A_PARAMETER = 5  # rows for each cluster and column, at least, to fit it
 SURE_GAIN = 10.0  # nats: very strong evidence
-CERTAIN = 0.9  # mean probability of the likeliest component: groups, and not slices
+CERTAIN = 0.95  # mean probability of the likeliest component: groups, and not slices
 SIMILAR, OTHERS = 0.8, 0.5  # adjusted Rand index below which clusters are others: doubtful, and surely
 UNEQUAL, UNEQUALISH = 8.0, 4.0  # ratio of the radii of two clusters
 

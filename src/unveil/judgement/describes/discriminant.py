@@ -64,8 +64,8 @@ def equal_covariances(case: Case, left: Floats, labels: Indices) -> list[Finding
     own = box(left, labels)
     draws = np.array([box(left, random.permutation(labels)) for _ in range(SHUFFLES)])
     p_value = float(1 + np.sum(draws >= own)) / (1 + SHUFFLES)
-    effect = max(0.5 * (own - float(draws.mean())), 0.0)
-    severity = severity_of(p_value, effect)
+    effect = max(0.5 * (own - float(draws.mean() + draws.std())), 0.0)
+    severity = severity_of(2.0 * p_value, effect)  # one of two tests, the other being that of normality
     if severity == "fine":
         return [said("covariances", "fine", "classes have one covariance as far as can be told", p_value)]
     worst = int(np.argmax([abs(np.linalg.slogdet(np.cov(left[labels == c].T))[1]) for c in np.unique(labels)]))

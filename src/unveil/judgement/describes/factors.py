@@ -58,7 +58,8 @@ def covariance_fit(model: Any, seen: Seen, shared: bool) -> list[Finding]:
     figure = np.linalg.slogdet(assumed)[1] - log_own + np.trace(np.linalg.solve(assumed, sample)) - p
     rows = seen.effective
     p_value = float(chi2.sf(max((rows - 1 - (2 * p + 5) / 6 - 2 * k / 3) * figure, 0.0), degrees))
-    effect = max(0.5 * (float(figure) - degrees / rows), 0.0)
+    by_chance = (degrees + np.sqrt(2.0 * degrees)) / rows  # a standard deviation above the mean
+    effect = max(0.5 * (float(figure) - by_chance), 0.0)
     severity = severity_of(2.0 * p_value, effect)  # one of two tests, the other being that of normality
     if severity == "fine":
         return [said("covariances", "fine", f"{k} factors explain the covariances of the rows", p_value)]

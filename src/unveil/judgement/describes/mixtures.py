@@ -25,7 +25,8 @@ from unveil.judgement.describes.transforms import margin, uniforms
 from unveil.judgement.describes.words import column_name, said, severity_of
 
 PURPOSE = 14  # of the random numbers drawn here
-CELLS = 1 << 17  # components times columns times rows that a pass over all tests looks at
+CELLS = 1 << 15  # components times columns times rows that a pass over all tests looks at
+MORE = 3  # times as many draws, and cells, of a thorough examination: nine times the work
 LEAST_LOOKED_AT = 512  # rows, where there are as many
 FEWEST_ROWS = 20  # of which something can be said
 PATTERNS = 16  # of missing cells that are looked at, at most
@@ -73,7 +74,7 @@ def _described(case: Case) -> tuple[Described | None, bool]:
         return None, False
     fitted = case.model._mixture()
     each = fitted.model.n_components * min(rows.shape[1], MOST_COLUMNS)
-    most = max(CELLS * (10 if case.thorough else 1) // each, LEAST_LOOKED_AT)
+    most = max(CELLS * (MORE if case.thorough else 1) // each, LEAST_LOOKED_AT)
     whole = len(rows) <= most and len(case.rows[0]) < case.most_rows
     if len(rows) > most:
         chosen = np.sort(case.random(PURPOSE, 0).choice(len(rows), most, replace=False))
@@ -98,7 +99,7 @@ def misfits_of(case: Case, described: Described, whole: bool) -> tuple[list[Test
     tests, sheet = battery.measure(described, case.random(PURPOSE, 2))
     refit = whole and is_refitted(described)
     draws: list[Sheet] = []
-    for number in range(DRAWS * (5 if case.thorough else 1)):
+    for number in range(DRAWS * (MORE if case.thorough else 1)):
         random = case.random(PURPOSE, 3, number)
         draws.append(battery.measure(drawn(described, random, refit), random)[1])
     chance = calibrated(sheet.values, _stacked(one.values for one in draws), _stacked(one.effects for one in draws))
