@@ -8,13 +8,13 @@ from scipy.spatial.distance import cdist
 from unveil.judgement.describes.calibration import calibrated
 from unveil.judgement.describes.energy import energy_distance
 from unveil.judgement.describes.shapes import kind_of, kind_of_radius, l_ratios
-from unveil.judgement.describes.tables import Coded, indicators, interactions
+from unveil.judgement.describes.tables import LevelCodes, indicators, interactions
 
 SIZES = [2, 3, 4]
 
 
-def coded(random: np.random.Generator, n: int) -> list[Coded]:
-    return [Coded(random.integers(0, size, n).astype(float)) for size in SIZES]
+def coded(random: np.random.Generator, n: int) -> list[LevelCodes]:
+    return [LevelCodes(random.integers(0, size, n).astype(float)) for size in SIZES]
 
 
 def test_interactions_are_those_of_each_pair():

@@ -13,7 +13,7 @@ import numpy as np
 from unveil.core.arrays import Floats, Indices
 from unveil.judgement.describes.calibration import Described, sample
 from unveil.judgement.describes.energy import ENERGY_ROWS, FEWEST, energy_distance
-from unveil.judgement.describes.tables import Coded, Levels, indicators, interactions, levels_of, shares_of_levels
+from unveil.judgement.describes.tables import LevelCodes, Levels, indicators, interactions, levels_of, shares_of_levels
 from unveil.judgement.describes.transforms import Uniforms, margin, uniforms
 from unveil.judgement.describes.uniformity import (
     Uniformity,
@@ -84,7 +84,7 @@ class Battery:
         column, other = (int(self.columns[one]) if one >= 0 else -1 for one in (test.column, test.other))
         return test._replace(column=column, other=other)
 
-    def _alone(self, case: Described, level: Levels, codes: Coded, turned: Uniforms) -> list[tuple[Test, Told]]:
+    def _alone(self, case: Described, level: Levels, codes: LevelCodes, turned: Uniforms) -> list[tuple[Test, Told]]:
         """One column: by itself, and given those before it."""
         column = level.column
         found = _counted(case, level, codes) if codes.u is None else _smooth(column, case, codes.u)
@@ -106,7 +106,9 @@ class Battery:
             found.append((Test("radius tails", component=component), tails._replace(effect=weight * tails.effect)))
         return found
 
-    def _together(self, case: Described, coded: list[Coded], state: np.random.RandomState) -> list[tuple[Test, Told]]:
+    def _together(
+        self, case: Described, coded: list[LevelCodes], state: np.random.RandomState
+    ) -> list[tuple[Test, Told]]:
         """Pairs of columns, and all of them."""
         each = case.model.n_components * case.rows.shape[1]
         rows = sample(case, int(np.clip(REFERENCE_CELLS // each, ENERGY_ROWS, REFERENCE_ROWS)), state)
@@ -120,7 +122,7 @@ class Battery:
             found.append((Test("distance"), _left(distance)))
         return found
 
-    def _pairs(self, case: Described, coded: list[Coded], model: Described) -> list[tuple[Test, Told]]:
+    def _pairs(self, case: Described, coded: list[LevelCodes], model: Described) -> list[tuple[Test, Told]]:
         expected = [level.codes(model, x) for level, x in zip(self.levels, model.framed, strict=True)]
         sizes = [level.count for level in self.levels]
         left = interactions(indicators(coded, sizes), case.weights, indicators(expected, sizes), sizes)
@@ -160,7 +162,7 @@ def _smooth(column: int, case: Described, u: Floats) -> list[tuple[Test, Told]]:
     return [(Test("margin", column), _whole(told)), (Test("tails", column), _tails(told.tails))]
 
 
-def _counted(case: Described, level: Levels, codes: Coded) -> list[tuple[Test, Told]]:
+def _counted(case: Described, level: Levels, codes: LevelCodes) -> list[tuple[Test, Told]]:
     """A column of levels: their shares; of counts the variance and the zeros too."""
     expected, shares = level.expected(case), shares_of_levels(codes, case.weights, level.count)
     found = [(Test("margin", level.column), _left(divergence(shares, expected)))]

@@ -26,7 +26,7 @@ LONGEST = 10_000  # counts up to which levels are looked for one by one
 HALF_A_ROW = 0.5  # added to every cell of the model's tables, so that none is impossible
 
 
-class Coded(NamedTuple):
+class LevelCodes(NamedTuple):
     """The level of each cell, NaN where it is missing; and its transform, where the column holds numbers."""
 
     levels: Floats
@@ -45,13 +45,13 @@ class Levels:
         """How many there are."""
         return CUTS if self.edges is None else len(self.edges)
 
-    def codes(self, case: Described, x: Floats) -> Coded:
+    def codes(self, case: Described, x: Floats) -> LevelCodes:
         """The level of each cell of the column, which is in the frame."""
         if self.edges is None:
             u = margin(case, self.column, x)
-            return Coded(np.minimum(np.floor(u * CUTS), CUTS - 1.0), u)
+            return LevelCodes(np.minimum(np.floor(u * CUTS), CUTS - 1.0), u)
         found = np.minimum(np.searchsorted(self.edges, x, side="left"), self.count - 1).astype(np.float64)
-        return Coded(np.where(np.isnan(x), np.nan, found))
+        return LevelCodes(np.where(np.isnan(x), np.nan, found))
 
     def expected(self, case: Described) -> Floats:
         """Shares of the levels under the model."""
@@ -85,13 +85,13 @@ def _pooled(upto: Floats) -> Floats:
     return np.array([*edges, float(len(upto))])
 
 
-def indicators(coded: list[Coded], sizes: list[int]) -> Floats:
+def indicators(coded: list[LevelCodes], sizes: list[int]) -> Floats:
     """A column for each level of each column of the table, (n, all levels); missing cells are in none."""
     pairs = zip(coded, sizes, strict=True)
     return np.concatenate([(one.levels[:, None] == np.arange(size)) for one, size in pairs], axis=1).astype(np.float64)
 
 
-def shares_of_levels(coded: Coded, weights: Floats, count: int) -> Floats:
+def shares_of_levels(coded: LevelCodes, weights: Floats, count: int) -> Floats:
     """Weighted shares of the levels of a column among the rows."""
     there = ~np.isnan(coded.levels)
     found = np.bincount(coded.levels[there].astype(np.intp), weights[there], count)
