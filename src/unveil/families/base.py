@@ -6,8 +6,8 @@ constant 1, and h(x) a factor that no parameter touches,
     log p(x | component) = log h(x) + T(x) . eta(component)   so   logits  = eta @ T      (components, rows)
     the M step needs     sum over rows of r(component) T(x)   so   moments = R @ T.T      (components, statistics)
 
-and a family of one's own needs T, eta and the way back from moments to parameters, in one file. Tiles are laid out
-(columns, rows). Rows with missing cells come in tiles of one pattern each; `Independent` and `Gaussian` take those.
+and a family of one's own needs T, eta and the way back from moments to parameters. Tiles are laid out (columns, rows).
+Rows with missing cells come in tiles of one pattern each; `Independent` and `Gaussian` take those.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from unveil.numerics.tiles import numpy_tile_rows
 
 if TYPE_CHECKING:
     from unveil.families.ellipses import Ellipses
+    from unveil.families.in_turn import InTurn
     from unveil.families.missing_cells import MissingCells
     from unveil.families.small.states import SmallStates
     from unveil.families.small.table import GaussianTable
@@ -50,8 +51,7 @@ class Tile:
         """An array to write to, the same one for every tile of this shape."""
         if name not in self.scratch or self.scratch[name].shape != shape:
             self.scratch[name] = np.empty(shape)
-        found: Floats = self.scratch[name]
-        return found
+        return self.scratch[name]
 
 
 class Family(ABC):
@@ -68,6 +68,7 @@ class Family(ABC):
     neutral: float = 0.0  # stands in for a missing cell where its value cannot matter; inside the family's support
     kind: str = OWN  # what users call a column of it, where there is a word
     mixture: str = ""  # which of unveil's estimators is a mixture of it, where there is one
+    heavier: str = ""  # which of them is the same but for heavier tails, where there is one
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -106,10 +107,8 @@ class Family(ABC):
 
     @abstractmethod
     def gather(self, plan: Any, tile: Tile) -> Floats:
-        """Sums of statistics (components, statistics), weighted by the responsibilities in ``tile.logits``.
-
-        Called after `score` of the same tile. Missing cells count with their expectation under each component.
-        """
+        """Sums of statistics (components, statistics) by the responsibilities in ``tile.logits``, after `score` of it;
+        missing cells count with their expectation under each component."""
 
     @abstractmethod
     def gather_first(self, tile: Tile) -> Floats:
@@ -182,11 +181,10 @@ class Family(ABC):
     def expect_missing(
         self, plan: Any, log_weights: Floats, rows: Floats, weights: Floats | None, patterns: Any
     ) -> tuple[Floats, float] | None:
-        """Moments and log-likelihood of a whole block with missing cells under the posterior, in one compiled piece.
+        """Moments and log-likelihood of a block with missing cells under the posterior, in one compiled piece, or None.
 
         `rows` (rows, columns) are in the frame and `patterns` those of `unveil.numerics.missing_patterns`. Columns that
-        are independent need none of these: random holes make nearly one pattern per row. None where there is no such
-        piece: then tiles of one pattern each do the same.
+        are independent need none of these: random holes make nearly one pattern per row.
         """
         from unveil.families.missing_cells import expect_cells
 
@@ -237,6 +235,16 @@ class Family(ABC):
     def ellipses(self, params: Any) -> tuple[Ellipses, ...]:
         """Groups of columns in which each component has a centre and a matrix."""
         return ()
+
+    def cumulative(self, params: Any, column: int, x: Floats) -> Floats:
+        """The same, for categories too: in the order of their codes."""
+        return self.distribution(params, column, x)
+
+    def in_turn(self, params: Any, x: Floats) -> InTurn:
+        """What each column of `x` (columns, rows) in the frame is given those before it, under each component."""
+        from unveil.families.in_turn import independent_in_turn
+
+        return independent_in_turn(self, params, x)
 
     def is_lattice(self, column: int) -> bool:
         """Whether a column holds whole numbers only."""
@@ -362,13 +370,11 @@ class ExponentialFamily(Family):
 
     def gather(self, plan: Any, tile: Tile) -> Floats:
         """moments = R @ T'."""
-        moments: Floats = tile.logits @ tile.scratch["statistics"].T
-        return moments
+        return tile.logits @ tile.scratch["statistics"].T
 
     def gather_first(self, tile: Tile) -> Floats:
         """moments = R @ T'."""
-        moments: Floats = tile.logits @ self._table(tile).T
-        return moments
+        return tile.logits @ self._table(tile).T
 
     def _table(self, tile: Tile) -> Floats:
         """T of the tile, (statistics, rows)."""
@@ -381,10 +387,7 @@ class ExponentialFamily(Family):
 def tiles_of(
     family: Family, n_components: int, shift: Floats, block: Block, patterns: Patterns | None
 ) -> Iterator[Tile]:
-    """Tiles of a block, a few hundred rows each, one after the other in the same memory.
-
-    `shift` is taken off every row. Where cells are missing, a tile holds rows of one pattern.
-    """
+    """Tiles of a block less `shift`, some hundred rows each of one pattern of missing cells, in the same memory."""
     n_rows, n_columns = block.rows.shape
     size = family.tile_rows(n_columns, n_components)
     scratch: dict[str, Any] = {}

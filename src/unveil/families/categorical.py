@@ -104,6 +104,13 @@ class Categorical(TableFamily):
         """None: codes have no order."""
         raise TypeError("categories have no order, so they have no quantiles: see probabilities_ of mixture(step)")
 
+    def cumulative(self, params: CategoricalParams, column: int, x: Floats) -> Floats:
+        """Steps at the codes, in their order."""
+        first = sum(self.levels[:column])
+        sums = np.cumsum(params.probabilities[:, first : first + self.levels[column]], axis=1)
+        steps = np.concatenate([np.zeros((len(sums), 1)), sums], axis=1)
+        return steps[:, np.clip(np.floor(x) + 1, 0, self.levels[column]).astype(np.intp)]
+
     def n_levels(self, column: int) -> int:
         """Its levels."""
         return self.levels[column]

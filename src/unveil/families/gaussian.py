@@ -21,6 +21,7 @@ from unveil.families.covariance.structure import Full, Structure
 from unveil.families.covariance.symmetric import CHOLESKY_FLOOR, unpack
 from unveil.families.covariance.whitened import WIDE_TILE_ROWS, Whitened, is_wide, sums_of_products, whitened
 from unveil.families.ellipses import Ellipses
+from unveil.families.in_turn import InTurn, elliptical_in_turn, normal_law
 from unveil.families.kernels.em import CompiledSums
 from unveil.families.kernels.matrices import FloorShares
 from unveil.families.marginal import Observed, about, observe
@@ -71,6 +72,7 @@ class Gaussian(ExponentialFamily):
     missing_compiled = True
     kind = "number"
     mixture = "GaussianMixture"
+    heavier = "StudentMixture"
 
     def n_statistics(self, n_columns: int) -> int:
         """1 + d + the second moments."""
@@ -336,6 +338,10 @@ class Gaussian(ExponentialFamily):
     def ellipses(self, params: GaussianParams) -> tuple[Ellipses, ...]:
         """All columns."""
         return (Ellipses(np.arange(params.means.shape[1]), params.means, self.covariances(params)),)
+
+    def in_turn(self, params: GaussianParams, x: Floats) -> InTurn:
+        """Normal, along the Cholesky factors."""
+        return elliptical_in_turn(params.means, self.covariances(params), x, normal_law())
 
     def marginal(self, params: GaussianParams, columns: NDArray[np.intp]) -> tuple[Gaussian, GaussianParams]:
         """Means and covariances of some columns."""

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from unveil.core.arrays import Floats
 from unveil.families.base import Family, Tile
 from unveil.families.ellipses import Ellipses
+from unveil.families.in_turn import InTurn
 from unveil.families.missing_cells import MissingCells
 
 
@@ -249,6 +250,20 @@ class Product(Family):
         """That of the column's group."""
         number, place = self._home(column)
         return self.parts[number][0].distribution(params.parts[number], place, x)
+
+    def cumulative(self, params: ProductParams, column: int, x: Floats) -> Floats:
+        """That of the column's group."""
+        number, place = self._home(column)
+        return self.parts[number][0].cumulative(params.parts[number], place, x)
+
+    def in_turn(self, params: ProductParams, x: Floats) -> InTurn:
+        """Group by group; the radius is that of the first that has one."""
+        pairs = [(part.columns, part.family.in_turn(own, x[part.columns])) for part, own in self._with(params)]
+        shape = (len(pairs[0][1].upto), *x.shape)
+        below, upto, densities = (np.empty(shape) for _ in range(3))
+        for columns, found in pairs:
+            below[:, columns], upto[:, columns], densities[:, columns] = found[:3]
+        return InTurn(below, upto, densities, next((one.radius for _, one in pairs if one.radius is not None), None))
 
     def is_lattice(self, column: int) -> bool:
         """As in the column's group."""

@@ -29,6 +29,7 @@ from unveil.families.base import Family, Tile
 from unveil.families.covariance.structure import Full, Structure
 from unveil.families.ellipses import Ellipses
 from unveil.families.gaussian import Gaussian, GaussianParams, GaussianPlan
+from unveil.families.in_turn import InTurn, elliptical_in_turn, student_law
 from unveil.families.marginal import observe
 
 LEAST_DOF = 0.5  # half of Cauchy's: with tails yet heavier, a few rows that are alike would be worth any others
@@ -264,6 +265,11 @@ class Student(Family):
         scales = self.structure.columns(params.scales, *params.means.shape)[:, column]
         found: Floats = stdtr(params.dofs[:, None], (x - params.means[:, column, None]) / np.sqrt(scales)[:, None])
         return found
+
+    def in_turn(self, params: StudentParams, x: Floats) -> InTurn:
+        """Student's t, its degrees of freedom growing with what is seen."""
+        scales = self.gaussian.covariances(params.normal)
+        return elliptical_in_turn(params.means, scales, x, student_law(params.dofs))
 
     def marginal(self, params: StudentParams, columns: NDArray[np.intp]) -> tuple[Family, StudentParams]:
         """Locations and scales of some columns; the degrees of freedom stay."""

@@ -84,6 +84,8 @@ class Wrapped(Family):
     means = as_within(Family.means)
     covariances = as_within(Family.covariances)
     distribution = as_within(Family.distribution)
+    cumulative = as_within(Family.cumulative)
+    in_turn = as_within(Family.in_turn)
     is_lattice = as_within(Family.is_lattice)
     n_levels = as_within(Family.n_levels)
     marginal = as_within(Family.marginal)

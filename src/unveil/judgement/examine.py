@@ -15,7 +15,7 @@ from unveil.core.lazy import HOMES
 from unveil.judgement.case import Answer, Case, Examiner
 
 
-class Subject(NamedTuple):
+class Examiners(NamedTuple):
     """Who answers the questions about one kind of model; nobody where there is nothing to ask."""
 
     sound: Examiner | None = None
@@ -80,7 +80,7 @@ def _together(own: Certificate, answers: list[Answer]) -> Certificate:
     return Certificate((*kept, *found), clusters=clusters)
 
 
-def subject_of(model: Any) -> Subject:
+def subject_of(model: Any) -> Examiners:
     """Who answers for a model, by the folder that defines its class or a base of it."""
     from unveil.judgement.subjects import SUBJECTS
 

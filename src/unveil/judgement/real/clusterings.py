@@ -34,7 +34,7 @@ NULL_SHARE = 0.2  # of which no more than one may have clusters
 PURPOSE = 4  # of random numbers: unlike those that others draw
 
 
-def examine_clusters(case: Case) -> Answer:
+def examine_partition(case: Case) -> Answer:
     """Are the clusters of a partition real?"""
     study = Study(case.model, case.X, _weights(case.sample_weight))
     labels = study.labels(case.model)
