@@ -5,7 +5,7 @@
 | part | data | what is asked |
 |---|---|---|
 | planted | `planted/`: fits that are wrong in a way that is known | is the trouble named? |
-| healthy | `healthy.py`: models on data drawn from them | is there no false alarm? |
+| healthy | `healthy/`: models on data drawn from them | is there no false alarm? |
 | size | `structureless.py`: tables without groups | how often are groups said to be real? |
 | power | `clustered.py`: tables with groups | how often is their number right? |
 | peers | the tables of size and power | the same for mclust, scikit-learn and HDBSCAN |

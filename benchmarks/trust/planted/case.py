@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import clone
 
 NO = frozenset({"no"})
 SUSPECT = frozenset({"no", "doubtful"})  # where a fit is wrong by degrees
@@ -74,7 +75,7 @@ def fitted(model: Any, X: Any, **keywords: Any) -> Fitted:
     """The model on the rows; that it complains is meant."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return Fitted(model.fit(X, **keywords), X, keywords)
+        return Fitted(clone(model).fit(X, **keywords), X, keywords)
 
 
 def random(stream: int = 0) -> np.random.Generator:
