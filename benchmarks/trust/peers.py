@@ -37,7 +37,7 @@ MIXTURE_BIC, HDBSCAN = "GaussianMixture, BIC", "HDBSCAN"
 PEERS = (MCLUST_BIC, MCLUST_ICL, KMEANS, MIXTURE, MIXTURE_BIC, HDBSCAN)
 NO_STRUCTURE = 0.25  # a mean silhouette up to here: "no substantial structure has been found"
 STARTS = 10  # of KMeans and GaussianMixture, as scikit-learn's examples have it for the former
-MANY_ROWS, LATER = 1000, 4  # one seed of the tables with more rows for so many of the others
+MANY_ROWS, LATER = 1000, 20  # seeds of the other tables for one of those with more rows
 
 
 def indicators(rows: Any) -> Floats:
@@ -115,8 +115,10 @@ def survey(seeds: int, say: Callable[[str], None] = print) -> dict[Key, Numbers]
     if asked and not mclust.available():
         say("mclust is not asked: R or its package is not installed")
     for table in asked:
-        known[table.key] = {**(mclust.numbers(table) if mclust.available() else {}), **scikit_learn(table)}
-        _append(table.key, known[table.key])
+        known[table.key] = scikit_learn(table)
+        if mclust.available():  # half an answer is not kept
+            known[table.key] |= mclust.numbers(table)
+            _append(table.key, known[table.key])
     return known
 
 
