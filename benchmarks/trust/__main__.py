@@ -15,16 +15,17 @@ from benchmarks.trust.tables import power_tables, size_tables
 
 PARTS = ("planted", "healthy", "size", "power", "peers")
 PEERS_PAGE = Path(__file__).with_name("PEERS.md")
-PEERS_HEAD = f"""# Peers on the tables of size and power
 
-Made by `python -m benchmarks.trust peers` from the answers in `peers.csv`. The rules:
-{peers.__doc__.split("it.", 1)[1].split("Answers are kept")[0].rstrip() if peers.__doc__ else ""}
-"""
+
+def _part(word: str) -> str:
+    if word not in PARTS:
+        raise argparse.ArgumentTypeError(f"must be one of {', '.join(PARTS)}; got {word!r}")
+    return word
 
 
 def parsed(words: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.trust", description=__doc__)
-    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], help="all of them where none is named")
+    parser.add_argument("parts", nargs="*", type=_part, help=f"of {', '.join(PARTS)}; all where none is named")
     parser.add_argument("--third", action="store_true", help="what `make test` runs of them")
     parser.add_argument("--seeds", type=int, default=20, help="tables of each kind, for size, power and peers")
     parser.add_argument("--write", type=Path, help="a page whose tables are replaced")
@@ -50,9 +51,7 @@ def reports(options: argparse.Namespace) -> Iterator[Report]:
         yield numbers.power(clustered)
     if "peers" in asked:
         known = peers.survey(options.seeds) if options.parts else peers.answers()
-        PEERS_PAGE.write_text(
-            f"{PEERS_HEAD}\n{field.against(known).text}\n\n{field.by_kind(known)}\n", encoding="utf-8"
-        )
+        PEERS_PAGE.write_text(field.page(known), encoding="utf-8")
         yield field.against(known, answers)
 
 

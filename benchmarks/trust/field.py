@@ -7,9 +7,17 @@ from typing import NamedTuple
 
 from benchmarks.table import markdown
 from benchmarks.trust.numbers import Answer
-from benchmarks.trust.peers import PEERS, Numbers
+from benchmarks.trust.peers import PEERS, RULES, Numbers
 from benchmarks.trust.report import Report, share
 from benchmarks.trust.tables import POWER, SIZE, Key, Table
+
+PAGE_HEAD = """# Peers on the tables of size and power
+
+Made by `python -m benchmarks.trust peers` of the answers in `peers.csv`, which mclust 6.0.0 and scikit-learn 1.9.1
+gave. Words are given to scikit-learn as indicators, one for each value; mclust does not take them. A peer that gives no
+answer (mclust's models all fail on some ties) has found no groups. *Right* is counted where a Bayes rule would put 97%
+of the rows into their own group; [docs/trust.md](../../docs/trust.md) says what is in the tables.
+"""
 
 
 class Standing(NamedTuple):
@@ -73,6 +81,12 @@ def against(known: Mapping[Key, Numbers], answers: Sequence[Answer] = ()) -> Rep
     head = ["peer", "groups claimed where there are none", "right number where it is clear"]
     head += ["unveil: claimed", "unveil: right"] if answers else []
     return Report("Against the field", markdown(head, rows), tuple(missed))
+
+
+def page(known: Mapping[Key, Numbers]) -> str:
+    """What the peers answer, by itself."""
+    rules = markdown(("peer", "number of clusters"), [*map(list, RULES.items())])
+    return f"{PAGE_HEAD}\n{rules}\n\n{against(known).text}\n\n{by_kind(known)}\n"
 
 
 def by_kind(known: Mapping[Key, Numbers]) -> str:

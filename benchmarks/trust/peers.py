@@ -1,16 +1,8 @@
 """How many clusters peers find in the tables of size and power, each by the rule that is customary for it.
 
-| peer | rule |
-|---|---|
-| mclust, BIC and ICL | the best of 14 covariance structures and 1 to 9 components (12 where there are ten groups) |
-| scikit-learn's KMeans, GaussianMixture; silhouette | the number from 2 with the largest mean silhouette; 1 where |
-| | that is at most 0.25, "no substantial structure" (Kaufman and Rousseeuw 1990, table 4 of chapter 2) |
-| scikit-learn's GaussianMixture, BIC | the smallest BIC, full covariances |
-| HDBSCAN | `sklearn.cluster.HDBSCAN()`: the clusters it finds; 1 where it finds none |
-
-Words are given to scikit-learn as indicators, one for each value; mclust does not take them. A peer that gives no
-answer (mclust's models all fail on ties) has found no groups. Answers are kept in `peers.csv`, so that what was
-interrupted goes on, and `PEERS.md` is made of them.
+`RULES` has them. Words are given to scikit-learn as indicators, one for each value; mclust does not take them. A peer
+that gives no answer (mclust's models all fail on some ties) has found no groups. Answers are kept in `peers.csv`, so
+that what was interrupted goes on, and `PEERS.md` is made of them.
 """
 
 from __future__ import annotations
@@ -35,6 +27,18 @@ MCLUST_BIC, MCLUST_ICL = "mclust, BIC", "mclust, ICL"
 KMEANS, MIXTURE = "KMeans, silhouette", "GaussianMixture, silhouette"
 MIXTURE_BIC, HDBSCAN = "GaussianMixture, BIC", "HDBSCAN"
 PEERS = (MCLUST_BIC, MCLUST_ICL, KMEANS, MIXTURE, MIXTURE_BIC, HDBSCAN)
+BY_SILHOUETTE = (
+    "the number from 2 with the largest mean silhouette; 1 where that is at most 0.25, "
+    "'no substantial structure' (Kaufman and Rousseeuw, Finding groups in data, 1990, chapter 2)"
+)
+RULES = {
+    MCLUST_BIC: "the best of 14 covariance structures and 1 to 9 components (12 where there are ten groups)",
+    MCLUST_ICL: "the same by the integrated completed likelihood",
+    KMEANS: f"scikit-learn, 10 starts: {BY_SILHOUETTE}",
+    MIXTURE: "scikit-learn, full covariances, 10 starts: likewise",
+    MIXTURE_BIC: "the same fits; the smallest BIC, from 1",
+    HDBSCAN: "scikit-learn, nothing set: the clusters it finds; 1 where it finds none",
+}
 NO_STRUCTURE = 0.25  # a mean silhouette up to here: "no substantial structure has been found"
 STARTS = 10  # of KMeans and GaussianMixture, as scikit-learn's examples have it for the former
 MANY_ROWS, LATER = 1000, 20  # seeds of the other tables for one of those with more rows

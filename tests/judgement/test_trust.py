@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import unveil
-from benchmarks.trust import catalogues, clustered, field, numbers, peers, report, structureless
+from benchmarks.trust import __main__ as command
+from benchmarks.trust import catalogues, clustered, field, mclust, numbers, peers, report, structureless
 from benchmarks.trust.healthy import HEALTHY
 from benchmarks.trust.numbers import Answer
 from benchmarks.trust.planted import CATALOGUE
@@ -181,3 +182,36 @@ def test_a_peer_finds_one_cluster_where_the_silhouette_is_small():
 def test_answers_of_peers_belong_to_tables():
     known = peers.answers()
     assert {*known} <= {table.key for table in [*size_tables(), *power_tables()]}
+
+
+def test_peers_are_asked_once_and_only_whole_answers_are_kept(monkeypatch, tmp_path):
+    key = Key(SIZE, "ring", 200, 0)
+    monkeypatch.setattr(peers, "ANSWERS", tmp_path / "peers.csv")
+    monkeypatch.setattr(peers, "size_tables", lambda seeds: [Table(key)])
+    monkeypatch.setattr(peers, "power_tables", lambda seeds: [])
+    monkeypatch.setattr(peers, "scikit_learn", lambda table: {peers.HDBSCAN: 4})
+    monkeypatch.setattr(mclust, "available", lambda: False)
+    said = []
+    assert peers.survey(1, said.append) == {key: {peers.HDBSCAN: 4}}
+    assert "not installed" in said[0]
+    assert not peers.answers()
+    monkeypatch.setattr(mclust, "available", lambda: True)
+    monkeypatch.setattr(mclust, "numbers", lambda table: {peers.MCLUST_BIC: 2, peers.MCLUST_ICL: None})
+    whole = {key: {peers.MCLUST_BIC: 2, peers.HDBSCAN: 4}}
+    peers.survey(1)
+    assert peers.answers() == whole
+    monkeypatch.setattr(mclust, "numbers", None)  # nobody is asked again
+    assert peers.survey(1) == whole
+
+
+@pytest.mark.parametrize(("missed", "code"), [((), 0), (("something",), 1)], ids=["met", "missed"])
+def test_the_command_fails_where_something_is_missed(monkeypatch, capsys, missed, code):
+    monkeypatch.setattr(command, "reports", lambda options: [report.Report("Title", "a table", missed)])
+    assert command.main(["planted"]) == code
+    assert "a table" in capsys.readouterr().out
+
+
+def test_the_command_knows_its_parts(capsys):
+    with pytest.raises(SystemExit):
+        command.parsed(["plants"])
+    assert "must be one of planted, healthy" in capsys.readouterr().err

@@ -14,7 +14,7 @@ NO = frozenset({"no"})
 SUSPECT = frozenset({"no", "doubtful"})  # where a fit is wrong by degrees
 
 DEGENERATE = frozenset({"floor", "point", "line", "few_rows", "rows_per_parameter", "condition", "empty"})
-CUT_OFF = frozenset({"converged", "remaining_gain"})
+CUT_OFF = frozenset({"converged", "not_converged", "remaining_gain"})
 SHAPES = frozenset({"margin", "tails", "skew", "dependence", "distance", "bounded", "discrete", "shape"})
 COUNTS = frozenset({"dispersion", "zeros", "margin", "tails", "distance"})
 UNREAL = frozenset({"one_mode", "overlap", "unstable", "null", "merged"})

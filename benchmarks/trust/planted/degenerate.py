@@ -8,7 +8,7 @@ import unveil
 from benchmarks.trust.planted.case import DEGENERATE, NO, SUSPECT, Fitted, Planted, fitted, random
 
 FEW = frozenset({"few_rows", "rows_per_parameter", "point", "line", "floor", "empty"})
-FLAT = frozenset({"floor", "point", "line", "condition"})
+FLAT = frozenset({"floor", "point", "line", "condition", "conditioning"})
 
 
 def identical_rows() -> Fitted:

@@ -121,7 +121,7 @@ CASES = (
         _on(unveil.PrincipalCurve(), lambda: sphere(3)),
         "sound/describes",
         SUSPECT,
-        NO_DIRECTION | {"shape", "distance", "converged", "remaining_gain"},
+        NO_DIRECTION | {"shape", "distance", "converged", "not_converged", "remaining_gain"},
     ),
     Planted("KMeans on unscaled columns", _on(unveil.KMeans(3, random_state=0), unscaled), "describes", SUSPECT, SCALE),
     Planted(
