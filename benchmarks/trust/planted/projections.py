@@ -11,6 +11,7 @@ import unveil
 from benchmarks.trust.planted.case import SHAPES, SUSPECT, Fitted, Planted, fitted, random
 
 NO_DIRECTION = frozenset({"equal_eigenvalues", "parallel_analysis", "null", "noise"})
+NO_SHEET = NO_DIRECTION | {"shape", "distance", "residual", "not_converged", "remaining_gain"}
 SCALE = frozenset({"scale"})
 SPREAD = SHAPES | {"covariances"}  # noise, or classes, that are not as wide as each other
 
@@ -122,7 +123,14 @@ CASES = (
         _on(unveil.PrincipalCurve(), lambda: sphere(3)),
         "sound/describes",
         SUSPECT,
-        NO_DIRECTION | {"shape", "distance", "residual", "converged", "not_converged", "remaining_gain"},
+        NO_SHEET,
+    ),
+    Planted(
+        "GenerativeTopographicMap of a sphere",
+        _on(unveil.GenerativeTopographicMap(1, random_state=0), lambda: sphere(3)),
+        "sound/describes",
+        SUSPECT,
+        NO_SHEET,
     ),
     Planted("KMeans on unscaled columns", _on(unveil.KMeans(3, random_state=0), unscaled), "describes", SUSPECT, SCALE),
     Planted(
