@@ -11,7 +11,7 @@ import unveil
 from benchmarks.trust.planted.case import SHAPES, SUSPECT, Fitted, Planted, fitted, random
 
 NO_DIRECTION = frozenset({"equal_eigenvalues", "parallel_analysis", "null", "noise"})
-NO_SHEET = NO_DIRECTION | {"shape", "distance", "residual", "not_converged", "remaining_gain"}
+NO_SHEET = NO_DIRECTION | {"line", "shape", "distance", "residual", "not_converged", "remaining_gain"}
 SCALE = frozenset({"scale"})
 SPREAD = SHAPES | {"covariances"}  # noise, or classes, that are not as wide as each other
 
