@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from math import isfinite, isnan
 
@@ -22,10 +23,8 @@ ROUNDING = 1e-9  # a fall of the objective below this share of its size is round
 AGREEMENT = 1e-6  # restarts whose objectives differ by less than this share found the same optimum
 NEARLY_EMPTY = 5.0  # a component that stands for fewer rows than this is hardly supported by the data
 ONE_ROW = 1.5  # rows: a cluster that stands for fewer is one row by itself
-LEFT_PER_ROW, LEAST_ROWS = (
-    1e-4,
-    1000.0,
-)  # nats for each of so many rows at least: ten times what the default rule leaves
+LEFT_PER_ROW = 1e-3  # nats: a hundred times what the default rule leaves,
+LEAST_ROWS = 1000.0  # and a nat in all, which a comparison of models may turn on
 NOTHING = 1e-2  # share of that below which a single gain says that nothing much is left
 SEVERAL_STARTS = 3  # of two starts that differ one is always the best alone
 CLEARLY_WORSE = 1e-3  # nats per row, and one nat at least: no two ends of one climb are so far apart
@@ -88,7 +87,11 @@ def examine(
     """
     likely = figures is not None
     findings = [*_convergence(history), *_monotone(history, excuse)]
-    findings += [*(_remaining(history) if likely else ()), *_restarts(history, likely), *_events(history)]
+    findings += [
+        *(_remaining(history, "components" in (figures or {})) if likely else ()),
+        *_restarts(history, likely),
+        *_events(history),
+    ]
     if counts is not None:
         findings.extend(_support(counts))
     findings.extend(judge(figures or {}, history, excuse))
@@ -130,12 +133,16 @@ def _monotone(history: History, excuse: str | None) -> Iterator[Finding]:
         yield Finding("bound", "fine", "the free energy never fell", finite(fall))
 
 
-def _remaining(history: History) -> Iterator[Finding]:
-    """What is left to gain, by the last gains, where these are those of an ascent."""
+def _remaining(history: History, components: bool) -> Iterator[Finding]:
+    """What is left to gain, by the last gains, where these are those of an ascent.
+
+    Components may move far on their way to the end of a slow climb; a map or a plane hardly does.
+    """
     if history.status is Status.STREAMING or not history.monotone or len(history) < 2:
         return
     gained = history[-1].objective - history[-2].objective
-    yield from remaining_finding(gain_left(history.heights), gained, history[-1].weight)
+    for finding in remaining_finding(gain_left(history.heights), gained, history[-1].weight):
+        yield replace(finding, severity="note") if finding.severity == "doubt" and not components else finding
 
 
 def remaining_finding(left: float, gained: float, weight: float) -> Iterator[Finding]:

@@ -42,6 +42,7 @@ TOO_FEW_CELLS = 1.0  # per parameter: with fewer numbers than parameters some ar
 HALF_A_ROW, FEW_CELLS = 0.5, 4.0  # per parameter, of components: covariances of 10 columns from 25 rows each are off by
 #                                   a factor of 20 between two directions, and lose an eighth of a nat for every cell
 TWO_ROWS, SOME_CELLS = 2.0, 5.0  # per parameter: below both, what is held out scores a tenth of a nat a cell worse
+AT_LEAST_CELLS = 1.5  # per parameter of any model, be it held by a prior: hardly more numbers than parameters
 
 
 def judge(figures: Figures, history: History, excuse: str | None = None) -> Iterator[Finding]:
@@ -101,7 +102,7 @@ def _observations(figures: Figures) -> Iterator[Finding]:
     remedy = "ask for fewer components or a simpler model"
     if cells < TOO_FEW_CELLS or scarce:
         severity, message = "warning", f"{rows}: more parameters than the rows support"
-    elif ratio < TWO_ROWS and cells < SOME_CELLS:
+    elif cells < AT_LEAST_CELLS or ("components" in figures and ratio < TWO_ROWS and cells < SOME_CELLS):
         severity, message = "doubt", f"only {rows}: other rows would give another fit"
     elif ratio < FEW:
         severity, message, remedy = "note", f"only {rows}: expect the fit to change with the sample", ""

@@ -32,7 +32,8 @@ from scipy.special import gammaln, log_ndtr
 from unveil.certificate import Finding
 from unveil.core.arrays import Floats
 
-TELLING_ROWS = 500.0  # from which a uniform or a Laplace source is told from a Gaussian one without fail
+TELLING_ROWS, SOME_ROWS = 500.0, 200.0  # from which a uniform or a Laplace source is told from a Gaussian one without
+#                                         fail, or most of the time
 FEWEST_ROWS = 20  # rows below which the transformations mean nothing, and nothing is told from a Gaussian
 SKEWNESS_AND_KURTOSIS = np.array([[3.0], [4.0]])  # λ of their fields
 MOST_ROWS = 1e15  # rows beyond which more make no difference
@@ -88,7 +89,8 @@ def gaussian_finding(gaussian: NDArray[np.bool_], level: float, weight: float) -
         f"components {listed} cannot be told from Gaussian noise (level {level:g}): two or more Gaussian sources "
         "cannot be separated, and any rotation among these is as good"
     )
-    severity, remedy = "warning" if weight >= TELLING_ROWS else "doubt", "ask for fewer components"
+    severity = "warning" if weight >= TELLING_ROWS else "doubt" if weight >= SOME_ROWS else "note"
+    remedy = "ask for fewer components" if weight >= SOME_ROWS else "more rows would tell"
     return Finding("gaussian", severity, message, float(count), kind="gaussian", remedy=remedy)
 
 
