@@ -1,8 +1,8 @@
 """Is the fit sound? What the rows add to what the fit said of itself.
 
-A fit judges what is left to gain by how its gains fall off, and no gain tells of what is behind a plateau. Here the climb
-is gone on with, from a copy, with leaps, for as many passes as the fit took and more where they cost little: what it
-gains is no estimate. Columns are looked at for the steps in which they are rounded, and a component that is narrower
+A fit judges what is left to gain by how its gains fall off, and no gain tells of what is behind a plateau. Here the
+climb is gone on with, from a copy, with leaps, for as many passes as the fit took and more where they cost little: what
+it gains is no estimate. Columns are looked at for the steps in which they are rounded, and a component that is narrower
 than rounding alone would make it sits on one value (Sheppard, 1898). Rows that are there many times over are counted.
 """
 
