@@ -281,7 +281,7 @@ class KernelKMeans(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             message, remedy = f"{empty} of {self.n_clusters} clusters have no rows: {why}", "ask for fewer clusters"
             more = (*more, Finding("empty", "warning", message, float(empty), kind="point", remedy=remedy))
         counts = None if empty else np.bincount(self.labels_, minlength=self.n_clusters)
-        self._report(outcome, counts, more=more)
+        self._report(outcome, counts, depth=5, more=more)
 
     def _fit_landmarks(self, source: Source) -> None:
         sample, weights = sample_of(source, self.random_seed_, self.n_clusters, self._sizes.landmark_rows)
