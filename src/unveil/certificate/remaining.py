@@ -26,6 +26,7 @@ UNLIKE = 0.4  # of the gain before: a gain that falls below this share belongs t
 ALIKE = 1.05  # and one that rises above this share likewise; plain passes near a saddle rise by less
 PLAIN_PASSES = 4  # gains in a row that make a plain stretch
 LONG_RUN = 8  # gains in a row after which slow directions have come back
+LONGEST = 1000.0  # passes that a gain may have lasted before a leap: leaps end what lasts longer
 SLOWING = 0.5  # by what the rise of q shrinks from pass to pass, where too few passes tell
 STEEPEST = 0.75  # slope of q that is still taken at its word; above, sums are made of what was never seen
 
@@ -72,7 +73,9 @@ def _before_leaps(gains: Sequence[float], run: int) -> float:
     if not stretches:
         return 0.0
     before, after = stretches[-1][-2:]
-    return 1.0 / (1.0 - after / before) if after < before else 0.0  # it was leaving a plateau, which is behind it now
+    if after >= before:
+        return 0.0  # it was leaving a plateau, which is behind it now
+    return min(1.0 / (1.0 - after / before), LONGEST)
 
 
 def _stretches(gains: Sequence[float]) -> Iterator[list[float]]:

@@ -9,8 +9,10 @@ than rounding alone would make it sits on one value (Sheppard, 1898). Rows that 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from copy import deepcopy
+from dataclasses import replace
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -27,6 +29,7 @@ FURTHER = 2  # times the passes of the fit that the climb is gone on with
 CHEAP = 3e8  # cells times components that it may take in any case: about a second
 MOST_PASSES = 2000  # of a small table
 SETTLED = 1e-12  # nats per row and pass, at which the end has come: on a saddle gains are tiny for a long time
+OVER = 1e-3  # share of what was gained, below which a last gain says that the climb is at its end
 CLIMBS = ("auto", "batch", "squarem")  # schedules whose passes can be gone on with by leaps
 OFTEN_REPEATED = 0.5  # share of the rows that have been there before: a table of so few different rows is made of words
 #                       or of copies, and weights would say the same
@@ -65,18 +68,18 @@ def _remaining(case: Case) -> Iterator[Finding]:
     further = _continued(case)
     if further is None or not further:
         return
-    heights = further.heights
-    left = gain_left(heights)
-    gained = heights[-1] - heights[0] + (left if np.isfinite(left) else 0.0)
-    last = heights[-1] - heights[-2] if len(heights) > 1 else 0.0
-    for finding in remaining_finding(gained if np.isfinite(left) or last <= 0 else left, last, further[-1].weight):
-        yield Finding(
-            finding.name,
-            finding.severity,
-            f"{finding.message}, as {len(heights)} more passes show",
-            finding.value,
-            remedy=finding.remedy,
-        )
+    left, last = _measured(further.heights)
+    for finding in remaining_finding(left, last, further[-1].weight):
+        yield replace(finding, message=f"{finding.message}, as {len(further)} more passes show")
+
+
+def _measured(heights: Sequence[float]) -> tuple[float, float]:
+    """What a climb that was gone on with gained in all and has left, and its last gain."""
+    if len(heights) < 2:
+        return 0.0, 0.0
+    gained, last, left = heights[-1] - heights[0], heights[-1] - heights[-2], gain_left(heights)
+    over = last <= OVER * gained  # a gain so small may be rounding, and rounding has no end
+    return gained + (left if isfinite(left) else 0.0 if over else left), last
 
 
 def _goes_on(model: Any) -> bool:
