@@ -110,8 +110,11 @@ def test_wide_rows_tell_of_many_parameters() -> None:
 def test_components_take_more_rows_than_planes() -> None:
     scarce = {"observations_per_parameter": 0.4, "cells_per_parameter": 3.8}
     assert found(**scarce).severity == "note"
-    assert found(**scarce, components=4.0).severity == "warning"
-    assert found(observations_per_parameter=0.75, cells_per_parameter=37.0, components=1.0).severity == "note"
+    assert found(**scarce, components=4.0, dense=0.0).severity == "doubt"  # a few rows for each column by itself
+    assert found(**scarce, components=4.0, dense=1.0).severity == "warning"
+    assert (
+        found(observations_per_parameter=0.75, cells_per_parameter=37.0, components=1.0, dense=1.0).severity == "note"
+    )
     assert found(observations_per_parameter=1.8, cells_per_parameter=3.6, components=5.0).severity == "doubt"
 
 

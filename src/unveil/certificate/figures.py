@@ -12,6 +12,7 @@
 | observations_per_parameter | weight of all rows over the number of free parameters |
 | cells_per_parameter | the same with every cell of a row counted |
 | components | how many there are, where each has parameters of its own |
+| dense | 1 where a component knows of how columns go together, 0 where it takes each by itself |
 
 Those that are not known are left out; an overlap that is not a number was too costly to estimate. A good fit may well
 have notes. Only what really speaks against a fit is a warning, since a warning reaches the user as one.
@@ -39,7 +40,7 @@ OVERLAPPING = 0.25  # a row in four is taken for another's: the two may well be 
 FEW = 5.0  # rows per parameter: the usual rule of thumb
 TOO_FEW_CELLS = 1.0  # per parameter: with fewer numbers than parameters some are made up. Rows would be too strict: a
 #                      mixture of wide rows of independent columns is sound, since each cell tells of its own column
-HALF_A_ROW, FEW_CELLS = 0.5, 4.0  # per parameter, of components: covariances of 10 columns from 25 rows each are off by
+HALF_A_ROW, FEW_CELLS = 0.5, 4.0  # per parameter, of matrices: covariances of 10 columns from 25 rows each are off by
 #                                   a factor of 20 between two directions, and lose an eighth of a nat for every cell
 TWO_ROWS, SOME_CELLS = 2.0, 5.0  # per parameter: below both, what is held out scores a tenth of a nat a cell worse
 AT_LEAST_CELLS = 1.5  # per parameter of any model, be it held by a prior: hardly more numbers than parameters
@@ -98,7 +99,7 @@ def _observations(figures: Figures) -> Iterator[Finding]:
     if ratio is None or not isfinite(ratio):
         return
     cells, rows = figures.get("cells_per_parameter", ratio), f"{ratio:.3g} rows per free parameter"
-    scarce = "components" in figures and ratio < HALF_A_ROW and cells < FEW_CELLS
+    scarce = figures.get("dense", 0.0) > 0 and ratio < HALF_A_ROW and cells < FEW_CELLS
     remedy = "ask for fewer components or a simpler model"
     if cells < TOO_FEW_CELLS or scarce:
         severity, message = "warning", f"{rows}: more parameters than the rows support"

@@ -32,6 +32,7 @@ NARROW = 0.01  # of the variance of its column: a component within one step of a
 PART = 0.5  # of a row: counts are sums of responsibilities, a little above or below whole rows
 ROWS_PER_COLUMN = 10.0  # at which the axes of a covariance are known to a third: more rows are enough, however many
 #                         parameters it has
+HARDLY, SMALL_UNITS = 0.01, 100.0  # times the regulariser: a variance below is none, and from there on it is the data's
 EDGE = 1e-6  # distance of a probability from 0 or 1, or of a rate from 0, that no number of rows would tell from none
 FEWER = "ask for fewer components"
 SHARED = f"{FEWER}, one covariance for all (covariance_type='tied'), or leave out columns that depend on others"
@@ -153,6 +154,9 @@ def _flat(model: Any, spread: Spread) -> Iterator[Finding]:
     if not flat.any():
         yield from _askew(spread)
         return
+    if _in_small_units(model, variances):
+        yield _held(model, float(own.min()))
+        return
     full = flat.all(axis=1)
     worst = int(np.argmin(np.where(flat.any(axis=1), own[:, 0] - full * own.max(), np.inf)))
     point = bool(full[worst])
@@ -162,6 +166,20 @@ def _flat(model: Any, spread: Spread) -> Iterator[Finding]:
     remedy = FEWER if point else "leave such columns out, or measure them in smaller units" if still else SHARED
     kind = "point" if point else "line"
     yield Finding("spread", "warning", message + still, float(own[worst, 0]), kind=kind, remedy=remedy)
+
+
+def _in_small_units(model: Any, variances: Floats) -> bool:
+    """Whether all columns vary, but by so little that the regulariser is what is seen."""
+    beyond = variances - model.reg_covar
+    return bool(np.all((beyond > HARDLY * model.reg_covar) & (beyond < SMALL_UNITS * model.reg_covar)))
+
+
+def _held(model: Any, variance: float) -> Finding:
+    """Columns that are measured in units too large."""
+    message = (
+        f"reg_covar={model.reg_covar:g} is not small against the variance of any column, and widens all components"
+    )
+    return Finding("spread", "doubt", message, variance, kind="floor", remedy="lower reg_covar, or scale the columns")
 
 
 def _constant(model: Any, variances: Floats) -> str:
