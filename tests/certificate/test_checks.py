@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.certificate.histories import history
-from unveil.certificate import examine
+from unveil.certificate import Finding, examine
 from unveil.core.result import Status
 
 
@@ -70,9 +70,52 @@ def test_starts_that_disagree_or_that_there_are_none() -> None:
     assert short["restarts"].message.startswith("one climb, from the best of 5 short runs: other optima were hardly")
     assert "tried" not in short
     lonely = examine(history(-1.0, restarts=(-1.0, -2.0, -3.0)))["restarts"]
-    assert (lonely.severity, lonely.value) == ("note", 2.0)
+    assert (lonely.severity, lonely.value, lonely.remedy) == ("doubt", 2.0, "raise n_init")
     assert lonely.message == "1 of 3 starts reached the best objective, -1; the worst -3"
+    assert examine(history(-1.0, restarts=(-1.0, -2.0)))["restarts"].severity == "note"
+    close = examine(history(-1.0, restarts=(-1.0, -1.2, -3.0)), figures={})["restarts"]
+    assert close.severity == "note"  # a fifth of a nat is no other optimum
     assert "restarts" not in examine(history(-1.0, status=Status.STREAMING, restarts=(-1.0, -2.0)))
+
+
+def test_a_start_that_is_there_twice_counts_once() -> None:
+    again = history(-1.0, restarts=(-1.0, -1.0, -3.0, -4.0), events={"repeated": 1})
+    finding = examine(again)["restarts"]
+    assert (finding.severity, finding.message[:21]) == ("doubt", "1 of 3 starts reached")
+    assert "repeated" not in examine(again)
+    assert examine(history(-1.0, restarts=(-1.0, -1.0, -3.0, -4.0)))["restarts"].severity == "fine"
+
+
+def test_what_is_left_is_a_doubt_where_it_is_much() -> None:
+    slow = [-100.0 * 0.9**number for number in range(12)]
+    much = examine(history(*slow), figures={"components": 2.0})["remaining_gain"]
+    assert much.severity == "doubt"
+    assert much.value == pytest.approx(100.0 * 0.9**12)
+    assert examine(history(*slow), figures={})["remaining_gain"].severity == "note"  # a map, which hardly moves
+    assert "remaining_gain" not in examine(history(*slow))  # no likelihood
+    little = examine(history(*(height * 1e-4 for height in slow)), figures={"components": 2.0})
+    assert little["remaining_gain"].severity == "fine"
+
+
+def test_no_end_in_sight() -> None:
+    finding = examine(history(-9.0, -8.0, -7.0, -5.0), figures={"components": 2.0})["remaining_gain"]
+    assert (finding.severity, finding.value) == ("doubt", None)
+    assert "no end is in sight" in finding.message
+    unknown = examine(history(-9.0, -5.0), figures={"components": 2.0})["remaining_gain"]
+    assert (unknown.severity, unknown.value) == ("doubt", None)
+    assert "too few passes to tell" in unknown.message
+
+
+def test_what_is_found_elsewhere_stands_in_place_of_the_same() -> None:
+    found = Finding("support", "warning", "component 1 stands for only 1 row", 1.0, kind="few_rows")
+    certificate = examine(history(-1.0), np.array([9.0, 1.0]), more=[found])
+    assert [finding for finding in certificate.findings if finding.name == "support"] == [found]
+    assert not certificate.ok
+
+
+def test_a_cluster_of_one_row_is_a_doubt() -> None:
+    finding = examine(history(-1.0), np.array([9.0, 1.0]))["support"]
+    assert (finding.severity, finding.kind) == ("doubt", "few_rows")
 
 
 def test_starts_that_came_to_nothing() -> None:
@@ -117,4 +160,12 @@ def test_nothing_was_passed() -> None:
 
 def test_figures_come_after_the_history() -> None:
     certificate = examine(history(-2.0, -1.0), np.array([9.0]), figures={"overlap": 0.1, "stationarity": 1e-4})
-    assert list(certificate) == ["converged", "bound", "restarts", "support", "stationarity", "overlap"]
+    assert list(certificate) == [
+        "converged",
+        "bound",
+        "remaining_gain",
+        "restarts",
+        "support",
+        "stationarity",
+        "overlap",
+    ]

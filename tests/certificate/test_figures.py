@@ -64,7 +64,7 @@ def test_stopped_early_is_a_note_and_far_astray_a_warning() -> None:
     assert early.message == "the gradient of the mean log-likelihood has norm 0.02: near a stationary point, not at it"
     astray = found(stationarity=2 * ASTRAY)
     assert astray.severity == "warning"
-    assert astray.message.endswith("norm 2: far from a stationary point; lower tol")
+    assert astray.words.endswith("norm 2: far from a stationary point; lower tol")
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,9 @@ def test_the_gradient_of_one_batch_says_nothing() -> None:
 # -- rows, covariances, probabilities, tails ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("ratio", "severity"), [(0.4, "warning"), (1.0, "note"), (4.9, "note"), (5.0, "fine")])
+@pytest.mark.parametrize(
+    ("ratio", "severity"), [(0.4, "warning"), (1.0, "doubt"), (1.6, "note"), (4.9, "note"), (5.0, "fine")]
+)
 def test_rows_per_parameter(ratio: float, severity: str) -> None:
     finding = found(observations_per_parameter=ratio)
     assert (finding.severity, finding.value) == (severity, ratio)
@@ -103,6 +105,17 @@ def test_wide_rows_tell_of_many_parameters() -> None:
     assert found(observations_per_parameter=0.2, cells_per_parameter=20.0).severity == "note"
     assert found(observations_per_parameter=0.2, cells_per_parameter=0.8).severity == "warning"
     assert found(observations_per_parameter=9.0, cells_per_parameter=90.0).severity == "fine"
+
+
+def test_components_take_more_rows_than_planes() -> None:
+    scarce = {"observations_per_parameter": 0.4, "cells_per_parameter": 3.8}
+    assert found(**scarce).severity == "note"
+    assert found(**scarce, components=4.0, dense=0.0).severity == "doubt"  # a few rows for each column by itself
+    assert found(**scarce, components=4.0, dense=1.0).severity == "warning"
+    assert (
+        found(observations_per_parameter=0.75, cells_per_parameter=37.0, components=1.0, dense=1.0).severity == "note"
+    )
+    assert found(observations_per_parameter=1.8, cells_per_parameter=3.6, components=5.0).severity == "doubt"
 
 
 def test_eigenvalues() -> None:
@@ -171,6 +184,6 @@ def test_any_figures_make_findings_that_a_file_can_hold(figures: dict[str, float
     findings = list(judge(figures, history(-1.0)))
     assert len({finding.name for finding in findings}) == len(findings)
     for finding in findings:
-        assert finding.severity in ("fine", "note", "warning")
+        assert finding.severity in ("fine", "note", "doubt", "warning")
         assert finding.value is None or math.isfinite(finding.value)
         assert len(finding.message) < 110

@@ -40,7 +40,7 @@ def lonely(d=2, rows=1):
 def test_a_component_on_one_row_is_degenerate(structure, floor):
     X, groups = lonely()
     model = GaussianMixture(3, covariance_type=structure, reg_covar=floor, responsibilities_init=groups).fit(X)
-    assert degeneracy(model).startswith("component 2 has no spread in some direction")
+    assert degeneracy(model).startswith("component 2 has no spread")
 
 
 @pytest.mark.filterwarnings("ignore::unveil.certificate.FitWarning")
@@ -131,6 +131,7 @@ def test_sound_fits_are_not(structure):
     assert degeneracy(GaussianMixture(2, covariance_type=structure, random_state=0).fit(X)) is None
 
 
+@pytest.mark.filterwarnings("ignore::unveil.certificate.FitWarning")
 def test_dependent_columns_have_no_spread_across():
     X = np.random.default_rng(0).normal(size=(90, 1)) * [1.0, 2.0]
     assert degeneracy(GaussianMixture(1, covariance_type="tied").fit(X)).startswith("component 0 has no spread")
@@ -143,6 +144,7 @@ def test_models_without_covariances_are_none_of_it():
     assert degeneracy(BernoulliMixture(2, random_state=0).fit(X)) is None
 
 
+@pytest.mark.filterwarnings("ignore::unveil.certificate.FitWarning")
 def test_degenerate_fits_lose_although_their_likelihood_is_larger():
     X = np.random.default_rng(0).normal(size=(90, 1)) * [1.0, 2.0]
     selection = select(GaussianMixture(random_state=0), X, {"covariance_type": ["full", "diag"]})
@@ -153,6 +155,7 @@ def test_degenerate_fits_lose_although_their_likelihood_is_larger():
     assert "1 combination was degenerate and passed over" in selection.verdict()
 
 
+@pytest.mark.filterwarnings("ignore::unveil.certificate.FitWarning")
 def test_where_all_are_degenerate_the_verdict_says_so():
     X = np.random.default_rng(0).normal(size=(90, 1)) * [1.0, 2.0]
     selection = select(GaussianMixture(random_state=0), X, {"covariance_type": ["full", "tied"]})

@@ -124,6 +124,7 @@ def test_it_is_off_by_default() -> None:
     np.testing.assert_array_equal(again.fit(NUMBERS).means_, model.means_)
 
 
+@pytest.mark.filterwarnings("ignore:GaussianMixture. component . has no spread")
 def test_a_prior_keeps_a_component_from_collapsing() -> None:
     rows = np.concatenate([NUMBERS, np.tile(NUMBERS[:1], (3, 1))])
     start = {
@@ -159,6 +160,7 @@ def test_what_is_not_given_comes_from_the_data() -> None:
     assert (prior.strength, prior.dof) == (0.01, 5.0)
 
 
+@pytest.mark.filterwarnings("ignore:GaussianMixture. component . has no spread")
 def test_missing_cells_and_constant_columns() -> None:
     rows = np.column_stack([NUMBERS, np.full(60, 7.0)])
     rows[::5, 0] = np.nan

@@ -161,6 +161,7 @@ def test_columns_in_very_different_units(covariance_type: str) -> None:
     np.testing.assert_array_equal(other.predict(X * units), plain.predict(X))
 
 
+@pytest.mark.filterwarnings("ignore::unveil.certificate.FitWarning")
 @by_type
 def test_a_degenerate_component_is_floored_and_told_of(covariance_type: str) -> None:
     X = np.concatenate([np.full((30, 3), 9.0), table(100)])
@@ -171,6 +172,7 @@ def test_a_degenerate_component_is_floored_and_told_of(covariance_type: str) -> 
         assert "kept from degenerating" in finding.message
 
 
+@pytest.mark.filterwarnings("ignore::unveil.certificate.FitWarning")
 @by_type
 @pytest.mark.parametrize("reg_covar", [0.0, 1e-6])
 def test_a_constant_column(covariance_type: str, reg_covar: float) -> None:
@@ -180,6 +182,7 @@ def test_a_constant_column(covariance_type: str, reg_covar: float) -> None:
     np.testing.assert_allclose(model.means_[:, 3], 5.0)
 
 
+@pytest.mark.filterwarnings("ignore::unveil.certificate.FitWarning")
 @by_type
 def test_rows_that_are_all_the_same(covariance_type: str) -> None:
     X = np.full((20, 2), 3.0)
@@ -198,6 +201,7 @@ def test_as_many_components_as_rows(covariance_type: str) -> None:
     np.testing.assert_allclose(model.weights_, 1 / 3)
 
 
+@pytest.mark.filterwarnings("ignore::unveil.certificate.FitWarning")
 @by_type
 def test_more_components_than_different_rows(covariance_type: str) -> None:
     X = np.repeat([[0.0, 0.0], [5.0, 1.0]], 10, axis=0)

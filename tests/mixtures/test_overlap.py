@@ -108,6 +108,8 @@ def test_a_family_without_coordinates() -> None:
     assert figures_of(model, params, statistics, 0) == {
         "observations_per_parameter": 1.0,
         "cells_per_parameter": 2.0,
+        "components": 1.0,
+        "dense": 0.0,
         "smallest_probability": pytest.approx(0.3),
     }
 

@@ -77,7 +77,7 @@ def test_a_constant_column(structure: str, value: float) -> None:
     for model in numbers(structure):
         fitted(model, rows)
         np.testing.assert_allclose(model.means_[:, 2], value)
-        assert model.certificate_.ok
+        assert model.certificate_.ok == (structure == "spherical")
         np.testing.assert_array_equal(np.bincount(model.predict(rows)), [60, 60])
 
 
@@ -95,7 +95,7 @@ def test_one_row_per_component(structure: str) -> None:
         fitted(model, rows, 10)
         assert not model.certificate_.ok
         assert "more parameters than the rows support" in " ".join(model.certificate_.warnings)
-        assert model.certificate_["support"].severity == "note"
+        assert model.certificate_["support"].severity in ("doubt", "warning")
 
 
 @pytest.mark.parametrize("structure", ["full", "diag", "spherical", "VEV"])
@@ -106,7 +106,7 @@ def test_tiny_clusters_next_to_a_wide_one(structure: str, reg_covar: float) -> N
     labels = model.predict(TINY)
     assert len(set(labels[:60])) == len(set(labels[60:120])) == 1
     assert len({labels[0], labels[60], labels[-1]}) == 3
-    assert model.certificate_.ok
+    assert model.certificate_.ok == (reg_covar == 0)  # else it is the regulariser that is seen
     if reg_covar == 0:
         smallest = np.linalg.eigvalsh(model._emission().structure.dense(model.covariances_, 3, 3)).min()
         assert 1e-13 < smallest < 1e-11

@@ -11,6 +11,8 @@
 | overlap, overlap_of, overlap_with | largest chance that a row of one component is taken for another; which two |
 | observations_per_parameter | weight of all rows over the number of free parameters |
 | cells_per_parameter | the same with every cell of a row counted |
+| components | how many there are, where each has parameters of its own |
+| dense | 1 where a component knows of how columns go together, 0 where it takes each by itself |
 
 Those that are not known are left out; an overlap that is not a number was too costly to estimate. A good fit may well
 have notes. Only what really speaks against a fit is a warning, since a warning reaches the user as one.
@@ -27,7 +29,7 @@ from unveil.core.result import History, Status
 
 Figures = Mapping[str, float]
 
-STATIONARY = 1e-2  # in coordinates of unit information a step gains norm^2 / 2 per row: 5e-5 here, less than any tol
+STATIONARY = 1e-2  # in coordinates of unit information one pass gains norm^2 / 2 per row: 5e-5 here, less than any tol
 ASTRAY = 1.0  # and half a nat for every row here, hundreds of times the usual tol: that is not where a fit may end
 GAP = 1e-9  # log-likelihood less free energy, as a share of its size, above which q is not the posterior
 NEGATIVE = -1e-10  # an eigenvalue below this share of the largest is no rounding: the matrix is no covariance
@@ -36,8 +38,12 @@ EDGE = 1e-9  # a cell with less probability than this all but rules a component 
 NO_VARIANCE, NO_MEAN = 2.0, 1.0  # degrees of freedom at which a Student distribution loses them
 OVERLAPPING = 0.25  # a row in four is taken for another's: the two may well be one group
 FEW = 5.0  # rows per parameter: the usual rule of thumb
-TOO_FEW = 1.0  # cells per parameter: with fewer numbers than parameters some are made up. Rows would be too strict: a
-#                mixture of wide rows of independent columns is sound, since every cell of a row tells of its own column
+TOO_FEW_CELLS = 1.0  # per parameter: with fewer numbers than parameters some are made up. Rows would be too strict: a
+#                      mixture of wide rows of independent columns is sound, since each cell tells of its own column
+HALF_A_ROW, FEW_CELLS = 0.5, 4.0  # per parameter, of matrices: covariances of 10 columns from 25 rows each are off by
+#                                   a factor of 20 between two directions, and lose an eighth of a nat for every cell
+TWO_ROWS, SOME_CELLS = 2.0, 5.0  # per parameter: below both, what is held out scores a tenth of a nat a cell worse
+AT_LEAST_CELLS = 1.5  # per parameter of any model, be it held by a prior: hardly more numbers than parameters
 
 
 def judge(figures: Figures, history: History, excuse: str | None = None) -> Iterator[Finding]:
@@ -65,7 +71,7 @@ def _stationarity(figures: Figures, history: History, excuse: str | None) -> Ite
         return
     reason = _pull(history, excuse)
     if reason is None and excuse is None and norm > ASTRAY:
-        yield Finding("stationarity", "warning", f"{gradient}: far from a stationary point; lower tol", norm)
+        yield Finding("stationarity", "warning", f"{gradient}: far from a stationary point", norm, remedy="lower tol")
     else:
         yield Finding("stationarity", "note", f"{gradient}: {reason or 'near a stationary point, not at it'}", norm)
 
@@ -92,14 +98,18 @@ def _observations(figures: Figures) -> Iterator[Finding]:
     ratio = figures.get("observations_per_parameter")
     if ratio is None or not isfinite(ratio):
         return
-    rows = f"{ratio:.3g} rows per free parameter"
-    if figures.get("cells_per_parameter", ratio) < TOO_FEW:
-        severity, message = "warning", f"{rows}: more parameters than the rows support; ask for fewer"
+    cells, rows = figures.get("cells_per_parameter", ratio), f"{ratio:.3g} rows per free parameter"
+    scarce = figures.get("dense", 0.0) > 0 and ratio < HALF_A_ROW and cells < FEW_CELLS
+    remedy = "ask for fewer components or a simpler model"
+    if cells < TOO_FEW_CELLS or scarce:
+        severity, message = "warning", f"{rows}: more parameters than the rows support"
+    elif cells < AT_LEAST_CELLS or ("components" in figures and ratio < TWO_ROWS and cells < SOME_CELLS):
+        severity, message = "doubt", f"only {rows}: other rows would give another fit"
     elif ratio < FEW:
-        severity, message = "note", f"only {rows}: expect the fit to change with the sample"
+        severity, message, remedy = "note", f"only {rows}: expect the fit to change with the sample", ""
     else:
-        severity, message = "fine", rows
-    yield Finding("observations_per_parameter", severity, message, ratio)
+        severity, message, remedy = "fine", rows, ""
+    yield Finding("observations_per_parameter", severity, message, ratio, kind="rows_per_parameter", remedy=remedy)
 
 
 def _eigenvalues(figures: Figures) -> Iterator[Finding]:

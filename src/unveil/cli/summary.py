@@ -21,40 +21,47 @@ SAID_ELSEWHERE = (
     "random_seed_",
 )  # said elsewhere
 INSIDE = ("frame_", "params_", "origins", "floored")  # how parameters of mixed columns are kept, not what they are
-STYLES = {"warning": "bold red", "note": "yellow", "fine": "green"}  # the worst first
+STYLES = {"warning": "bold red", "doubt": "yellow", "note": "", "fine": "green"}  # the worst first
+ANSWER_STYLES = {"yes": "bold green", "doubtful": "bold yellow", "no": "bold red", "not examined": "dim"}
 
 
-def summary(model: Any) -> dict[str, Any]:
-    """What JSON can say of a fitted estimator. What is not finite becomes null; of large arrays the shape is given."""
+def summary(model: Any, examined: Any = None) -> dict[str, Any]:
+    """What JSON can say of a fitted estimator. What is not finite becomes null; of large arrays the shape is given.
+
+    Where it was `examined`, that certificate stands in place of its own.
+    """
     return {
         "class": type(model).__name__,
         "parameters": {name: _plain(value) for name, value in model.get_params(deep=False).items()},
         "columns": [str(name) for name in getattr(model, "feature_names_in_", ())] or None,
         "fitted": {name: _plain(value) for name, value in _fitted(model).items()},
         "history": _course(model),
-        "certificate": _certificate(model),
+        "certificate": _certificate(getattr(model, "certificate_", None) if examined is None else examined),
     }
 
 
-def page(facts: Mapping[str, Any], model: Any, title: str) -> RenderableType:
-    """The same for people; `facts` stand at the top."""
+def page(facts: Mapping[str, Any], model: Any, title: str, examined: Any = None) -> RenderableType:
+    """The same for people; `facts` stand at the top, what was `examined` in place of what the fit said of itself."""
     from rich.console import Group
     from rich.text import Text
+
+    from unveil.certificate.certificate import QUESTIONS
 
     parts: list[RenderableType] = [Text(printable(title), style="bold"), _rows(facts)]
     parts += [Text("\nParameters that differ from their default", style="bold"), _rows(_changed(model))]
     parts += [Text("\nFitted", style="bold"), _rows({name: _size(value) for name, value in _fitted(model).items()})]
     if hasattr(model, "certificate_"):
-        parts += [Text("\nCertificate", style="bold"), Text(f"  {model.certificate_.verdict}")]
-        parts += [_findings(model.certificate_)]
+        certificate = model.certificate_ if examined is None else examined
+        parts += [Text("\nCertificate", style="bold")]
+        parts += [part for question in QUESTIONS for part in _answered(certificate, question)]
     return Group(*parts)
 
 
-def show_page(facts: Mapping[str, Any], model: Any, title: str) -> None:
+def show_page(facts: Mapping[str, Any], model: Any, title: str, examined: Any = None) -> None:
     """Print the page on stdout."""
     from rich.console import Console
 
-    Console(highlight=False).print(page(facts, model, title))
+    Console(highlight=False).print(page(facts, model, title, examined))
 
 
 def _rows(facts: Mapping[str, Any]) -> RenderableType:
@@ -68,17 +75,22 @@ def _rows(facts: Mapping[str, Any]) -> RenderableType:
     return table
 
 
-def _findings(certificate: Any) -> RenderableType:
-    """The certificate, one finding a line, the worst first."""
+def _answered(certificate: Any, question: str) -> list[RenderableType]:
+    """A question, its answer, and the findings behind it, one a line, the worst first."""
     from rich.table import Table
     from rich.text import Text
 
+    from unveil.certificate.certificate import QUESTIONS
+
+    answer = certificate.verdicts[question]
+    asked = Text.assemble(f"  {QUESTIONS[question]} ", (f"{answer.capitalize()}.", ANSWER_STYLES[answer]))
     table = Table.grid(padding=(0, 2))
     ranks = {severity: rank for rank, severity in enumerate(STYLES)}
-    for finding in sorted(certificate.findings, key=lambda finding: ranks.get(finding.severity, 0)):
+    about = [finding for finding in certificate.findings if finding.question == question]
+    for finding in sorted(about, key=lambda finding: ranks.get(finding.severity, 0)):
         style = STYLES.get(finding.severity, "")
-        table.add_row(Text(f"  {printable(finding.severity)}", style=style), Text(printable(finding.message)))
-    return table
+        table.add_row(Text(f"    {printable(finding.severity)}", style=style), Text(printable(finding.words)))
+    return [asked, table]
 
 
 def _fitted(model: Any) -> dict[str, Any]:
@@ -152,6 +164,5 @@ def _course(model: Any) -> dict[str, Any] | None:
     return plain
 
 
-def _certificate(model: Any) -> dict[str, Any] | None:
-    certificate = getattr(model, "certificate_", None)
+def _certificate(certificate: Any) -> dict[str, Any] | None:
     return None if certificate is None else {"ok": certificate.ok, **_plain(certificate.to_dict())}

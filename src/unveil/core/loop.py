@@ -205,7 +205,10 @@ def _best(outcomes: Sequence[Fit], sound: Callable[[Fit], bool], interrupted: bo
     best = max(outcomes, key=lambda outcome: (sound(outcome), np.nan_to_num(outcome.objective, nan=-np.inf)))
     status = Status.INTERRUPTED if interrupted or any(map(is_interrupted, outcomes)) else best.status
     restarts = tuple(outcome.objective for outcome in outcomes)
-    return replace(best, history=replace(best.history, status=status, restarts=restarts))
+    whole = replace(best, history=replace(best.history, status=status, restarts=restarts))
+    first = [outcome.history[0].objective for outcome in outcomes if outcome.history]
+    repeated = len(first) - len(set(first))  # the same height at the first pass is the same start
+    return whole.noting("repeated", repeated) if repeated else whole
 
 
 @contextmanager

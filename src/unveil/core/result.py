@@ -60,6 +60,11 @@ class History(Sequence[Record]):
         return np.array([getattr(record, name) for record in self.records], dtype=np.float64)
 
     @property
+    def heights(self) -> list[float]:
+        """Objective at each pass."""
+        return [record.objective for record in self.records]
+
+    @property
     def log_likelihood(self) -> NDArray[np.float64]:
         """Log-likelihood at each pass."""
         return self.column("log_likelihood")

@@ -9,14 +9,14 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from unveil.certificate import Finding, FitWarning, examine
+from unveil.certificate import Finding, FitWarning, NotConvergedWarning, examine
 from unveil.core.loop import Callback, watchers
 from unveil.core.protocols import Engine, Source
 from unveil.core.result import Fit, State, Status
 from unveil.estimation.arguments import validate
+from unveil.estimation.degenerate import degenerate_findings
 from unveil.estimation.input import FiniteGuard
 from unveil.estimation.persistence import write_estimator
 from unveil.estimation.registry import ENGINES, resolve
@@ -141,21 +141,33 @@ class Estimator:
         figures: Mapping[str, float] | None = None,
         later: LaterFigures | None = None,
         depth: int = 4,
+        more: Iterable[Finding] = (),
     ) -> None:
-        """Set what every iterative estimator has, and warn where the fit is not fine; see `warn_of` for `depth`."""
+        """Set what every iterative estimator has, and warn where the fit is not sound; see `warn_of` for `depth`.
+
+        `more` is what this kind of model was checked for besides.
+        """
         self.history_ = outcome.history
         self.converged_ = outcome.status is Status.CONVERGED
         self.n_iter_ = len(outcome.history)
-        self.certificate_ = examine(outcome.history, counts, self._excuse(), figures, later)
+        found = (*self._component_findings(outcome.status, counts, figures), *more)
+        self.certificate_ = examine(outcome.history, counts, self._excuse(), figures, later, found)
         warn_of(self, self.certificate_.at_once, depth)
+
+    def _component_findings(self, status: Status, counts: Any, figures: Mapping[str, float] | None) -> list[Finding]:
+        """What speaks against components of a family; one batch of a stream does not tell how many rows they have."""
+        if not hasattr(self, "_emission") or status is Status.STREAMING or figures is None or counts is None:
+            return []
+        return list(degenerate_findings(self, counts, figures))
 
 
 def warn_of(estimator: Any, findings: Iterable[Finding], depth: int = 3) -> None:
-    """Warn of the findings that speak against a fit, as scikit-learn does where it did not converge.
+    """One warning, of the first finding that says that a fit is not sound, with what to try.
 
     `depth` counts the calls between the user and whoever calls this.
     """
     for finding in findings:
-        if finding.severity == "warning":
-            kind = ConvergenceWarning if finding.name == "converged" else FitWarning
-            warnings.warn(f"{type(estimator).__name__}: {finding.message}", kind, stacklevel=depth + 1)
+        if finding.severity == "warning" and finding.question == "sound":
+            kind = NotConvergedWarning if finding.name == "converged" else FitWarning
+            warnings.warn(f"{type(estimator).__name__}: {finding.words}", kind, stacklevel=depth + 1)
+            return

@@ -324,6 +324,8 @@ def sizes(model: Any, statistics: Statistics, components: Any) -> dict[str, floa
     """How many rows there are for each parameter, and whether components are healthy."""
     rows_each = float(statistics["weight"]) / max(model.n_parameters(len(model.shift)), 1)
     figures = {"observations_per_parameter": rows_each, "cells_per_parameter": rows_each * len(model.shift)}
+    figures["components"] = float(model.n_components)
+    figures["dense"] = float(model.family.least_rows(len(model.shift)) > 1)
     with suppress(np.linalg.LinAlgError):  # parameters that ran away: that is for the history to tell
         figures.update(model.family.health(components))
     return figures

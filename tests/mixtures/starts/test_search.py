@@ -133,6 +133,7 @@ def test_skewed_groups_are_not_split_and_one_climb_is_believed() -> None:
     assert np.mean([np.bincount(found[labels == group]).max() / 500 for group in range(3)]) > 0.98
 
 
+@pytest.mark.filterwarnings("ignore:GaussianMixture. component . has no spread")
 def test_where_the_data_have_no_spread_the_search_ends_early_and_k_means_it_is() -> None:
     """A column that is constant within groups: climbs end in spikes, whichever way they start."""
     random = np.random.default_rng(5)

@@ -40,6 +40,9 @@ OPTIONS: list[dict[str, Any]] = [
 ]
 
 
+@pytest.mark.filterwarnings(
+    "ignore:LinearDiscriminantAnalysis. .* any labels at all"
+)  # some checks feed but a few rows
 @parametrize_with_checks(
     [
         LinearDiscriminantAnalysis(),
@@ -177,6 +180,7 @@ def test_rank_deficiency(kind: str) -> None:
     assert LinearDiscriminantAnalysis("eigen", shrinkage=0.1).fit(X, y).score(X, y) > 0.9
 
 
+@pytest.mark.filterwarnings("ignore:LinearDiscriminantAnalysis. .* any labels at all")
 def test_fewer_rows_than_columns() -> None:
     random = np.random.default_rng(0)
     y = np.arange(20) % 3

@@ -93,7 +93,10 @@ def test_what_does_not_vary_and_weights_beyond_all_bounds() -> None:
 
 
 def test_what_is_said() -> None:
-    assert gaussian_finding(np.array([False, False]), 0.01).severity == "fine"
-    assert "component 1 cannot be told" in gaussian_finding(np.array([False, True]), 0.01).message
-    assert "cannot be separated" in gaussian_finding(np.array([True, True]), 0.01).message
-    assert "..." in gaussian_finding(np.ones(12, dtype=bool), 0.01).message
+    assert gaussian_finding(np.array([False, False]), 0.01, 900.0).severity == "fine"
+    one = gaussian_finding(np.array([False, True]), 0.01, 900.0)
+    assert (one.severity, "component 1 cannot be told" in one.message) == ("note", True)
+    assert "cannot be separated" in gaussian_finding(np.array([True, True]), 0.01, 900.0).message
+    severities = [gaussian_finding(np.array([True, True]), 0.01, rows).severity for rows in (60.0, 300.0, 900.0)]
+    assert severities == ["note", "doubt", "warning"]
+    assert "..." in gaussian_finding(np.ones(12, dtype=bool), 0.01, 900.0).message

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from numbers import Integral, Real
@@ -15,7 +14,7 @@ from sklearn.metrics.pairwise import kernel_metrics
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from unveil.certificate import Certificate, Finding, FitWarning
+from unveil.certificate import Finding
 from unveil.clusters.kernel_kmeans import model
 from unveil.clusters.kernel_kmeans import nystroem as landmarks
 from unveil.clusters.kernel_kmeans.gram import ComputedGram, FunctionKernel, Gram, HeldGram, Kernel, given, hold, named
@@ -276,14 +275,13 @@ class KernelKMeans(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
 
     def _conclude(self, outcome: Fit, *more: Finding) -> None:
         """Write the certificate, with what is peculiar to kernels."""
-        self._report(outcome, None)
         empty = self.n_clusters - len(np.unique(self.labels_))
-        if empty and "empty" not in self.certificate_:
+        if empty and not outcome.history.events.get("empty"):
             why = f"X has fewer distinct rows than n_clusters={self.n_clusters}, or the kernel takes them for the same"
-            message = f"{empty} of {self.n_clusters} clusters have no rows: {why}"
-            more = (*more, Finding("empty", "warning", message, float(empty)))
-            warnings.warn(f"{type(self).__name__}: {message}", FitWarning, stacklevel=4)
-        self.certificate_ = Certificate((*self.certificate_.findings, *more))
+            message, remedy = f"{empty} of {self.n_clusters} clusters have no rows: {why}", "ask for fewer clusters"
+            more = (*more, Finding("empty", "warning", message, float(empty), kind="point", remedy=remedy))
+        counts = None if empty else np.bincount(self.labels_, minlength=self.n_clusters)
+        self._report(outcome, counts, depth=5, more=more)
 
     def _fit_landmarks(self, source: Source) -> None:
         sample, weights = sample_of(source, self.random_seed_, self.n_clusters, self._sizes.landmark_rows)

@@ -260,7 +260,7 @@ class KMeans(Estimator, CentredClusters, BaseEstimator):
 
     def _tell(self, outcome: Fit, found: Assigned, counts: Floats | None) -> None:
         self.labels_, self.inertia_ = found.labels, found.inertia
-        self._report(outcome, counts)
+        self._report(outcome, counts, depth=5 if counts is not None else 4)
 
     # -- the parts -----------------------------------------------------------------------------------------------------
 

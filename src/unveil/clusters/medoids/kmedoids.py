@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
@@ -16,7 +15,7 @@ from sklearn.metrics.pairwise import _VALID_METRICS
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from unveil.certificate import Certificate, Finding, FitWarning
+from unveil.certificate import Finding
 from unveil.clusters.medoids.clara import Clara, SampleSizes
 from unveil.clusters.medoids.dissimilarity import learned, metric_of
 from unveil.clusters.medoids.input import GivenMatrix, Measured, MedoidColumns, Pairs, concurrently, nearest_in, toward
@@ -264,19 +263,16 @@ class KMedoids(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
                 medoids, counts = medoids[order], counts[order]
                 labels, loss = pairs.nearest(medoids)  # anew, since the order decides between equals
         self.medoid_indices_, self.labels_, self.inertia_ = medoids, labels, loss
-        self._report(outcome, counts)
-        self._certify_distinct(len(np.unique(labels)))
+        self._report(outcome, counts, more=self._distinct(len(np.unique(labels))))
 
-    def _certify_distinct(self, occupied: int) -> None:
+    def _distinct(self, occupied: int) -> list[Finding]:
         """Tell of medoids that coincide, which are not left where there are enough rows that differ."""
         if occupied == self.n_clusters:
-            return
+            return []
         message = (
             f"fewer than n_clusters={self.n_clusters} rows of positive weight differ: {occupied} clusters have rows"
         )
-        finding = Finding("distinct", "warning", message, float(occupied))
-        self.certificate_ = Certificate((*self.certificate_.findings, finding))
-        warnings.warn(f"{type(self).__name__}: {message}", FitWarning, stacklevel=4)
+        return [Finding("distinct", "warning", message, float(occupied), kind="point", remedy="ask for fewer clusters")]
 
     # -- use -----------------------------------------------------------------------------------------------------------
 

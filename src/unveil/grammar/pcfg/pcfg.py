@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any
@@ -16,7 +16,7 @@ from unveil.certificate import Certificate, Finding
 from unveil.core.arrays import Floats
 from unveil.core.loop import Parts
 from unveil.core.result import Fit
-from unveil.estimation.base import Estimator, LaterFigures, seed_of, warn_of
+from unveil.estimation.base import Estimator, LaterFigures, seed_of
 from unveil.estimation.scaffold import EM_CONSTRAINTS, Stream, adopt, climb, feed, parts_of, resumable, schedule_of
 from unveil.grammar import Grammar, Nonterminal, Rule
 from unveil.grammar.pcfg.fitted import UNKNOWN_WORD_POLICIES
@@ -331,12 +331,13 @@ class PCFG(GrammarMethods, Estimator, DensityMixin, BaseEstimator):
         figures: Mapping[str, float] | None = None,
         later: LaterFigures | None = None,
         depth: int = 4,
+        more: Iterable[Finding] = (),
     ) -> None:
         """With what is particular to grammars; where nothing was fitted there is nothing to say."""
-        super()._report(outcome, counts, figures, later, depth)
         own = self._findings() if outcome.history or figures is not None else []
-        self.certificate_ = Certificate((*self.certificate_.findings, *own) if own else ())
-        warn_of(self, own, depth - 1)
+        super()._report(outcome, counts, figures, later, depth, more=(*own, *more))
+        if not own:
+            self.certificate_ = Certificate(())
 
     def _findings(self) -> list[Finding]:
         """Do trees end, is every rule of use, is there enough text?"""

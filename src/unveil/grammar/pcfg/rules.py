@@ -23,6 +23,7 @@ from unveil.sources.sequences import Sequences
 
 REVIVED_SHARE = 1e-3  # share of a parent given to rules of probability 0 that trees use or a prior wants
 FEW_WORDS_PER_PARAMETER = 5.0  # the usual rule of thumb
+ONE_WORD = 1.0  # per parameter: with fewer, some probabilities are of rules that were never needed
 
 
 def numbers_named(grammar: Grammar, key: Any, argument: str, gone: Sequence[Rule] = ()) -> Indices:
@@ -147,7 +148,7 @@ def consistency(grammar: Grammar) -> Finding:
         return Finding("consistency", "fine", "derivations end: the probabilities of all sentences sum to 1", 1.0)
     mass = finite_mass(grammar)
     message = f"derivations may go on for ever: the probabilities of all sentences sum to {mass:.3g}, less than 1"
-    return Finding("consistency", "warning", message, mass)
+    return Finding("consistency", "warning", message, mass, remedy="give rules that recur less probability")
 
 
 def unused(grammar: Grammar, counts: Floats) -> Iterator[Finding]:
@@ -174,9 +175,8 @@ def words_per_parameter(n_parameters: int, n_words: float) -> Iterator[Finding]:
         return
     ratio = n_words / n_parameters
     words = f"{ratio:.3g} words per free parameter"
-    severity, message = (
-        ("fine", words)
-        if ratio >= FEW_WORDS_PER_PARAMETER
-        else ("note", f"only {words}: expect rules to change with the text")
-    )
-    yield Finding("words_per_parameter", severity, message, ratio)
+    severity, message = "fine", words
+    if ratio < FEW_WORDS_PER_PARAMETER:
+        severity = "doubt" if ratio < ONE_WORD else "note"
+        message = f"only {words}: expect rules to change with the text"
+    yield Finding("words_per_parameter", severity, message, ratio, kind="rows_per_parameter")

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from unveil.certificate import Certificate
+from unveil.certificate import Certificate, Finding
 from unveil.core.arrays import Floats
 from unveil.core.protocols import Block, Engine, Source
-from unveil.core.result import Status
+from unveil.core.result import History, Status
 from unveil.core.statistics import tree_sum
 from unveil.estimation.base import engine_for, warn_of
 from unveil.estimation.input import finite_rows, frame_of, refuse_nonfinite, rows_in
@@ -49,6 +49,14 @@ def _place(polyline: Polyline, shift: Floats, names: tuple[str, ...] | None, blo
     """Project a block, whose cells must be finite."""
     coordinates, squares = polyline.project(finite_rows(block, names), shift)
     return Projected(coordinates, *summed(block, squares)), squares
+
+
+CYCLE_TURNS, CYCLE_SWING = (
+    20,
+    0.01,
+)  # last passes over which the distance may swing by such a share of itself: smoothers
+#                                       are no descent, and a step back and forth is the end of many
+TINY_DISTANCE = 1e-300  # where all rows are on the curve
 
 
 class PrincipalCurve(Projection):
@@ -245,7 +253,7 @@ class PrincipalCurve(Projection):
         self.converged_ = outcome.history.status is Status.CONVERGED
         self.n_iter_ = len(outcome.history) - 1
         turns = replace(outcome.history, records=outcome.history.records[1:])  # the first is that of the start
-        self.certificate_ = Certificate(tuple(findings_of(turns)))
+        self.certificate_ = Certificate((*(_turning(found, turns) for found in findings_of(turns)), _length(self)))
         warn_of(self, self.certificate_.findings, depth=3)
 
     def _polyline(self) -> Polyline:
@@ -301,3 +309,23 @@ def _numbers(values: Any, name: str) -> Floats:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} must hold numbers: {error}") from None
+
+
+def _turning(found: Finding, turns: History) -> Finding:
+    """A curve that goes round and round among curves that are as near to the rows as each other has come to its end."""
+    last = turns.heights[-CYCLE_TURNS:]
+    if found.severity != "warning" or turns.status is not Status.MAX_ITER or len(last) < CYCLE_TURNS:
+        return found
+    swing = (max(last) - min(last)) / max(abs(last[-1]), TINY_DISTANCE)
+    if swing > CYCLE_SWING:
+        return found
+    message = f"the distance to the rows no longer falls: it swings by {swing:.1%} over the last {CYCLE_TURNS} passes"
+    return Finding("converged", "note", message, float(len(turns)), kind="cycle")
+
+
+def _length(curve: Any) -> Finding:
+    """Whether there is a curve at all."""
+    if curve.length_ > 0:
+        return Finding("length", "fine", f"the curve is {curve.length_:.3g} long", float(curve.length_))
+    remedy = "look at the columns that were read"
+    return Finding("length", "warning", "the curve is a point", 0.0, kind="point", remedy=remedy)

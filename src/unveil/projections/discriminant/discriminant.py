@@ -23,6 +23,7 @@ from unveil.core.arrays import Floats
 from unveil.core.protocols import Source
 from unveil.estimation.base import engine_for
 from unveil.estimation.input import refuse_nonfinite, rows_in
+from unveil.estimation.scaffold import set_or_forget
 from unveil.numerics.blas import single_threaded_blas
 from unveil.projections.affine import project
 from unveil.projections.discriminant.answers import (
@@ -33,6 +34,7 @@ from unveil.projections.discriminant.answers import (
     margin,
     shares,
 )
+from unveil.projections.discriminant.certificate import certify
 from unveil.projections.discriminant.scatter import ClassScatter, gather, seen_along
 from unveil.projections.discriminant.separation import (
     SOLVERS,
@@ -95,6 +97,8 @@ class LinearDiscriminantAnalysis(ClassifierMixin, Projection):
     evidence_ : float
         Natural logarithm of the Bayes factor of classes against none, means and covariance integrated out; negative
         where the labels explain nothing.
+    certificate_ : Certificate
+        Whether there were rows enough, and whether columns depend on each other within classes.
     discriminant_coef_, discriminant_intercept_ : ndarray of shape (n_classes, n_features) and (n_classes,)
         The rule about `xbar_`, one function a class: what predictions are made from, since it keeps its digits where
         `coef_` and `intercept_` cancel.
@@ -177,6 +181,7 @@ class LinearDiscriminantAnalysis(ClassifierMixin, Projection):
             look = partial(seen_along, engine_for(self.engine, source), source, scatter)
             self._solve(scatter.of_seen(), self._covariances(source, labels.codes, scatter), look)
             self._adopt(scatter.of_seen())
+        certify(self, scatter.of_seen())
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> LinearDiscriminantAnalysis:
@@ -287,19 +292,12 @@ class LinearDiscriminantAnalysis(ClassifierMixin, Projection):
         ways = scatter.centres - (self.xbar_ - scatter.frame)  # exact far from zero, where means_ - xbar_ is not
         rule = self._rule(scatter, covariances, ways, look)
         ratio = None if rule.ratio is None else rule.ratio[:count]
-        self._set_or_drop(covariance_=rule.covariance, scalings_=rule.directions, explained_variance_ratio_=ratio)
+        given = {"covariance_": rule.covariance, "scalings_": rule.directions, "explained_variance_ratio_": ratio}
+        set_or_forget(self, given)
         self._set_rule(rule, ways)
         signals = signals_of(scatter, rule.discriminants)[:count]
         self.signal_to_noise_, self.bayes_factor_ = signals / scatter.weight, signals / 2
         self.evidence_ = evidence(scatter, self.covariance_type == "spherical")
-
-    def _set_or_drop(self, **attributes: Floats | None) -> None:
-        """Set what a solver gives; what it does not give must not be left over from another one."""
-        for name, value in attributes.items():
-            if value is not None:
-                setattr(self, name, value)
-            elif hasattr(self, name):
-                delattr(self, name)
 
     def _count(self, scatter: ClassScatter) -> int:
         """Directions to keep."""

@@ -25,7 +25,7 @@ from unveil.core.protocols import Engine, Source
 from unveil.core.result import Fit, History, Status
 from unveil.core.statistics import Statistics
 from unveil.core.stopping import BoundChange
-from unveil.estimation.base import engine_for, warn_of
+from unveil.estimation.base import engine_for
 from unveil.estimation.input import refuse_nonfinite, rows_in
 from unveil.estimation.registry import SCHEDULES, resolve
 from unveil.estimation.scaffold import Stream, feed, resumable
@@ -279,8 +279,9 @@ class FactorEstimator(FactorDensity):
         params = canonical(stream.params)
         self.n_components_ = len(params.centre)
         self._set_attributes(replace(params, mean=params.mean + stream.shift))
-        self._report(stream.outcome, None, self._figures(params, stream))
-        self._amend(stream.outcome, self._findings(floored(params.noise, floors)))
+        found = self._findings(floored(params.noise, floors))
+        self._report(stream.outcome, None, self._figures(params, stream), more=found)
+        self._amend(stream.outcome, {finding.name for finding in found})
 
     def _figures(self, params: FactorParams, stream: Stream) -> Mapping[str, float]:
         """What the certificate judges."""
@@ -298,13 +299,12 @@ class FactorEstimator(FactorDensity):
     def _findings(self, columns: NDArray[np.intp]) -> list[Finding]:
         return [self._floor_finding(columns)] if len(columns) else []
 
-    def _amend(self, outcome: Fit, findings: list[Finding]) -> None:
-        """Put what is known better into the certificate."""
+    def _amend(self, outcome: Fit, known: set[str]) -> None:
+        """Leave out of the certificate what is said in better words, or does not apply."""
         several = len(outcome.history.restarts) > 1
-        replaced = REPLACED_FINDINGS - {"restarts"} if several else REPLACED_FINDINGS
+        replaced = (REPLACED_FINDINGS - {"restarts"} if several else REPLACED_FINDINGS) - known
         kept = [finding for finding in self.certificate_.findings if finding.name not in replaced]
-        self.certificate_ = Certificate((*kept, *findings))
-        warn_of(self, findings, depth=4)
+        self.certificate_ = Certificate(tuple(kept))
 
 
 def _check_size(squares: Floats) -> None:

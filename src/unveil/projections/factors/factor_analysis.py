@@ -151,14 +151,20 @@ class FactorAnalysis(FactorEstimator):
         if self.n_components_ <= most:
             return super()._findings(columns)
         message = f"{len(self.mean_)} columns can tell {most} factors apart, and {self.n_components_} were asked for"
-        return [*super()._findings(columns), Finding("identified", "note", message, float(most))]
+        return [*super()._findings(columns), _unidentified(message, most)]
 
     def _floor_finding(self, columns: NDArray[np.intp]) -> Finding:
         names = getattr(self, "feature_names_in_", None)
         said = ", ".join(str(j) if names is None else repr(names[j]) for j in columns[:5])
         said += ", ..." if len(columns) > 5 else ""
         message = f"the noise of column {said} is held at its floor (a Heywood case): factors explain all of it"
-        return Finding("noise", "note", message, float(len(columns)))
+        remedy = "ask for fewer factors, or leave the column out"
+        return Finding("noise", "doubt", message, float(len(columns)), kind="floor", remedy=remedy)
+
+
+def _unidentified(message: str, most: int) -> Finding:
+    """More factors than the covariances of so many columns determine."""
+    return Finding("identified", "doubt", message, float(most), kind="identified", remedy="ask for fewer factors")
 
 
 def rotated(loadings: Floats, spread: float) -> Floats:

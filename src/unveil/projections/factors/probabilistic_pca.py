@@ -131,7 +131,6 @@ class ProbabilisticPCA(FactorEstimator):
     def _floor_finding(self, columns: NDArray[np.intp]) -> Finding:
         plural = "" if self.n_components_ == 1 else "s"
         why = f"the rows lie in {self.n_components_} dimension{plural} or fewer, but for a billionth of their variance"
-        message = (
-            f"the noise variance is held at {self.noise_variance_:.2g}, its floor: {why}; ask for fewer components"
-        )
-        return Finding("noise", "warning", message, self.noise_variance_)
+        message = f"the noise variance is held at {self.noise_variance_:.2g}, its floor: {why}"
+        remedy = "ask for fewer components"
+        return Finding("noise", "warning", message, self.noise_variance_, kind="floor", remedy=remedy)

@@ -32,6 +32,8 @@ from scipy.special import gammaln, log_ndtr
 from unveil.certificate import Finding
 from unveil.core.arrays import Floats
 
+TELLING_ROWS, SOME_ROWS = 500.0, 200.0  # from which a uniform or a Laplace source is told from a Gaussian one without
+#                                         fail, or most of the time
 FEWEST_ROWS = 20  # rows below which the transformations mean nothing, and nothing is told from a Gaussian
 SKEWNESS_AND_KURTOSIS = np.array([[3.0], [4.0]])  # λ of their fields
 MOST_ROWS = 1e15  # rows beyond which more make no difference
@@ -70,20 +72,26 @@ def pvalues_of(skewness: Floats, kurtosis: Floats, weight: float) -> Floats:
     return np.minimum(2.0 * chances.min(axis=0), 1.0)
 
 
-def gaussian_finding(gaussian: NDArray[np.bool_], level: float) -> Finding:
-    """What there is to say of components that cannot be told from noise."""
+def gaussian_finding(gaussian: NDArray[np.bool_], level: float, weight: float) -> Finding:
+    """What there is to say of components that cannot be told from noise, where the rows have so much `weight`.
+
+    One is found as what the others leave over. Two or more cannot be told apart; where rows are few they may be other
+    than Gaussian all the same.
+    """
     which, count = np.flatnonzero(gaussian), int(np.count_nonzero(gaussian))
     if not count:
         return Finding("gaussian", "fine", f"no component looks Gaussian (level {level:g})", 0.0)
     listed = ", ".join(map(str, which[:8])) + (", ..." if count > 8 else "")
     if count == 1:
         message = f"component {listed} cannot be told from Gaussian noise (level {level:g})"
-    else:
-        message = (
-            f"components {listed} cannot be told from Gaussian noise (level {level:g}): two or more Gaussian sources "
-            "cannot be separated, and any rotation among these is as good"
-        )
-    return Finding("gaussian", "warning", message, float(count))
+        return Finding("gaussian", "note", message, 1.0)
+    message = (
+        f"components {listed} cannot be told from Gaussian noise (level {level:g}): two or more Gaussian sources "
+        "cannot be separated, and any rotation among these is as good"
+    )
+    severity = "warning" if weight >= TELLING_ROWS else "doubt" if weight >= SOME_ROWS else "note"
+    remedy = "ask for fewer components" if weight >= SOME_ROWS else "more rows would tell"
+    return Finding("gaussian", severity, message, float(count), kind="gaussian", remedy=remedy)
 
 
 def skewness_score(skewness: Floats, n: float) -> Floats:

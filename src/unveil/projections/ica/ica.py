@@ -39,7 +39,7 @@ from unveil.projections.projection import Projection
 
 ENDINGS = {
     Status.CONVERGED: "converged after {}",
-    Status.MAX_ITER: "not converged after {}; raise max_iter or tol",
+    Status.MAX_ITER: "not converged after {}",
     Status.INTERRUPTED: "interrupted after {}; the best so far is kept",
 }
 
@@ -198,7 +198,7 @@ class ICA(Projection):
             evaluate = Passes(engine, source, contrast, frame.shift, frame.matrix, lone)
             outcome = solved(self, evaluate, frame, geometry)
             self._keep(evaluate, frame, outcome)
-            self._certify(outcome.status, findings)
+            self._certify(outcome.status, findings, frame.weight)
         return self
 
     def _frame(
@@ -247,13 +247,15 @@ class ICA(Projection):
         self.gradient_norms_ = outcome.gradient_norms
         self.converged_, self.n_iter_ = outcome.status is Status.CONVERGED, int(outcome.n_iter)
 
-    def _certify(self, status: Status, findings: list[Finding]) -> None:
+    def _certify(self, status: Status, findings: list[Finding], weight: float) -> None:
         """Put the findings together, and warn of those that speak against the fit."""
         norm, count = float(self.gradient_norms_[-1]), self.n_iter_
         passes = f"{count} iteration{'s' if count != 1 else ''}; the largest entry of the gradient is {norm:.2g}"
         said = ENDINGS[status].format(passes)
-        convergence = Finding("converged", "fine" if self.converged_ else "warning", said, norm)
-        gaussian = gaussian_finding(self.gaussian_, self.gaussianity_level)
+        remedy = "raise max_iter or tol" if status is Status.MAX_ITER else ""
+        severity = "fine" if self.converged_ else "warning"
+        convergence = Finding("converged", severity, said, norm, kind="not_converged", remedy=remedy)
+        gaussian = gaussian_finding(self.gaussian_, self.gaussianity_level, weight)
         self.certificate_ = Certificate((convergence, *findings, gaussian))
         warn_of(self, self.certificate_.findings, depth=3)
 

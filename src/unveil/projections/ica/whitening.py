@@ -72,7 +72,7 @@ def rank_finding(white: Whitening, wanted: int | None) -> Finding:
     rank, columns = white.rank, white.matrix.shape[1]
     if wanted is not None and wanted > rank:
         message = f"n_components={wanted}, but the rows vary in {rank} directions only: so many sources were looked for"
-        return Finding("rank", "warning", message, float(rank))
+        return Finding("rank", "warning", message, float(rank), kind="line", remedy="ask for fewer components")
     if rank < columns:
         return Finding("rank", "note", f"the rows vary in {rank} directions only, of {columns}", float(rank))
     return Finding("rank", "fine", f"the rows vary in all {rank} directions", float(rank))

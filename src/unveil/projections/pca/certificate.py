@@ -15,13 +15,13 @@ EXACT_RESIDUAL = 1e-9  # of the largest variance: a residual below this share mo
 MOST_COMPARED = 256  # directions that are compared with each other
 
 
-def certify(spectrum: Spectrum, kept: int, approximate: bool) -> Certificate:
-    """Findings of a spectrum of which the first `kept` components are used.
+def certify(spectrum: Spectrum, kept: int, approximate: bool, asked: bool = False) -> Certificate:
+    """Findings of a spectrum of which the first `kept` components are used, a number that the user `asked` for or not.
 
     Where the route is meant to be `approximate`, a residual that is not rounding is a note, else a warning. Where all
     is LAPACK's, which hardly ever fails without a word, it is looked at when somebody asks.
     """
-    at_once = *_convergence(spectrum), *_rounding(spectrum, kept)
+    at_once = *_convergence(spectrum), *_rounding(spectrum, kept, asked)
     later = partial(_exactness, spectrum, kept, approximate)
     return Certificate(at_once, later) if callable(spectrum.off) else Certificate((*at_once, *later()))
 
@@ -46,8 +46,9 @@ def _convergence(spectrum: Spectrum) -> Iterator[Finding]:
     if spectrum.converged is True:
         yield Finding("converged", "fine", f"converged after {passes} over the rows", float(spectrum.passes))
     elif spectrum.converged is False:
-        message = f"not converged: stopped at the limit of {passes} over the rows; raise tol"
-        yield Finding("converged", "warning", message, float(spectrum.passes))
+        message = f"not converged: stopped at the limit of {passes} over the rows"
+        count = float(spectrum.passes)
+        yield Finding("converged", "warning", message, count, kind="not_converged", remedy="raise tol")
 
 
 def _residual(spectrum: Spectrum, approximate: bool) -> Iterator[Finding]:
@@ -69,11 +70,16 @@ def _orthonormality(spectrum: Spectrum, kept: int) -> Iterator[Finding]:
     yield Finding("orthonormality", severity, f"components are orthonormal to {worst:.1e}", worst)
 
 
-def _rounding(spectrum: Spectrum, kept: int) -> Iterator[Finding]:
+def _rounding(spectrum: Spectrum, kept: int, asked: bool) -> Iterator[Finding]:
     """Variances that are there in name alone: the covariance of so many columns is not known better."""
     values = spectrum.values[:kept]
+    if not spectrum.total > 0:
+        message = "the rows do not differ: there is no variance to find directions for"
+        yield Finding("variance", "warning", message, 0.0, kind="point", remedy="look at the columns that were read")
+        return
     floor = FLOAT_EPSILON * spectrum.components.shape[1] * float(spectrum.values.max(initial=0.0))
     lost = int(np.count_nonzero(values <= floor))
     if lost:
         message = f"variances of {lost} of {kept} components are rounding: the rows lie in fewer directions"
-        yield Finding("rounding", "note", message, float(lost))
+        severity, remedy = ("doubt", "ask for fewer components") if asked else ("note", "")
+        yield Finding("rounding", severity, message, float(lost), kind="line", remedy=remedy)

@@ -372,7 +372,8 @@ noise_variance_, n_features_in_, feature_names_in_
         self.__dict__.pop("_moments", None)
         if spectrum.moments is not None:
             self._moments = Statistics(**spectrum.moments._asdict())
-        plain = certify(spectrum, kept, approximate=self.svd_solver in ("auto", "randomized"))
+        asked = isinstance(self.n_components, Integral)
+        plain = certify(spectrum, kept, self.svd_solver in ("auto", "randomized"), asked)
         self.certificate_ = plain if certificate is None else certificate
         warn_of(self, self.certificate_.at_once, depth=3 if certificate is None else 4)
 
