@@ -6,9 +6,9 @@ out of each are counted as if there had been more,
 
     transmat[i, j] = (n_ij + s / k + 2 s [i = j]) / (sum over j of that),
 
-s being the strength, and the first states as if there had been one more sequence, begun anywhere. The objective is the
-posterior's: the free energy gains the log-density of each of these priors (Gauvain & Lee, Maximum a posteriori estimation for
-multivariate Gaussian mixture observations of Markov chains, 1994). What the prior stands for does not grow with the
+s being the strength, and the first states as if there had been one more sequence, begun anywhere. To the free energy
+the log-density of each of these priors is added (Gauvain & Lee, Maximum a posteriori estimation for multivariate
+Gaussian mixture observations of Markov chains, 1994). What the prior stands for does not grow with the
 steps, so its pull falls off as one over the steps of a state, or sooner. Steps that the user rules out stay so.
 
 The numbers were chosen by held-out likelihood (`benchmarks.trust.chains --tuning`).
@@ -72,4 +72,10 @@ def gauge_of(family: Family, source: Sequences, n_states: int) -> Floats:
     weights = np.ones(len(rows)) if some.source.weights is None else np.asarray(some.source.weights, dtype=np.float64)
     if some.sequence_weights is not None:
         weights = weights * np.repeat(some.sequence_weights, some.lengths)
-    return family.gauge(rows, weights * (source.n_rows / len(rows)), n_states)
+    return family.gauge(rows, weights * (_steps(source) / _steps(some)), n_states)
+
+
+def _steps(sequences: Sequences) -> float:
+    """As many as their sequences count for."""
+    weights = sequences.sequence_weights
+    return float(sequences.lengths.sum() if weights is None else weights @ sequences.lengths)

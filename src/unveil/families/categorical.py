@@ -156,9 +156,10 @@ class Categorical(TableFamily):
 
     def gauge(self, rows: Floats, weights: Floats, n_components: int) -> Floats:
         """Shares of the levels of each column; what is missing or unknown says nothing."""
-        out = np.empty((1 + sum(self.levels), len(rows)))
-        self.statistics(np.ascontiguousarray(np.where(np.isnan(rows), -1.0, rows).T), out)
-        counts = (out[1:] @ weights)[None]
+        counts = np.zeros((1, sum(self.levels)))
+        for column, place in zip(rows.T, self.places(), strict=True):
+            known = (column >= 0) & (column < place.stop - place.start)  # NaN is neither
+            counts[0, place] = np.bincount(column[known].astype(np.intp), weights[known], place.stop - place.start)
         return (counts / np.maximum(self._totals(counts), 1e-300))[0]
 
     def gauge_size(self, n_columns: int) -> int:

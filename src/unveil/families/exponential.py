@@ -63,7 +63,7 @@ class Exponential(RateFamily):
         """Half an event, after half of the time that one takes on the whole."""
         if self.prior is not None:
             return self
-        events = np.full_like(gauge, MILD_COUNTS * strength)
+        events = np.where(gauge > 0, MILD_COUNTS * strength, 0.0)
         return Exponential(Gamma(1.0 + events, events * gauge))
 
     def of_means(self, means: Floats, floored: int) -> ExponentialParams:

@@ -247,7 +247,8 @@ class Gaussian(ExponentialFamily):
 
     def gauge(self, rows: Floats, weights: Floats, n_components: int) -> Floats:
         """Rows for each component, and variances within rough groups of them."""
-        return np.concatenate([[weights.sum() / n_components], within_variances(rows, weights, n_components)])
+        each = float((weights @ ~np.isnan(rows)).mean()) / n_components
+        return np.concatenate([[each], within_variances(rows, weights, n_components)])
 
     def gauge_size(self, n_columns: int) -> int:
         """Of the rows, and of each column."""

@@ -111,5 +111,5 @@ class Poisson(RateFamily):
 
 def _mild_events(means: Floats, strength: float) -> tuple[Floats, Floats]:
     """Shape and rate."""
-    events = np.full_like(means, MILD_COUNTS * strength)
-    return 1.0 + events, events / means
+    events = np.where(means > 0, MILD_COUNTS * strength, 0.0)
+    return 1.0 + events, events / np.where(means > 0, means, 1.0)

@@ -14,7 +14,6 @@ from scipy.special import betaln, gammaln, multigammaln
 
 from unveil.core.arrays import Floats
 
-
 MILD_ROWS = 1.0  # that a mild prior of probabilities stands for, in every row of a table
 MILD_COUNTS = 0.5  # events, that one of rates stands for: rows would outweigh those of states with few events
 

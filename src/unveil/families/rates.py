@@ -69,10 +69,11 @@ class RateFamily(TableFamily):
         return self.of_means(kept, int(np.count_nonzero(np.any(kept != means, axis=1))))
 
     def gauge(self, rows: Floats, weights: Floats, n_components: int) -> Floats:
-        """The mean of each column; what is missing says nothing."""
+        """The mean of each column; what is missing says nothing, and a column of zeros has no prior."""
         there = ~np.isnan(rows)
         counts, sums = weights @ there, weights @ np.where(there, rows, 0.0)
-        return np.where(sums > 0, sums / np.maximum(counts, 1e-300), 1.0)
+        found: Floats = sums / np.maximum(counts, 1e-300)
+        return found
 
     def gauge_size(self, n_columns: int) -> int:
         """One for each column."""

@@ -29,6 +29,7 @@ def within_variances(rows: Floats, weights: Floats, count: int) -> Floats:
     [0.5]
     """
     there = ~np.isnan(rows)
+    weights = weights * there.any(axis=1)
     seen = there * weights[:, None]
     counts = np.maximum(seen.sum(axis=0), 1.0)
     away = np.where(there, rows - np.where(there, seen * rows, 0.0).sum(axis=0) / counts, 0.0)

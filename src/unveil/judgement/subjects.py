@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from unveil.judgement.describes.chains import examine_chain_description
 from unveil.judgement.examine import Subject
+from unveil.judgement.real.chains import examine_states
 
 SUBJECTS: dict[str, Subject] = {
     "mixtures.": Subject(),
-    "chains.": Subject(),
+    "chains.": Subject(describes=examine_chain_description, real=examine_states),
     "clusters.": Subject(),
     "projections.": Subject(),
     "grammar.": Subject(),

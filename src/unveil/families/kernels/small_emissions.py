@@ -177,7 +177,7 @@ def pull_spread(
 
 @kernel
 def spread_density(params: Any, k: int, scales: Any, rows: float, matrices: bool) -> float:
-    """Sum over states of -1/2 (rows log|C| + trace(C^-1 diag(scales))), which is an inverse-Wishart's but for a constant.
+    """Sum over states of -1/2 (rows log|C| + trace(C^-1 diag(scales))): an inverse-Wishart's, but for a constant.
 
     The trace is that of squares of the inverse of Cholesky's factor. NaN where a matrix has none.
     """
