@@ -268,8 +268,9 @@ class HMMEstimator(ChainMethods, Estimator, DensityMixin, BaseEstimator, ABC):
     def _family(self, shift: Floats) -> Family:
         """What states emit, in a frame, under a mild prior where one was asked for and there is no other."""
         family, gauge = self._emission().held_family(shift, self.fixed, self.tied), getattr(self, "gauge_", None)
-        suits = gauge is not None and len(gauge) == family.gauge_size(len(shift))
-        return family.mildly(gauge, strength_of(self.regularise)) if suits and self.regularise is not None else family
+        if gauge is None or self.regularise is None or len(gauge) != family.gauge_size(len(shift)):
+            return family
+        return family.mildly(gauge, strength_of(self.regularise))
 
     def _priors(self) -> tuple[Any, Any]:
         """Of first states and of steps: the user's own, or mild ones."""

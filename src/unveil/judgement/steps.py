@@ -95,23 +95,40 @@ class SeenSteps:
     @cached_property
     def gain(self) -> OrderGain:
         """What the order of the steps adds."""
-        k = self.n_states
-        return OrderGain(self.log_likelihood - _as_mixture(self), 0.5 * k * (k - 1) * float(np.log(len(self.rows))))
+        k, (n, d), model = self.n_states, self.rows.shape, self.chain.model
+        saved = 0.5 * (model.n_parameters(d) - model.family.n_parameters(1, d)) * float(np.log(n))
+        alone = _as_one(self) + saved - self.log_likelihood
+        return OrderGain(self.log_likelihood - _as_mixture(self), 0.5 * k * (k - 1) * float(np.log(n)), alone)
 
 
 class OrderGain(NamedTuple):
     """Log-likelihood of a chain beyond a mixture of the same emissions, and what BIC asks for the steps between states.
 
-    A mixture of k components spends k (k - 1) parameters less, at half a log n each.
+    A mixture of k components spends k (k - 1) parameters less, at half a log n each. One of a single component spends
+    still less: `alone` is what BIC, in nats, gives it over the chain.
     """
 
     nats: float
     price: float
+    alone: float
 
     @property
     def severity(self) -> str:
         """Of the finding that there is no chain to be seen."""
+        if self.alone >= 0.0:
+            return "warning"
         return "fine" if self.nats > self.price else "doubt" if self.nats > HALFWAY * self.price else "warning"
+
+
+def _as_one(seen: SeenSteps) -> float:
+    """Log-likelihood of steps that all come from one state; minus infinity where cells are missing."""
+    if np.isnan(seen.rows).any():
+        return -np.inf
+    model, params = seen.chain.model, seen.chain.plan.params
+    block, shares = Block(0, 0, seen.rows, lengths=seen.lengths), np.zeros((seen.n_states, len(seen.rows)))
+    shares[0] = 1.0
+    pooled = replace(params, emissions=model.family.within.first(model.gather(block, shares)["moments"]))
+    return float(model.scores(model.prepare(pooled), block)[:, 0].sum())
 
 
 def _as_mixture(seen: SeenSteps) -> float:
@@ -128,6 +145,6 @@ def _as_mixture(seen: SeenSteps) -> float:
         shares = posteriors.mean(axis=0)
         if complete:  # moments of missing cells would have to be expected; shares alone will do
             moments = model.gather(block, np.ascontiguousarray(posteriors.T))["moments"]
-            params = replace(params, emissions=model.family.first(moments))
+            params = replace(params, emissions=model.family.within.first(moments))
             scores = model.scores(model.prepare(params), block)
     return best

@@ -3,7 +3,8 @@
 Each column is examined by forecast pseudo-residuals (`pseudo_residuals`): their shape, their memory and that of their
 squares, and for counts the spread about what was expected. Apart from that, does the chain say more than the same
 emissions would if steps knew nothing of each other? With g the gain in log-likelihood over such a mixture and k states,
-which spend k (k - 1) parameters on it, there is nothing to be seen of a chain where g is below k (k - 1) / 2 log n.
+which spend k (k - 1) parameters on it, there is nothing to be seen of a chain where g is below k (k - 1) / 2 log n, nor
+where a single emission for all steps has the lower BIC.
 
 What speaks against the model is significant over all tests together (Bonferroni), and large enough to matter.
 """
@@ -146,13 +147,15 @@ def _dynamics(seen: SeenSteps) -> list[Finding]:
     n = len(seen.rows)
     if seen.n_states == 1:
         return []
-    gain, price = seen.gain
+    gain, price, alone = seen.gain
     if seen.gain.severity == "fine":
         words = f"the order of the steps tells {gain / n:.2g} nats a step beyond a mixture of the same emissions"
         return [Finding("dynamics", "fine", words, gain / n, "describes")]
     words = (
-        f"the order of the steps tells next to nothing: {gain:.2g} nats beyond a mixture, where {price:.2g} are asked"
+        f"the order of the steps tells next to nothing: {gain:.2g} nats beyond a mixture, where BIC asks {price:.2g}"
     )
+    if alone >= 0.0:
+        words = f"steps that are all alike and know nothing of each other are as likely (by {alone:.2g} nats of BIC)"
     remedy = "a mixture of the same emissions, which forgets the order"
     return [Finding("dynamics", seen.gain.severity, words, gain / n, "describes", "no_dynamics", remedy)]
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -135,7 +136,7 @@ def _blocks(seen: SeenSteps) -> list[Any]:
         cuts = [np.arange(0, length, size) + first for first, length in _spans(seen)]
         edges = np.concatenate([*cuts, [len(seen.rows)]])
     shown = _shown(seen, seen.rows)
-    return [shown[begin:end] for begin, end in zip(edges[:-1], edges[1:], strict=True) if end > begin]
+    return [shown[begin:end] for begin, end in pairwise(edges) if end > begin]
 
 
 def _spans(seen: SeenSteps) -> Iterator[tuple[int, int]]:
