@@ -28,7 +28,7 @@ from unveil.chains.given import handed_back, in_place, noted
 from unveil.chains.input import as_sequences, handed, joined_weights, lengths_of, rows_of, shares_of
 from unveil.chains.model.constraints import CHAIN, allowed_steps, is_ordered, start_rule, transition_rule
 from unveil.chains.model.model import HiddenMarkov, MarkovParams
-from unveil.chains.regularise import gauge_of, start_prior, strength_of, transition_prior
+from unveil.chains.regularise import family_of, gauge_of, priors_of
 from unveil.chains.search import (
     AGREEING_CLIMBS,
     CODE_CLIMBS,
@@ -205,9 +205,7 @@ class HMMEstimator(ChainMethods, Estimator, DensityMixin, BaseEstimator, ABC):
         """Check the rules, and learn what the family needs to know of the rows."""
         self._check_rules()
         learn(self, rows_of(source))
-        emission = self._emission()
-        gauge = None if self.regularise is None else gauge_of(emission.family(), source, self.n_components)
-        set_or_forget(self, {"gauge_": gauge})
+        set_or_forget(self, {"gauge_": gauge_of(self, source)})
 
     def _check_rules(self) -> None:
         """Refuse masks that cannot be, and parameters that are to stay where nobody put them."""
@@ -261,30 +259,9 @@ class HMMEstimator(ChainMethods, Estimator, DensityMixin, BaseEstimator, ABC):
         return self.n_components, self.transitions, self.fixed, self.tied
 
     def _model(self, shift: Floats) -> HiddenMarkov:
-        start, steps = self._priors()
+        start, steps = priors_of(self)
         rules = start_rule(*self._rules(), start), transition_rule(*self._rules(), steps)
-        return HiddenMarkov(self._family(shift), self.n_components, shift, *rules)
-
-    def _family(self, shift: Floats) -> Family:
-        """What states emit, in a frame, under a mild prior where one was asked for and there is no other."""
-        family, gauge = self._emission().held_family(shift, self.fixed, self.tied), getattr(self, "gauge_", None)
-        if gauge is None or self.regularise is None or len(gauge) != family.gauge_size(len(shift)):
-            return family
-        return family.mildly(gauge, strength_of(self.regularise))
-
-    def _priors(self) -> tuple[Any, Any]:
-        """Of first states and of steps: the user's own, or mild ones."""
-        start, steps = self.startprob_prior, self.transmat_prior
-        if start is None:
-            start = start_prior(self.regularise, self.n_components, self._set_by_hand("startprob"))
-        if steps is None:
-            steps = transition_prior(self.regularise, self.n_components, self._set_by_hand("transmat"))
-        return start, steps
-
-    def _set_by_hand(self, name: str) -> Any:
-        """A table from which a fit begins, if the user gave one or goes on from one."""
-        given = getattr(self, f"{name}_init")
-        return getattr(self, f"{name}_", None) if given is None and self.warm_start else given
+        return HiddenMarkov(family_of(self, shift), self.n_components, shift, *rules)
 
     def _parts(self, model: HiddenMarkov, source: Sequences) -> Parts:
         word = self.expectation if isinstance(self.expectation, str) else ""
@@ -325,7 +302,7 @@ class HMMEstimator(ChainMethods, Estimator, DensityMixin, BaseEstimator, ABC):
 
     def _set_attributes(self, stream: Stream) -> Any:
         emission, params, order = self._emission(), stream.params, stream.order
-        family = self._family(stream.shift)
+        family = family_of(self, stream.shift)
         self.startprob_ = params.start[order]
         self.transmat_ = params.transition[np.ix_(order, order)]
         set_or_forget(self, dict.fromkeys(emission.former))

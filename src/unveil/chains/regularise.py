@@ -64,15 +64,44 @@ def _possible(concentration: Floats, given: Any) -> Floats:
     return np.where(np.equal(given, 0), 1.0, concentration)
 
 
-def gauge_of(family: Family, source: Sequences, n_states: int) -> Floats:
-    """What the prior of the emissions has to know, from some of the steps."""
+def priors_of(estimator: Any) -> tuple[Any, Any]:
+    """Of first states and of steps: the user's own, or mild ones."""
+    start, steps, k = estimator.startprob_prior, estimator.transmat_prior, estimator.n_components
+    if start is None:
+        start = start_prior(estimator.regularise, k, _begun(estimator, "startprob"))
+    if steps is None:
+        steps = transition_prior(estimator.regularise, k, _begun(estimator, "transmat"))
+    return start, steps
+
+
+def _begun(estimator: Any, name: str) -> Any:
+    """A table from which a fit begins, if the user gave one or goes on from one."""
+    given = getattr(estimator, f"{name}_init")
+    return getattr(estimator, f"{name}_", None) if given is None and estimator.warm_start else given
+
+
+def family_of(estimator: Any, shift: Floats) -> Family:
+    """What states emit, in a frame, under a mild prior where one was asked for and there is no other."""
+    family: Family = estimator._emission().held_family(shift, estimator.fixed, estimator.tied)
+    gauge = getattr(estimator, "gauge_", None)
+    if gauge is None or estimator.regularise is None or len(gauge) != family.gauge_size(len(shift)):
+        return family
+    return family.mildly(gauge, strength_of(estimator.regularise))
+
+
+def gauge_of(estimator: Any, source: Sequences) -> Floats | None:
+    """What the prior of the emissions has to know, from some of the steps; None where there is none."""
+    if estimator.regularise is None:
+        return None
+    family, n_states = estimator._emission().family(), estimator.n_components
     some = sampled(source, GAUGE_SEED, GAUGED_STEPS, whole=False)
     assert isinstance(some.source, ArraySource)
     rows = np.asarray(some.source.rows, dtype=np.float64)
     weights = np.ones(len(rows)) if some.source.weights is None else np.asarray(some.source.weights, dtype=np.float64)
     if some.sequence_weights is not None:
         weights = weights * np.repeat(some.sequence_weights, some.lengths)
-    return family.gauge(rows, weights * (_steps(source) / _steps(some)), n_states)
+    gauge: Floats = family.gauge(rows, weights * (_steps(source) / _steps(some)), n_states)
+    return gauge
 
 
 def _steps(sequences: Sequences) -> float:
