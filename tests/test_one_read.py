@@ -288,7 +288,7 @@ def test_named_starts_of_a_chain_are_passes_too(source: Counted, apart: Callable
     sequences = Sequences(source, LENGTHS)
     with pytest.warns(UserWarning, match="not converged"):
         reads, _ = counted(source, lambda: model.fit(sequences))
-    assert reads <= FRAME + SAMPLE + 1 + 3
+    assert reads <= FRAME + 2 * SAMPLE + 1 + 3  # a sample for the scale of the prior, and one for the starts
     before = model.means_.tobytes(), model.history_.restarts
     apart()
     with pytest.warns(UserWarning, match="not converged"):

@@ -208,18 +208,24 @@ def test_states_come_in_order_of_occupancy(kind):
 
 
 @settings(max_examples=15, deadline=None)
-@given(st.lists(st.lists(st.integers(0, 3), min_size=1, max_size=8), min_size=2, max_size=6), st.integers(1, 3))
-def test_any_sequences_climb_and_end_in_probabilities(symbols, k):
+@given(
+    st.lists(st.lists(st.integers(0, 3), min_size=1, max_size=8), min_size=2, max_size=6),
+    st.integers(1, 3),
+    st.sampled_from([None, "auto"]),
+)
+def test_any_sequences_climb_and_end_in_probabilities(symbols, k, prior):
     sequences = [np.array(one) for one in symbols]
     if sum(map(len, sequences)) < k:
         return
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a few steps support no parameters
-        model = CategoricalHMM(k, random_state=0, n_init=1, init_params="runs", tol=1e-4).fit(sequences)
+        model = CategoricalHMM(k, regularise=prior, random_state=0, n_init=1, init_params="runs", tol=1e-4)
+        model.fit(sequences)
     assert model.history_.largest_fall() <= 1e-9 * max(abs(model.history_[-1].objective), 1.0)
     for table in (model.startprob_[None], model.transmat_, model.emissionprob_):
         np.testing.assert_allclose(table.sum(axis=1), 1.0)
-    assert model.score(sequences) >= model.history_[-1].log_likelihood - 1e-8
+    if prior is None:
+        assert model.score(sequences) >= model.history_[-1].log_likelihood - 1e-8
 
 
 def test_not_converged_is_said():

@@ -15,7 +15,7 @@ from unveil import GaussianHMM, GaussianMixture
 from unveil.estimation.registry import STRUCTURES
 
 PATHS = json.loads((DATA / "hmmlearn.json").read_text())
-START = {"startprob_init": peer.START, "transmat_init": peer.TRANSITION, "means_init": peer.MEANS}
+START = {"startprob_init": peer.START, "transmat_init": peer.TRANSITION, "means_init": peer.MEANS, "regularise": None}
 
 
 def response_times() -> np.ndarray:
@@ -39,7 +39,7 @@ ROWS = regimes()
 
 @pytest.mark.parametrize(("lengths", "wanted"), [([168, 134, 137], -84.3417143), (None, -88.7305845)])
 def test_response_times(lengths, wanted):
-    model = GaussianHMM(2, tol=1e-10, reg_covar=0.0, random_state=0).fit(response_times(), lengths)
+    model = GaussianHMM(2, regularise=None, tol=1e-10, reg_covar=0.0, random_state=0).fit(response_times(), lengths)
     assert model.history_[-1].log_likelihood == pytest.approx(wanted, abs=1e-6)
     assert model.score(response_times(), lengths) == pytest.approx(wanted, abs=1e-6)
     assert model.converged_
@@ -61,7 +61,7 @@ def test_the_likelihood_path_is_that_of_hmmlearn(kind):
 
 
 def test_a_single_state_is_a_gaussian():
-    model = GaussianHMM(1, reg_covar=0.0).fit(ROWS)
+    model = GaussianHMM(1, regularise=None, reg_covar=0.0).fit(ROWS)
     np.testing.assert_allclose(model.means_[0], ROWS.mean(axis=0))
     np.testing.assert_allclose(model.covars_[0], np.cov(ROWS.T, bias=True))
     assert model.n_iter_ == 2
@@ -136,12 +136,14 @@ def test_a_prior_draws_states_together():
 
 def test_priors_on_the_chain():
     X = ROWS[:40]
-    plain = GaussianHMM(2, random_state=0, n_init=1).fit(X)
-    even = GaussianHMM(2, random_state=0, n_init=1, startprob_prior=1000.0, transmat_prior=1000.0).fit(X)
+    plain = GaussianHMM(2, regularise=None, random_state=0, n_init=1).fit(X)
+    even = GaussianHMM(2, regularise=None, random_state=0, n_init=1, startprob_prior=1000.0, transmat_prior=1000.0).fit(
+        X
+    )
     assert plain.startprob_.max() > 0.99
     np.testing.assert_allclose(even.startprob_, 0.5, atol=1e-3)
     np.testing.assert_allclose(even.transmat_, 0.5, atol=0.02)
-    sticky = GaussianHMM(2, random_state=0, n_init=1, transmat_prior=1.0 + 1000.0 * np.eye(2)).fit(X)
+    sticky = GaussianHMM(2, regularise=None, random_state=0, n_init=1, transmat_prior=1.0 + 1000.0 * np.eye(2)).fit(X)
     assert sticky.transmat_.diagonal().min() > 0.97
     for wrong in (0.5, [[1.0, 0.0], [1.0, 1.0]], np.ones(3)):
         with pytest.raises(ValueError, match="transmat_prior"):
@@ -212,7 +214,7 @@ def test_covariances_written_out_or_not(kind):
 
 
 def test_a_warm_start_goes_on_from_what_was_set_by_hand():
-    model = GaussianHMM(3, warm_start=True, max_iter=2, tol=1.0, reg_covar=0.0)
+    model = GaussianHMM(3, regularise=None, warm_start=True, max_iter=2, tol=1.0, reg_covar=0.0)
     model.startprob_, model.transmat_ = peer.START, peer.TRANSITION
     model.means_, model.covars_ = peer.MEANS, peer.COVARS["full"]
     model.fit(peer.NUMBERS, peer.LENGTHS)

@@ -39,6 +39,9 @@ class CategoricalHMM(HMMEstimator):
         Parameter, at least 1, of a Dirichlet prior on the probabilities of every column in every state.
     handle_unknown : {"missing", "error"}, default="missing"
         What becomes of a symbol that was not there at fit time: a missing cell, or an error.
+    regularise : "auto", float or None, default="auto"
+        A mild prior, as in :class:`unveil.GaussianHMM`; in each state it counts one symbol more, shared out as symbols
+        are in all sequences. None is plain maximum likelihood.
     tol, max_iter, n_init, init_params, algorithm, random_state, warm_start, verbose, verbose_interval, engine, \
 schedule, expectation
         As in :class:`unveil.GaussianHMM`.
@@ -89,6 +92,7 @@ schedule, expectation
         transmat_prior: Any = None,
         emissionprob_prior: float | None = None,
         handle_unknown: str = "missing",
+        regularise: float | str | None = "auto",
         tol: float | str = "auto",
         max_iter: int = 1000,
         n_init: int = 1,
@@ -114,6 +118,7 @@ schedule, expectation
         self.transmat_prior = transmat_prior
         self.emissionprob_prior = emissionprob_prior
         self.handle_unknown = handle_unknown
+        self.regularise = regularise
         self.tol = tol
         self.max_iter = max_iter
         self.n_init = n_init

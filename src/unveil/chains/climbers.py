@@ -27,7 +27,7 @@ from unveil.estimation.scaffold import run_briefly
 from unveil.mixtures.starts.starts import Start
 
 NO_POINTS = np.empty((0, 0))
-HOPE = 3.0  # times the expected gain: a climb that would not get there with so much is given up
+HOPE = 10.0  # times the expected gain: a climb that would not get there with so much is given up
 FORESIGHT = 5.0  # passes for which a gain counts that falls off so slowly that nobody can tell where it ends
 
 
@@ -112,9 +112,10 @@ class SmallClimber(Climber):
         while place is not None and len(bounds) < most and not rule.met(bounds):
             fresh = np.empty_like(place)
             bound, _ = self.table.sweep(place, fresh, sums)
-            if not math.isfinite(bound):
+            height = bound + self.table.log_prior(place)
+            if not math.isfinite(height):
                 return None
-            bounds.append(bound)
+            bounds.append(height)
             place = fresh
         if place is None:
             return None

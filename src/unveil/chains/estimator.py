@@ -28,7 +28,18 @@ from unveil.chains.given import handed_back, in_place, noted
 from unveil.chains.input import as_sequences, handed, joined_weights, lengths_of, rows_of, shares_of
 from unveil.chains.model.constraints import CHAIN, allowed_steps, is_ordered, start_rule, transition_rule
 from unveil.chains.model.model import HiddenMarkov, MarkovParams
-from unveil.chains.search import CODE_CLIMBS, CODE_STEPS, CODES, FREE, LABELLED, ORDERED, PLACED, ChainSearch
+from unveil.chains.regularise import family_of, gauge_of, priors_of
+from unveil.chains.search import (
+    AGREEING_CLIMBS,
+    CODE_CLIMBS,
+    CODE_STEPS,
+    CODES,
+    FREE,
+    LABELLED,
+    ORDERED,
+    PLACED,
+    ChainSearch,
+)
 from unveil.chains.small import climb_over
 from unveil.chains.starts import STARTS, Kinds, occupancy, sample_of, starting, starts, supported
 from unveil.core.arrays import Floats, Indices
@@ -67,6 +78,7 @@ class HMMEstimator(ChainMethods, Estimator, DensityMixin, BaseEstimator, ABC):
     """Hidden Markov models with emissions of any family."""
 
     _own_parts = {"MarkovParams": MarkovParams}  # noqa: RUF012  read only
+    _of_older_files = {"regularise": None}  # noqa: RUF012  what was meant where a file does not name it
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012  scikit-learn's own convention
         **EM_CONSTRAINTS,
         "transitions": [str, tuple, "array-like"],
@@ -76,6 +88,7 @@ class HMMEstimator(ChainMethods, Estimator, DensityMixin, BaseEstimator, ABC):
         "transmat_init": ["array-like", None],
         "startprob_prior": [Interval(Real, 1.0, None, closed="left"), "array-like", None],
         "transmat_prior": [Interval(Real, 1.0, None, closed="left"), "array-like", None],
+        "regularise": [StrOptions({"auto"}), Interval(Real, 0.0, None, closed="neither"), None],
         "init_params": [StrOptions({"auto", *STARTS})],
         "algorithm": [StrOptions({"viterbi", "map"})],
     }
@@ -192,6 +205,7 @@ class HMMEstimator(ChainMethods, Estimator, DensityMixin, BaseEstimator, ABC):
         """Check the rules, and learn what the family needs to know of the rows."""
         self._check_rules()
         learn(self, rows_of(source))
+        set_or_forget(self, {"gauge_": gauge_of(self, source)})
 
     def _check_rules(self) -> None:
         """Refuse masks that cannot be, and parameters that are to stay where nobody put them."""
@@ -245,13 +259,9 @@ class HMMEstimator(ChainMethods, Estimator, DensityMixin, BaseEstimator, ABC):
         return self.n_components, self.transitions, self.fixed, self.tied
 
     def _model(self, shift: Floats) -> HiddenMarkov:
-        return HiddenMarkov(
-            self._emission().held_family(shift, self.fixed, self.tied),
-            self.n_components,
-            shift,
-            start_rule(*self._rules(), self.startprob_prior),
-            transition_rule(*self._rules(), self.transmat_prior),
-        )
+        start, steps = priors_of(self)
+        rules = start_rule(*self._rules(), start), transition_rule(*self._rules(), steps)
+        return HiddenMarkov(family_of(self, shift), self.n_components, shift, *rules)
 
     def _parts(self, model: HiddenMarkov, source: Sequences) -> Parts:
         word = self.expectation if isinstance(self.expectation, str) else ""
@@ -292,7 +302,7 @@ class HMMEstimator(ChainMethods, Estimator, DensityMixin, BaseEstimator, ABC):
 
     def _set_attributes(self, stream: Stream) -> Any:
         emission, params, order = self._emission(), stream.params, stream.order
-        family = emission.held_family(stream.shift, self.fixed, self.tied)
+        family = family_of(self, stream.shift)
         self.startprob_ = params.start[order]
         self.transmat_ = params.transition[np.ix_(order, order)]
         set_or_forget(self, dict.fromkeys(emission.former))
@@ -344,7 +354,7 @@ class HMMEstimator(ChainMethods, Estimator, DensityMixin, BaseEstimator, ABC):
             return Kinds(LABELLED, renamed=True)
         if all(family.n_levels(column) for column in range(n_columns)):
             return Kinds(CODES, least_steps=CODE_STEPS, fewest=CODE_CLIMBS)
-        return Kinds(FREE)
+        return Kinds(FREE, fewest=AGREEING_CLIMBS)
 
     def _is_complete(self, shift: Floats) -> bool:
         """Whether all of the start is given."""

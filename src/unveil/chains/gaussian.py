@@ -45,6 +45,12 @@ class GaussianHMM(HMMEstimator):
         Concentrations, at least 1, of Dirichlet priors on the first state and on the steps out of each state.
     mean_precision_prior, mean_prior, degrees_of_freedom_prior, covariance_prior : optional
         A normal-inverse-Wishart prior of each state, as in :class:`unveil.GaussianMixture`.
+    regularise : "auto", float or None, default="auto"
+        A mild prior on all that has none of its own: it keeps states of few steps from what these alone would say, and
+        is lost among many. Out of each state it counts three steps more, two of which stay, and one more sequence; to a
+        covariance it adds up to three steps for each column, with the variances within rough groups of the steps, and
+        the fewer the more steps there are. "auto" is a strength of 1, and a number multiplies all of these. None is
+        plain maximum likelihood.
     tol : "auto" or float, default="auto"
         "auto" stops when all that is still to be gained, judged by how the gains fall off, is below 0.01 nats for each
         thousand steps. A number: stop when the mean log-likelihood of a step rises by less from one pass to the next.
@@ -134,6 +140,7 @@ class GaussianHMM(HMMEstimator):
         mean_prior: Any = None,
         degrees_of_freedom_prior: float | None = None,
         covariance_prior: Any = None,
+        regularise: float | str | None = "auto",
         tol: float | str = "auto",
         reg_covar: float = 1e-6,
         max_iter: int = 1000,
@@ -165,6 +172,7 @@ class GaussianHMM(HMMEstimator):
         self.mean_prior = mean_prior
         self.degrees_of_freedom_prior = degrees_of_freedom_prior
         self.covariance_prior = covariance_prior
+        self.regularise = regularise
         self.tol = tol
         self.reg_covar = reg_covar
         self.max_iter = max_iter

@@ -33,6 +33,8 @@ class MixedHMM(HMMEstimator):
         free: their columns are of many kinds, which have no names in common.
     startprob_init, transmat_init, startprob_prior, transmat_prior : optional
         As in :class:`unveil.GaussianHMM`.
+    regularise : "auto", float or None, default="auto"
+        A mild prior, as in :class:`unveil.GaussianHMM`, on columns of every kind. None is plain maximum likelihood.
     tol, max_iter, n_init, init_params, algorithm, random_state, warm_start, verbose, verbose_interval, engine, \
 schedule, expectation
         As in :class:`unveil.GaussianHMM`.
@@ -75,6 +77,7 @@ schedule, expectation
         transmat_init: Any = None,
         startprob_prior: Any = None,
         transmat_prior: Any = None,
+        regularise: float | str | None = "auto",
         tol: float | str = "auto",
         max_iter: int = 1000,
         n_init: int = 1,
@@ -100,6 +103,7 @@ schedule, expectation
         self.transmat_init = transmat_init
         self.startprob_prior = startprob_prior
         self.transmat_prior = transmat_prior
+        self.regularise = regularise
         self.tol = tol
         self.max_iter = max_iter
         self.n_init = n_init

@@ -26,6 +26,9 @@ class PoissonHMM(HMMEstimator):
         As in :class:`unveil.GaussianHMM`.
     rate_prior : pair of floats, optional
         Shape, at least 1, and rate of a Gamma prior on every expected count.
+    regularise : "auto", float or None, default="auto"
+        A mild prior, as in :class:`unveil.GaussianHMM`; in each state it counts half an event more, in as many steps as
+        that takes on the whole. None is plain maximum likelihood.
     tol, max_iter, n_init, init_params, algorithm, random_state, warm_start, verbose, verbose_interval, engine, \
 schedule, expectation
         As in :class:`unveil.GaussianHMM`.
@@ -69,6 +72,7 @@ schedule, expectation
         startprob_prior: Any = None,
         transmat_prior: Any = None,
         rate_prior: Any = None,
+        regularise: float | str | None = "auto",
         tol: float | str = "auto",
         max_iter: int = 1000,
         n_init: int = 1,
@@ -92,6 +96,7 @@ schedule, expectation
         self.startprob_prior = startprob_prior
         self.transmat_prior = transmat_prior
         self.rate_prior = rate_prior
+        self.regularise = regularise
         self.tol = tol
         self.max_iter = max_iter
         self.n_init = n_init

@@ -38,10 +38,11 @@ ORDERED = ("progress",) * 4
 PLACED = ("kmeans", "random", "random")
 CENTRED = {"kmeans", "k-means++", "whitened", "outlying"}
 ROUGH = 0.1  # nats for each thousand steps (and at least so much) still to be gained where a climb of the search ends
-PATIENCE = 20  # passes that such a climb may take
-FULL_PASSES = 16  # over all steps that a search may cost
+PATIENCE = 30  # passes that such a climb may take
+FULL_PASSES = 32  # over all steps that a search may cost
 CODE_STEPS = 30_000  # at least, for codes: the fit itself takes so much less
 CODE_CLIMBS = 4  # of codes, unless two agree before: cheap ones, of which one in three ends lower than it could
+AGREEING_CLIMBS = 6  # at least, before it counts that two agree: the widest optimum is often met twice before the best
 CALL_STEPS = 400  # what Python takes for a pass, in steps
 CENTRES_EACH_TRY = 4  # of a K-means: one more try for each so many
 LLOYD_PASSES = 10  # of a K-means that is only there to begin with
@@ -74,6 +75,7 @@ class ChainSearch:
     def _best(self, random: np.random.Generator, number: int) -> MarkovParams:
         """The best of some climbs."""
         found: list[ShortClimb] = []
+        kinds: list[str] = []
         spent = 0.0
         for place, kind in enumerate(self._names(number)):
             self.tried += 1
@@ -83,7 +85,9 @@ class ChainSearch:
             spent += passes * self.pass_steps
             if climb is not None:
                 found.append(climb)
-            if self._agree(found) or (place + 1 >= self.kinds.fewest and spent >= self.budget):
+                kinds.append(kind)
+            agreed = place + 1 >= AGREEING_CLIMBS and self._agree(found, kinds)
+            if agreed or (place + 1 >= self.kinds.fewest and spent >= self.budget):
                 break
         if not found:  # no climb was plain: the general way takes any
             self.climber = self.general
@@ -99,10 +103,16 @@ class ChainSearch:
             return names[:1]
         return names[number % len(names) :] + names[: number % len(names)]
 
-    def _agree(self, found: Sequence[ShortClimb]) -> bool:
-        """Whether the two best of those that are sound end at the same height."""
-        heights = sorted((one.expected for one in found if one.sound and not one.spiked), reverse=True)
-        return len(heights) > 1 and heights[0] - heights[1] <= ROUGH * self.scale
+    def _agree(self, found: Sequence[ShortClimb], kinds: Sequence[str]) -> bool:
+        """Whether the two best of those that are sound end at the same height, and began in different ways.
+
+        Kinds that go by distances all begin at about the same place, so that they say nothing of each other.
+        """
+        pairs = zip(found, kinds, strict=True)
+        ends = [(one.expected, kind in CENTRED) for one, kind in pairs if one.sound and not one.spiked]
+        best = max((end for end, _ in ends), default=-np.inf)
+        near = [centred for end, centred in ends if end >= best - ROUGH * self.scale]
+        return len(near) > 1 and not all(near)
 
     def _climbed(self, kind: str, random: np.random.Generator, opening: bool, target: float) -> ShortClimb | None:
         """A climb from a start; the `opening` one of a series knows the order of the states, if any does."""

@@ -46,11 +46,10 @@ LONG_WAY = 200.0  # passes ahead: leaps take the place of most of them, and a pa
 
 
 def is_small(model: HiddenMarkov, n_rows: int) -> bool:
-    """Whether a table of so many rows is small, for a chain whose tables of probabilities are without priors."""
+    """Whether a table of so many rows is small."""
     k = model.n_components
     work = n_rows * k * max(model.family.n_statistics(len(model.shift)), k)
-    rules = model.start_rule, model.transition_rule
-    return k <= FEW_STATES and work <= MOST_WORK and all(np.all(np.equal(rule.concentration, 1.0)) for rule in rules)
+    return k <= FEW_STATES and work <= MOST_WORK
 
 
 def climb_over(model: HiddenMarkov, parts: Parts) -> Callable[[Parts, MarkovParams], Fit]:
@@ -176,18 +175,21 @@ class SmallChain:
             return bound + self.log_base, mended
         k, cut, model = self.model.n_components, self._cut, self.model
         chain, counts, shares = vector[:cut], sums[:cut], fresh[:cut]
-        if not model.start_rule.plain:
-            shares[:k] = model.start_rule.maximise(counts[:k], chain[:k])
-        if not model.transition_rule.plain:
-            square = counts[k:].reshape(k, k), chain[k:].reshape(k, k)
-            shares[k:] = model.transition_rule.maximise(*square).ravel()
+        if self._moves_freely and self._extra_of_rows > 0.0:
+            pulled = (counts + self._extra).reshape(1 + k, k)
+            shares[:] = (pulled / pulled.sum(axis=1, keepdims=True)).ravel()
+            return bound + self.log_base, mended
+        shares[:k] = model.start_rule.maximise(counts[:k], chain[:k])
+        shares[k:] = model.transition_rule.maximise(counts[k:].reshape(k, k), chain[k:].reshape(k, k)).ravel()
         return bound + self.log_base, mended
 
     def _swept(self, vector: Floats, fresh: Floats, sums: Floats) -> tuple[float, int]:
         """A pass for tables of probabilities that move as they like."""
         if self.codes is not None:
             codes, _, lowest = self._coded
-            return sweep_codes(codes, self.bounds, self.weights, vector, lowest, sums, fresh, self.codes)
+            found = sweep_codes(codes, self.bounds, self.weights, vector, lowest, sums, fresh, self.codes)
+            pulled = self.states.pulled(sums[self._cut :], fresh[self._cut :]) if math.isfinite(found[0]) else None
+            return found if pulled is None else (found[0], pulled)
         cut, states = self._cut, self.states
         if not states.score(vector[cut:], self.scores):
             return np.nan, 0
@@ -199,12 +201,56 @@ class SmallChain:
     def leaps(self) -> TableLeaps | None:
         """Leaps between its passes, where all is tables of probabilities that move as they like."""
         k, coded = self.model.n_components, self.states.coded
-        return None if coded is None or not self._is_free else TableLeaps(((1, k), (k, k), (k, coded.levels)))
+        return None if coded is None or not self._moves_freely else TableLeaps(((1, k), (k, k), (k, coded.levels)))
+
+    def log_prior(self, vector: Floats) -> float:
+        """Of all parameters; 0 without one."""
+        emissions = self.states.log_prior(vector[self._cut :])
+        if self._is_flat:
+            return emissions
+        entries, extra = self._pulled_entries
+        with np.errstate(divide="ignore"):
+            return emissions + self._constant + float(extra @ np.log(vector[entries]))
 
     @cached_property
     def _is_free(self) -> bool:
+        """Whether starts and transitions move as they like, and nothing pulls at them."""
+        return self._moves_freely and self._is_flat
+
+    @cached_property
+    def _moves_freely(self) -> bool:
         """Whether starts and transitions move as they like."""
         return self.model.start_rule.plain and self.model.transition_rule.plain
+
+    @cached_property
+    def _is_flat(self) -> bool:
+        """Whether no prior pulls at them."""
+        return not self._extra.any()
+
+    @cached_property
+    def _extra(self) -> Floats:
+        """Pseudo-counts of starts and transitions, where they move."""
+        k, model = self.model.n_components, self.model
+        tables = model.start_rule.pseudo_counts((1, k)), model.transition_rule.pseudo_counts((k, k))
+        return np.concatenate([table.ravel() for table in tables])
+
+    @cached_property
+    def _extra_of_rows(self) -> float:
+        """The least that a row of either table has of them."""
+        k = self.model.n_components
+        return float(self._extra.reshape(1 + k, k).sum(axis=1).min())
+
+    @cached_property
+    def _pulled_entries(self) -> tuple[NDArray[np.intp], Floats]:
+        """Entries that have some, and how many."""
+        entries = np.flatnonzero(self._extra)
+        return entries, self._extra[entries]
+
+    @cached_property
+    def _constant(self) -> float:
+        """What the log-densities of their priors are where all logarithms of probabilities are 0."""
+        k, model = self.model.n_components, self.model
+        return model.start_rule.log_prior(np.ones(k)) + model.transition_rule.log_prior(np.ones((k, k)))
 
     def _first_codes(self, shares: Floats) -> Floats | None:
         """A vector from first states, of codes."""
@@ -284,17 +330,18 @@ class SmallChainClimb:
             while len(records) < parts.max_iter:
                 fresh, passes = np.empty_like(vector), passes + 1
                 bound, mended = table.sweep(vector, fresh, sums)
-                if leaps is not None and leaps.plain is not None and not bound >= records[-1].objective:
+                height = bound + table.log_prior(vector)
+                if leaps is not None and leaps.plain is not None and not height >= records[-1].objective:
                     vector = leaps.back()
                     continue
-                if not math.isfinite(bound):
+                if not math.isfinite(height):
                     return None
                 entered, reached, floored = vector, fresh, floored + mended
-                records.append(Record(bound, bound, bound, weight, perf_counter() - began))
+                records.append(Record(bound, bound, height, weight, perf_counter() - began))
                 if watching:
                     self._show(watching, records, entered, fresh, sums)
                 if leaps is not None and goal is not None:
-                    pace = pace.after(bound, goal.enough(weight))
+                    pace = pace.after(height, goal.enough(weight))
                 if pace.is_plain and parts.stop.settled(records):  # type: ignore[attr-defined]
                     status = Status.CONVERGED
                     break

@@ -115,7 +115,8 @@ def _rebuilt(header: dict[str, Any], arrays: Arrays) -> Any:
     if unknown:
         raise ValueError(f"{cls.__name__} has no parameter {unknown[0]!r}")
     parts, records = StorableParts(PARTS | cls._own_parts), StorableParts(RECORDS | cls._own_parts)
-    estimator = cls(**{name: parts.decode(value, arrays) for name, value in parameters.items()})
+    stored = {name: parts.decode(value, arrays) for name, value in parameters.items()}
+    estimator = cls(**(getattr(cls, "_of_older_files", {}) | stored))
     for name, stored in attributes.items():
         if not _is_kept(cls, name):
             raise ValueError(f"{name!r} cannot be an attribute of a fitted {cls.__name__}")

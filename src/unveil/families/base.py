@@ -272,6 +272,21 @@ class Family(ABC):
         """Log-density of the prior at the parameters; 0 without one."""
         return 0.0
 
+    def gauge(self, rows: Floats, weights: Floats, n_components: int) -> Floats:
+        """What a mild prior has to know of rows (rows, columns), as one vector; nothing where there is no such prior.
+
+        Of numbers the variance within a component, roughly; of counts their mean; of categories how frequent they are.
+        """
+        return np.empty(0)
+
+    def gauge_size(self, n_columns: int) -> int:
+        """Its length."""
+        return 0
+
+    def mildly(self, gauge: Floats, strength: float) -> Family:
+        """This family with a mild prior, of the usual strength where that is 1; one that has a prior keeps that."""
+        return self
+
     def admissible(self, moments: Floats) -> bool:
         """Could these be sums over real rows? What acceleration extrapolates must be."""
         return bool(np.all(np.isfinite(moments)) and np.all(moments[:, 0] > 0))

@@ -17,7 +17,7 @@ from unveil.core.arrays import Floats
 from unveil.families.independent import PROBABILITY_FLOOR, Ratios, TableFamily, Terms
 from unveil.families.kernels.bits import BitCodes, encode, expect_bits
 from unveil.families.kernels.em import LINEAR
-from unveil.families.priors import Beta
+from unveil.families.priors import MILD_ROWS, Beta
 
 
 @dataclass(frozen=True)
@@ -82,6 +82,20 @@ class Bernoulli(TableFamily):
     def log_prior(self, params: BernoulliParams) -> float:
         """Beta, where there is one."""
         return 0.0 if self.prior is None else self.prior.log_density(params.probabilities)
+
+    def gauge(self, rows: Floats, weights: Floats, n_components: int) -> Floats:
+        """The share of yes in each column; what is missing says nothing."""
+        there = ~np.isnan(rows)
+        return (weights @ np.where(there, rows, 0.0)) / np.maximum(weights @ there, 1e-300)
+
+    def gauge_size(self, n_columns: int) -> int:
+        """One for each column."""
+        return n_columns
+
+    def mildly(self, gauge: Floats, strength: float) -> Bernoulli:
+        """A row like those on the whole."""
+        rows = MILD_ROWS * strength
+        return self if self.prior is not None else Bernoulli(Beta(1.0 + rows * gauge, 1.0 + rows * (1.0 - gauge)))
 
     def admissible(self, moments: Floats) -> bool:
         """Shares between 0 and 1."""

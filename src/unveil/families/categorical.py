@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from unveil.core.arrays import Floats
 from unveil.families.base import Family, Tile
 from unveil.families.independent import PROBABILITY_FLOOR, IndependentPlan, TableFamily, Terms
-from unveil.families.priors import Dirichlet
+from unveil.families.priors import MILD_ROWS, Dirichlet
 from unveil.families.small.states import CodedStates, SmallStates
 from unveil.numerics.jit import kernel
 
@@ -119,7 +119,7 @@ class Categorical(TableFamily):
         """Shares of the levels; a component without weight gets those of all the data."""
         counts = np.where(moments[:, :1] > 0, moments, moments.sum(axis=0))[:, 1:]
         if self.prior is not None:
-            counts = counts + (self.prior.concentration - 1.0)
+            counts = counts + self.pseudo_counts
         totals = self._totals(counts)
         shares = np.where(totals > 0, counts / np.where(totals > 0, totals, 1.0), 1.0)  # a column never seen: all alike
         kept = np.maximum(shares, PROBABILITY_FLOOR)
@@ -145,7 +145,7 @@ class Categorical(TableFamily):
     def small_states(self, rows: Floats) -> SmallStates | None:
         """A single column of known codes."""
         codes = rows[:, 0].astype(np.intp)
-        if self.prior is not None or len(self.levels) > 1 or not np.all((codes == rows[:, 0]) & (codes >= 0)):
+        if len(self.levels) > 1 or not np.all((codes == rows[:, 0]) & (codes >= 0)):
             return None
         known = codes.max(initial=0) < self.levels[0]
         return CodedStates(self, NO_STATISTICS, codes, self.levels[0], PROBABILITY_FLOOR) if known else None
@@ -154,7 +154,30 @@ class Categorical(TableFamily):
         """Dirichlet, where there is one."""
         if self.prior is None:
             return 0.0
-        return sum(self.prior.log_density(params.probabilities[:, place]) for place in self.places())
+        return sum(self.prior.of(place).log_density(params.probabilities[:, place]) for place in self.places())
+
+    @property
+    def pseudo_counts(self) -> Floats | float:
+        """What the prior adds to the counts of the levels."""
+        return 0.0 if self.prior is None else self.prior.concentration - 1.0
+
+    def gauge(self, rows: Floats, weights: Floats, n_components: int) -> Floats:
+        """Shares of the levels of each column; what is missing or unknown says nothing."""
+        counts = np.zeros((1, sum(self.levels)))
+        for column, place in zip(rows.T, self.places(), strict=True):
+            known = (column >= 0) & (column < place.stop - place.start)  # NaN is neither
+            counts[0, place] = np.bincount(column[known].astype(np.intp), weights[known], place.stop - place.start)
+        return (counts / np.maximum(self._totals(counts), 1e-300))[0]
+
+    def gauge_size(self, n_columns: int) -> int:
+        """One for each level."""
+        return sum(self.levels)
+
+    def mildly(self, gauge: Floats, strength: float) -> Categorical:
+        """A row like those on the whole."""
+        return (
+            self if self.prior is not None else Categorical(self.levels, Dirichlet(1.0 + MILD_ROWS * strength * gauge))
+        )
 
     def admissible(self, moments: Floats) -> bool:
         """No count below 0."""
@@ -182,7 +205,10 @@ class Categorical(TableFamily):
         """Some columns."""
         places = self.places()
         kept = [params.probabilities[:, places[column]] for column in columns]
-        family = Categorical(tuple(self.levels[column] for column in columns), self.prior)
+        prior = self.prior
+        if prior is not None and np.ndim(prior.concentration):
+            prior = Dirichlet(np.concatenate([prior.of(places[column]).concentration for column in columns]))
+        family = Categorical(tuple(self.levels[column] for column in columns), prior)
         return family, CategoricalParams(np.concatenate(kept, axis=1), params.floored)
 
     def embed(self, rows: Floats) -> Floats:

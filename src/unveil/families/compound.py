@@ -25,7 +25,7 @@ from scipy.special import softmax
 from unveil.core.arrays import Floats
 from unveil.families.base import Family, Tile
 from unveil.families.coordinates import Coordinates
-from unveil.families.priors import Dirichlet
+from unveil.families.priors import MILD_ROWS, Dirichlet
 from unveil.families.wrapped import as_within
 
 SMALLEST_SHARE = 1e-300  # share of a part that stands for none, where a finite logarithm is wanted
@@ -184,6 +184,16 @@ class Compound(Family):
         return bool(sound and self.family.admissible(blocks[alive]))
 
     least_rows = as_within(Family.least_rows)
+    gauge_size = as_within(Family.gauge_size)
+
+    def gauge(self, rows: Floats, weights: Floats, n_components: int) -> Floats:
+        """That of as many components as there are parts."""
+        return self.family.gauge(rows, weights, n_components * self.n_parts)
+
+    def mildly(self, gauge: Floats, strength: float) -> Compound:
+        """That of the parts, and some rows shared out among them."""
+        shares = 1.0 + strength * MILD_ROWS / self.n_parts if self.concentration == 1.0 else self.concentration
+        return replace(self, family=self.family.mildly(gauge, strength), concentration=shares)
 
     def floored(self, params: CompoundParams) -> int:
         """Parts that had to be kept from degenerating."""

@@ -155,7 +155,7 @@ class CategoricalCoordinates(_Logarithms):
         super().__init__(np.log(np.maximum(params.probabilities, SMALLEST_PROBABILITY)), -LOG_DEPTH, LOG_DEPTH)
         ends = np.cumsum(family.levels, dtype=np.intp)
         self.levels, self.firsts = family.levels, ends - np.array(family.levels, dtype=np.intp)
-        self.extra = 0.0 if family.prior is None else family.prior.concentration - 1.0
+        self.extra = family.pseudo_counts
 
     def params(self, vector: Floats) -> CategoricalParams:
         """Probabilities, by a softmax of each column."""

@@ -13,6 +13,7 @@ import numpy as np
 
 from unveil.core.arrays import Floats
 from unveil.families.independent import Ratios, Terms
+from unveil.families.priors import MILD_COUNTS, Gamma
 from unveil.families.rates import RateFamily, RateParams
 
 
@@ -57,6 +58,13 @@ class Exponential(RateFamily):
         """The prior has seen so many rows that took so long."""
         rows, times = self.pseudo_rows
         return moments[:, 1:] + times, moments[:, :1] + rows
+
+    def mildly(self, gauge: Floats, strength: float) -> Exponential:
+        """Half an event, after half of the time that one takes on the whole."""
+        if self.prior is not None:
+            return self
+        events = np.where(gauge > 0, MILD_COUNTS * strength, 0.0)
+        return Exponential(Gamma(1.0 + events, events * gauge))
 
     def of_means(self, means: Floats, floored: int) -> ExponentialParams:
         """One over the means."""

@@ -26,6 +26,7 @@ from unveil.families.kernels.em import CompiledSums
 from unveil.families.kernels.matrices import FloorShares
 from unveil.families.marginal import Observed, about, observe
 from unveil.families.priors import NormalInverseWishart
+from unveil.families.rough_groups import within_variances
 from unveil.families.small.states import GaussianStates, SmallStates
 from unveil.families.small.table import GaussianTable
 
@@ -36,6 +37,8 @@ VARIANCE_FLOOR = 1e-15  # smallest variance, as a share of the variance of the c
 SPIKE_VARIANCE = 2.0  # times the regulariser: half or more of such a variance is not the data's
 MOST_PATTERNS_KEPT = 64  # patterns of missing cells whose marginals are kept at a time
 SPREAD_OF_EQUALS = 1e-16  # stands in for the variance of a column of equal numbers, as a share of their square
+MILD_AXIS_ROWS = 3.0  # of a mild prior, for each axis that a covariance has to find by itself, where rows are few
+KNOWN_AXIS_ROWS = 3.0  # of a component, for each axis: with many more than these a covariance is known well enough
 FLOOR_SHARES = FloorShares(VARIANCE_FLOOR, SPREAD_OF_EQUALS, CHOLESKY_FLOOR)
 
 
@@ -105,8 +108,10 @@ class Gaussian(ExponentialFamily):
         return GaussianTable.of(self, rows, weights)
 
     def small_states(self, rows: Floats) -> SmallStates | None:
-        """Rows at hand."""
-        return GaussianStates(self.small_table(rows, None)) if self.has_small_tables else None
+        """Rows at hand; a prior may speak of variances."""
+        if self.structure.small is None or not (self.prior is None or self.prior.is_plain):
+            return None
+        return GaussianStates(self.small_table(rows, None))
 
     # -- E step --------------------------------------------------------------------------------------------------------
 
@@ -242,6 +247,29 @@ class Gaussian(ExponentialFamily):
     def log_prior(self, params: GaussianParams) -> float:
         """Normal-inverse-Wishart, where there is one."""
         return 0.0 if self.prior is None else self.prior.log_density(params.means, self.covariances(params))
+
+    def gauge(self, rows: Floats, weights: Floats, n_components: int) -> Floats:
+        """Rows for each component, and variances within rough groups of them."""
+        each = float((weights @ ~np.isnan(rows)).mean()) / n_components
+        return np.concatenate([[each], within_variances(rows, weights, n_components)])
+
+    def gauge_size(self, n_columns: int) -> int:
+        """Of the rows, and of each column."""
+        return 1 + n_columns
+
+    def mildly(self, gauge: Floats, strength: float) -> Gaussian:
+        """Some rows with the variances of such groups, without correlations; the means are left alone.
+
+        With n rows for each component and a axes that its covariance has to find, there are 3 a / (1 + n / 3 a)^2 of
+        them. Rows that do not grow fewer would hurt where columns all but depend on each other: what they add to the
+        smallest variance is large against it, however many rows there are.
+        """
+        if self.prior is not None:
+            return self
+        each, variances, d = gauge[0], gauge[1:], len(gauge) - 1
+        axes = d if self.structure.has_matrices else 1
+        rows = strength * MILD_AXIS_ROWS * axes / (1.0 + each / (KNOWN_AXIS_ROWS * axes)) ** 2
+        return replace(self, prior=NormalInverseWishart(np.zeros(d), 0.0, rows * np.diag(variances), rows - d - 1.0))
 
     def admissible(self, moments: Floats) -> bool:
         """Positive weights and variances, in every direction that the structure sees."""

@@ -144,6 +144,7 @@ class TableFamily(Independent):
     """
 
     table: ClassVar[str]  # what the parameters call it
+    prior: Any  # of its table; None where there is none
 
     def n_statistics(self, n_columns: int) -> int:
         """1 + d."""

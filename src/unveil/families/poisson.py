@@ -15,6 +15,7 @@ from scipy.special import gammaln, pdtr
 
 from unveil.core.arrays import Floats
 from unveil.families.independent import Ratios, Terms
+from unveil.families.priors import MILD_COUNTS, Gamma
 from unveil.families.rates import RateFamily, RateParams
 from unveil.families.small.states import LinearStates, SmallStates
 
@@ -70,6 +71,10 @@ class Poisson(RateFamily):
         counts, rows = self.pseudo_rows
         return moments[:, 1:] + counts, moments[:, :1] + rows
 
+    def mildly(self, gauge: Floats, strength: float) -> Poisson:
+        """Half an event, in as many rows as that takes on the whole."""
+        return self if self.prior is not None else Poisson(Gamma(*_mild_events(gauge, strength)))
+
     def of_table(self, table: Floats) -> PoissonParams:
         """Of the rates."""
         return PoissonParams(table)
@@ -77,7 +82,7 @@ class Poisson(RateFamily):
     def small_states(self, rows: Floats) -> SmallStates | None:
         """Counts at hand."""
         statistics = np.concatenate([np.ones((1, len(rows))), rows.T])
-        return LinearStates(self, statistics) if self.prior is None else None
+        return LinearStates(self, statistics)
 
     def of_means(self, means: Floats, floored: int) -> PoissonParams:
         """The means are the rates."""
@@ -102,3 +107,9 @@ class Poisson(RateFamily):
         from unveil.families.coordinates import PoissonCoordinates
 
         return PoissonCoordinates(self, params)
+
+
+def _mild_events(means: Floats, strength: float) -> tuple[Floats, Floats]:
+    """Shape and rate."""
+    events = np.where(means > 0, MILD_COUNTS * strength, 0.0)
+    return 1.0 + events, events / np.where(means > 0, means, 1.0)

@@ -168,6 +168,21 @@ class Product(Family):
         """The groups' own, added up."""
         return sum(part.family.log_prior(own) for part, own in self._with(params))
 
+    def gauge(self, rows: Floats, weights: Floats, n_components: int) -> Floats:
+        """The groups' own, one after the other."""
+        found = [part.family.gauge(rows[:, part.columns], weights, n_components) for part in self._parts()]
+        return np.concatenate(found)
+
+    def gauge_size(self, n_columns: int) -> int:
+        """Those of all groups."""
+        return sum(family.gauge_size(len(columns)) for family, columns in self.parts)
+
+    def mildly(self, gauge: Floats, strength: float) -> Product:
+        """Each group by what it has to know."""
+        ends = np.cumsum([family.gauge_size(len(columns)) for family, columns in self.parts])[:-1]
+        pairs = zip(self.parts, np.split(gauge, ends), strict=True)
+        return Product(tuple((family.mildly(own, strength), columns) for (family, columns), own in pairs))
+
     def admissible(self, moments: Floats) -> bool:
         """Whether every group's are."""
         return all(part.family.admissible(moments[:, part.place]) for part in self._parts())

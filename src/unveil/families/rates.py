@@ -51,7 +51,7 @@ class RateFamily(TableFamily):
         """Parameters with these means."""
 
     @property
-    def pseudo_rows(self) -> tuple[float, float]:
+    def pseudo_rows(self) -> tuple[Floats | float, Floats | float]:
         """Shape - 1 and rate of the prior."""
         return (0.0, 0.0) if self.prior is None else (self.prior.shape - 1.0, self.prior.rate)
 
@@ -67,6 +67,17 @@ class RateFamily(TableFamily):
         means = sums / weights
         kept = np.maximum(means, self.floors(moments))
         return self.of_means(kept, int(np.count_nonzero(np.any(kept != means, axis=1))))
+
+    def gauge(self, rows: Floats, weights: Floats, n_components: int) -> Floats:
+        """The mean of each column; what is missing says nothing, and a column of zeros has no prior."""
+        there = ~np.isnan(rows)
+        counts, sums = weights @ there, weights @ np.where(there, rows, 0.0)
+        found: Floats = sums / np.maximum(counts, 1e-300)
+        return found
+
+    def gauge_size(self, n_columns: int) -> int:
+        """One for each column."""
+        return n_columns
 
     def log_prior(self, params: Any) -> float:
         """Gamma, where there is one."""

@@ -63,6 +63,8 @@ class Wrapped(Family):
 
     natural = as_within(Family.natural)
     log_prior = as_within(Family.log_prior)
+    gauge = as_within(Family.gauge)
+    gauge_size = as_within(Family.gauge_size)
     admissible = as_within(Family.admissible)
     least_rows = as_within(Family.least_rows)
     suits = as_within(Family.suits)

@@ -143,6 +143,11 @@ class Stochastic:
         sums = np.where(moving, alpha, 0.0).sum(axis=1)
         return float(terms.sum() + gammaln(sums[sums > 0]).sum())
 
+    def pseudo_counts(self, shape: tuple[int, ...]) -> Floats:
+        """What the prior adds to the counts of a (k, m) table, where entries move."""
+        alpha = np.broadcast_to(np.atleast_2d(np.asarray(self.concentration, dtype=np.float64)), shape)
+        return np.where(self.moving(shape), alpha - 1.0, 0.0)
+
     def n_free(self, shape: tuple[int, ...]) -> int:
         """Numbers that can be chosen: the groups of entries that move, less the sums they are held to."""
         shape = (1, *shape) if len(shape) == 1 else shape

@@ -30,8 +30,7 @@ class LevelRule(HoldingRule):
     def maximise(self, family: Categorical, moments: Floats, params: CategoricalParams) -> CategoricalParams:
         """Column by column; what no row tells of stays."""
         groups = self._groups(family, len(moments))
-        extra = 0.0 if family.prior is None else family.prior.concentration - 1.0
-        counts = np.where(moments[:, :1] > 0, moments[:, 1:] + extra, 0.0)
+        counts = np.where(moments[:, :1] > 0, moments[:, 1:] + family.pseudo_counts, 0.0)
         values, floored = params.probabilities.copy(), np.zeros(len(moments), dtype=np.bool_)
         for place in family.places():
             own = groups[:, place], counts[:, place], values[:, place]

@@ -109,6 +109,10 @@ class Held(Wrapped):
         frame = shift if self.frame is None else self.frame + shift
         return replace(self, family=self.family.in_frame(shift), frame=frame)
 
+    def mildly(self, gauge: Floats, strength: float) -> Held:
+        """The prior is the family's; what is held stays."""
+        return replace(self, family=self.family.mildly(gauge, strength))
+
     def _place(self) -> Any:
         """`at` as the family sees it."""
         if self.frame is None or not np.any(self.frame):

@@ -145,3 +145,68 @@ def count_codes(codes: Any, shares: Any, lowest: float, fresh: Any, sums: Any) -
             fresh[c * levels + code] /= kept
         floored += held
     return floored
+
+
+@kernel
+def pull_spread(
+    sums: Any, scales: Any, rows: float, reg_covar: float, matrices: bool, shared: bool, fresh: Any
+) -> None:
+    """Covariances of an M step, pulled by `rows` of a prior whose scatter is diag(`scales`), in each state.
+
+    With N rows, of scatter N S, a covariance becomes (N S + scales) / (N + rows); where one matrix is shared, by all
+    rows of all states, and one variance shared by the columns of a state is pulled by the mean of the scales.
+    """
+    d = len(scales)
+    size = d * d if matrices else d
+    k = len(fresh) // (1 + d + size)
+    spread, whole = k + k * d, 0.0
+    for c in range(k):
+        whole += sums[c]
+    for c in range(k):
+        count = whole / k if matrices and shared else sums[c]
+        keep = count / (count + rows)
+        for i in range(d):
+            extra = scales[i] if matrices or not shared else np.mean(scales)
+            for j in range(d if matrices else 1):
+                at = spread + c * size + (i * d + j if matrices else i)
+                if matrices and i != j:
+                    fresh[at] *= keep
+                else:
+                    fresh[at] = keep * (fresh[at] - reg_covar) + extra / (count + rows) + reg_covar
+
+
+@kernel
+def spread_density(params: Any, k: int, scales: Any, rows: float, matrices: bool) -> float:
+    """Sum over states of -1/2 (rows log|C| + trace(C^-1 diag(scales))): an inverse-Wishart's, but for a constant.
+
+    The trace is that of squares of the inverse of Cholesky's factor. NaN where a matrix has none.
+    """
+    d = len(scales)
+    total, lower, line = 0.0, np.empty((d, d)), np.empty(d)
+    for c in range(k):
+        if not matrices:
+            for i in range(d):
+                variance = params[k + k * d + c * d + i]
+                total -= 0.5 * (rows * np.log(variance) + scales[i] / variance)
+            continue
+        begin = k + k * d + c * d * d
+        for i in range(d):
+            for j in range(i + 1):
+                left = params[begin + i * d + j]
+                for s in range(j):
+                    left -= lower[i, s] * lower[j, s]
+                if j < i:
+                    lower[i, j] = left / lower[j, j]
+                elif left > 0.0:
+                    lower[i, i] = np.sqrt(left)
+                else:
+                    return np.nan
+            total -= rows * np.log(lower[i, i])
+        for i in range(d):
+            for r in range(i, d):
+                value = 1.0 if r == i else 0.0
+                for s in range(i, r):
+                    value -= lower[r, s] * line[s]
+                line[r] = value / lower[r, r]
+                total -= 0.5 * scales[i] * line[r] * line[r]
+    return total

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -20,8 +21,10 @@ from unveil.families.kernels.small_emissions import (
     count_codes,
     maximise_matrices,
     maximise_variances,
+    pull_spread,
     score_matrices,
     score_variances,
+    spread_density,
 )
 from unveil.families.small.table import GaussianTable
 
@@ -63,6 +66,10 @@ class SmallStates(ABC):
         How many states had to be kept from degenerating; -1 where the general way has to take over.
         """
 
+    def pulled(self, sums: Floats, fresh: Floats) -> int | None:
+        """The M step with a prior, from sums alone, and how many were mended; None where there is none to add."""
+        return None
+
     @abstractmethod
     def moments(self, vector: Floats, sums: Floats, params: Any) -> Floats:
         """The sums of a pass as the family's statistics."""
@@ -70,6 +77,10 @@ class SmallStates(ABC):
     def spiked(self, vector: Floats) -> bool:
         """Whether a state has, in some direction, little more spread than was added to it."""
         return False
+
+    @abstractmethod
+    def log_prior(self, vector: Floats) -> float:
+        """Log-density of the family's prior; 0 without one."""
 
     @abstractmethod
     def size(self, n_components: int) -> int:
@@ -102,9 +113,33 @@ class GaussianStates(SmallStates):
 
     def maximise(self, vector: Floats, shares: Floats, fresh: Floats, sums: Floats) -> int:
         """Moments about the means that entered the pass."""
-        table = self.table
+        table, reg_covar, prior = self.table, self.table.family.reg_covar, self.table.family.prior
         run = maximise_matrices if table.has_matrices else maximise_variances
-        return 0 if run(table.x, shares, vector, table.family.reg_covar, table.shares_spread, fresh, sums) else -1
+        if not run(table.x, shares, vector, reg_covar, table.shares_spread, fresh, sums):
+            return -1
+        if prior is not None:
+            pull_spread(sums, self._scales, prior.rows, reg_covar, table.has_matrices, table.shares_spread, fresh)
+        return 0
+
+    def log_prior(self, vector: Floats) -> float:
+        """Of the covariances: a pass leaves none that has no density."""
+        prior = self.table.family.prior
+        if prior is None:
+            return 0.0
+        k = self.table.n_components(vector)
+        return float(spread_density(vector, k, self._scales, prior.rows, self.table.has_matrices)) + k * self._constant
+
+    @cached_property
+    def _scales(self) -> Floats:
+        """The diagonal of the prior's matrix."""
+        assert self.table.family.prior is not None
+        return np.diagonal(self.table.family.prior.scale).copy()
+
+    @cached_property
+    def _constant(self) -> float:
+        """Of the prior of one state."""
+        assert self.table.family.prior is not None
+        return self.table.family.prior.log_constant
 
     def moments(self, vector: Floats, sums: Floats, params: Any) -> Floats:
         """About the origins of `params`."""
@@ -157,6 +192,10 @@ class LinearStates(SmallStates):
         fresh[:] = getattr(found, self.family.table).ravel()
         return self.family.floored(found)
 
+    def log_prior(self, vector: Floats) -> float:
+        """The family's own."""
+        return 0.0 if self.family.prior is None else self.family.log_prior(self.params(vector))
+
     def moments(self, vector: Floats, sums: Floats, params: Any) -> Floats:
         """They are the sums."""
         return sums.reshape(len(getattr(params, self.family.table)), -1).copy()
@@ -196,7 +235,17 @@ class CodedStates(LinearStates):
 
     def maximise(self, vector: Floats, shares: Floats, fresh: Floats, sums: Floats) -> int:
         """Counts of the codes."""
-        return int(count_codes(self.codes, shares, self.lowest, fresh, sums))
+        mended = int(count_codes(self.codes, shares, self.lowest, fresh, sums))
+        pulled = self.pulled(sums, fresh) if mended >= 0 else None
+        return mended if pulled is None else pulled
+
+    def pulled(self, sums: Floats, fresh: Floats) -> int | None:
+        """By the family, whose pseudo-counts they get."""
+        if self.family.prior is None:
+            return None
+        found = self.family.first(sums.reshape(-1, 1 + self.levels))
+        fresh[:] = getattr(found, self.family.table).ravel()
+        return self.family.floored(found)
 
     def size(self, n_components: int) -> int:
         """Probabilities of the levels."""
