@@ -60,13 +60,12 @@ def examine(
     --------
     >>> import numpy as np, unveil
     >>> X = np.random.default_rng(0).normal(size=(300, 2)) + np.repeat([[0.0], [9.0], [18.0]], 100, axis=0)
-    >>> unveil.examine(unveil.GaussianMixture(3, random_state=0).fit(X), X).verdicts["sound"]
-    'yes'
+    >>> unveil.examine(unveil.GaussianMixture(3, random_state=0).fit(X), X).verdicts
+    {'sound': 'yes', 'describes': 'yes', 'real': 'yes'}
     """
     check_is_fitted(model)
     case = Case(model, X, y, lengths, sample_weight, bool(thorough), int(random_state))
-    subject = subject_of(model)
-    asked = [answer(case) for answer in subject if answer is not None]
+    asked = [answer(case) for answer in examiners_of(model) if answer is not None]
     own = getattr(model, "certificate_", Certificate(()))
     return _together(own, asked)
 
@@ -80,14 +79,23 @@ def _together(own: Certificate, answers: list[Answer]) -> Certificate:
     return Certificate((*kept, *found), clusters=clusters)
 
 
-def subject_of(model: Any) -> Examiners:
+def is_examined(model: Any) -> bool:
+    """Whether `examine` takes a model of this kind."""
+    return _examiners(model) is not None
+
+
+def examiners_of(model: Any) -> Examiners:
     """Who answers for a model, by the folder that defines its class or a base of it."""
+    found = _examiners(model)
+    if found is None:
+        known = ", ".join(name for name in HOMES["unveil"] if name[:1].isupper())
+        raise TypeError(f"model must be a fitted estimator of unveil ({known}); got {type(model).__name__}")
+    return found
+
+
+def _examiners(model: Any) -> Examiners | None:
     from unveil.judgement.subjects import SUBJECTS
 
-    for kind in type(model).__mro__:
-        folder = ".".join(kind.__module__.split(".")[1:])
-        for prefix, subject in SUBJECTS.items():
-            if kind.__module__.startswith("unveil.") and folder.startswith(prefix):
-                return subject
-    known = ", ".join(name for name in HOMES["unveil"] if name[:1].isupper())
-    raise TypeError(f"model must be a fitted estimator of unveil ({known}); got {type(model).__name__}")
+    homes = (kind.__module__ for kind in type(model).__mro__)
+    names = [home.removeprefix("unveil.") for home in homes if home.startswith("unveil.")]
+    return next((who for name in names for folder, who in SUBJECTS.items() if name.startswith(folder)), None)

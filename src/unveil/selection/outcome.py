@@ -8,8 +8,10 @@ from typing import Any, final
 
 import numpy as np
 
-from unveil.judgement.criteria.criteria import Criterion
+from unveil.certificate import Certificate
+from unveil.judgement.criteria.criteria import CLEAR_LEAD, Criterion
 from unveil.judgement.criteria.opinions import SIZE, Choice
+from unveil.selection.judged import NOT_JUDGED, Judged, number_of_groups
 from unveil.selection.verdict import Naming, Standing, caveats, combination, decisive, say
 
 
@@ -32,6 +34,15 @@ class Selection:
         For clusterings: what each criterion says about their number, and what follows.
     undone : int
         Combinations that were not reached, where the comparison was interrupted.
+    n_components : int or None
+        For mixtures and chains: how many components describe the density.
+    n_clusters : int or None
+        How many groups there are: 1 where there are none, None where there is no clear answer.
+    certificate : Certificate
+        What `unveil.examine` says of the winner; `verdicts` are its three answers. A mixture that won has
+        ``clusters_``, the cluster of each component.
+    alternatives : list of dict
+        Where the winning mixture does not describe the rows: other models, and by how much their BIC is lower.
 
     Examples
     --------
@@ -51,6 +62,34 @@ class Selection:
     best_index_: int
     choice: Choice | None = None
     undone: int = 0
+    judged: Judged = NOT_JUDGED
+
+    @property
+    def certificate(self) -> Certificate:
+        """What the winner was examined for."""
+        return self.judged.certificate
+
+    def verdicts(self) -> dict[str, str]:
+        """Is the winner sound, does it describe the rows, are its groups real?"""
+        return self.certificate.verdicts
+
+    @property
+    def n_components(self) -> int | None:
+        """How many components describe the density."""
+        size = getattr(self.best_estimator_, "n_components", None)
+        return None if size is None else int(size)
+
+    @property
+    def n_clusters(self) -> int | None:
+        """How many groups there are; 1 where there are none, None where there is no clear answer."""
+        if self.choice is not None:
+            return self.choice.size if self.choice.clear else None
+        return self.judged.n_clusters
+
+    @property
+    def alternatives(self) -> list[dict[str, Any]]:
+        """Other models of the rows, the best first."""
+        return [one.to_dict() for one in self.judged.alternatives]
 
     @property
     def criterion(self) -> str:
@@ -97,7 +136,7 @@ class Selection:
     def verdict(self, name: Naming | None = None) -> str:
         """The outcome in plain words, and how clear it is; `name` puts a combination into words of its own."""
         if self.choice is None:
-            return say(self.rule, self.standing, name)
+            return " ".join([say(self.rule, self.standing, name), *groups_said(self)])
         others = {name: value for name, value in self.best_params_.items() if name != SIZE}
         best = [f"Best with {combination(others)}."] if others else []
         return " ".join([self.choice.words, *best, *caveats(self.standing)])
@@ -129,3 +168,26 @@ def _at_edge(value: Any, tried: list[Any]) -> bool:
     if len(numbers) < len(tried) or min(numbers) == max(numbers):
         return False
     return bool(value == max(numbers) or (value == min(numbers) and value > 1))
+
+
+def groups_said(selection: Selection) -> list[str]:
+    """How many groups the components of the winner form, and which other model describes the rows better."""
+    if selection.certificate.clusters is None:
+        return []
+    own, clusters = number_of_groups(selection.certificate), selection.n_clusters
+    k = len(selection.certificate.clusters)
+    if clusters is None:
+        parts = ["How many groups there are is not clear."]
+    elif k > 1 and own == clusters != k:
+        parts = [
+            f"{k} components describe the density; they form {'one cluster' if clusters == 1 else f'{clusters} clusters'}."
+        ]
+    else:
+        parts = ["There is one group." if clusters == 1 else f"There are {clusters} groups."]
+    if selection.alternatives and selection.alternatives[0]["gain"] > CLEAR_LEAD:
+        other = selection.alternatives[0]
+        size = f"{other['n_components']} component{'' if other['n_components'] == 1 else 's'}"
+        parts += [
+            f"With {other['model']}, {size} would describe the rows better: BIC is lower by {other['gain']:,.1f}."
+        ]
+    return parts

@@ -24,6 +24,7 @@ from unveil.judgement.criteria.criteria import Fitted
 from unveil.judgement.criteria.fits import asks
 from unveil.judgement.criteria.held_out import is_chain, sequences_of
 from unveil.numerics.blas import single_threaded_blas
+from unveil.selection.judged import judged
 from unveil.selection.outcome import Selection
 from unveil.selection.strategies import Strategy, strategy_for
 from unveil.sources.sequences import Sequences
@@ -117,7 +118,9 @@ def select(
     if all(row["error"] is not None for row in table):
         raise ValueError(f"no combination of grid could be fitted; the first failed with: {table[0]['error']}")
     best_index, best, choice = strategy.best(table)
-    return Selection(table, best, values, strategy.rule, best_index, choice, len(combinations) - len(table))
+    verdicts = judged(best, X, weights, values)
+    undone = len(combinations) - len(table)
+    return Selection(table, best, values, strategy.rule, best_index, choice, undone, verdicts)
 
 
 def _sequences(estimator: Any, X: Any, lengths: ArrayLike) -> Any:

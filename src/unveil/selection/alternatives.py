@@ -1,0 +1,106 @@
+"""Other mixtures that might describe the rows better: tails, skewness and shape before more components.
+
+A Gaussian mixture takes several components for one group that is skewed or has heavy tails, and too few for groups of
+many columns, where a covariance of its own costs each more than it gains. So its BIC is compared with that of
+Student's t, of Gaussians for the log of the skewed columns (whose density takes the factor 1 / x along), and of the
+other covariance structures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.stats import skew
+from sklearn.base import clone
+
+from unveil.core.arrays import Floats
+from unveil.core.lazy import found
+from unveil.estimation.degenerate import degeneracy
+from unveil.judgement.case import quietly
+
+STRUCTURES = ("full", "tied", "diag", "spherical")  # those that differ most
+SKEWED = 1.0  # skewness of a column, from which on its log is tried; that of an exponential one is 2
+MOST_ROWS = 2048  # of the rows that alternatives are compared on: some dozens of fits
+
+
+class Alternative(NamedTuple):
+    """Another mixture, fitted to the rows or to a transform of them."""
+
+    words: str  # what it is
+    n_components: int
+    gain: float  # fall of the BIC against the winner, on the rows that both were compared on
+    model: Any
+    rows: Floats  # as it sees them
+
+    def to_dict(self) -> dict[str, Any]:
+        """What it is, without the model."""
+        return {"model": self.words, "n_components": self.n_components, "gain": self.gain}
+
+
+class Attempt(NamedTuple):
+    """A mixture that is to be fitted, with each of some numbers of components."""
+
+    words: str
+    estimator: Any
+    sizes: tuple[int, ...]
+    rows: Floats
+    price: float = 0.0  # twice the log of what a transform stretches the rows by
+
+
+def tried(best: Any, rows: Floats, weights: Floats | None, grid: Mapping[str, tuple[Any, ...]]) -> list[Alternative]:
+    """Alternatives to the winner, each with its best number of components, the best first."""
+    if "covariance_type" not in best.get_params() or np.isnan(rows).any():
+        return []
+    chosen = np.linspace(0, len(rows) - 1, min(len(rows), MOST_ROWS)).astype(np.intp)
+    rows, weights = rows[chosen], None if weights is None else weights[chosen]
+    own = _bic(best, rows, weights)
+    results = (_best(attempt, weights, own) for attempt in _attempts(best, rows, grid))
+    return sorted((one for one in results if one is not None), key=lambda one: -one.gain)
+
+
+def _attempts(best: Any, rows: Floats, grid: Mapping[str, tuple[Any, ...]]) -> Iterator[Attempt]:
+    """Tails and skewness with as many components or fewer, then other shapes."""
+    k = int(best.n_components)
+    plain = clone(best).set_params(n_init=1, random_state=0)
+    heavier = best._mixture().model.family.heavier
+    if heavier:
+        student = found("unveil", heavier)(covariance_type=best.covariance_type, random_state=0)
+        yield Attempt(heavier, student, tuple(range(1, k + 1)), rows)
+    columns = np.flatnonzero((rows.min(axis=0) > 0) & (skew(rows, axis=0) > SKEWED))
+    if len(columns):
+        logs = rows.copy()
+        logs[:, columns] = np.log(rows[:, columns])
+        words = f"the log of {_named(best, columns)}"
+        yield Attempt(words, plain, tuple(range(1, k + 1)), logs, 2.0 * float(logs[:, columns].sum()))
+    if rows.shape[1] > 1 and len(grid.get("covariance_type", ())) < 2:
+        sizes = tuple(int(size) for size in grid.get("n_components", (k,)))
+        for structure in STRUCTURES:
+            if structure != best.covariance_type:
+                another = clone(plain).set_params(covariance_type=structure)
+                yield Attempt(f"covariance_type={structure!r}", another, sizes, rows)
+
+
+def _named(best: Any, columns: Any) -> str:
+    names = getattr(best, "feature_names_in_", None)
+    return ", ".join(f"column {column}" if names is None else str(names[column]) for column in columns)
+
+
+def _best(attempt: Attempt, weights: Floats | None, own: float) -> Alternative | None:
+    """The number of components with the lowest BIC, of fits that are not degenerate."""
+    results = []
+    for size in attempt.sizes:
+        model = clone(attempt.estimator).set_params(n_components=size)
+        try:
+            quietly(model.fit, attempt.rows, sample_weight=weights)
+        except (ValueError, ArithmeticError):
+            continue
+        if degeneracy(model) is None:
+            gain = own - _bic(model, attempt.rows, weights) - attempt.price
+            results.append(Alternative(attempt.words, size, float(gain), model, attempt.rows))
+    return max(results, key=lambda one: one.gain, default=None)
+
+
+def _bic(model: Any, rows: Floats, weights: Floats | None) -> float:
+    return float(model.bic(rows) if weights is None else model.bic(rows, sample_weight=weights))
