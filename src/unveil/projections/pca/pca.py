@@ -373,10 +373,8 @@ noise_variance_, n_features_in_, feature_names_in_
         self.__dict__.pop("_moments", None)
         if spectrum.moments is not None:
             self._moments = Statistics(**spectrum.moments._asdict())
-        plain = certify(
-            spectrum, kept, self.svd_solver in ("auto", "randomized"), isinstance(self.n_components, Integral)
-        )
-        self.certificate_ = plain if certificate is None else certificate
+        asked, quick = isinstance(self.n_components, Integral), self.svd_solver in ("auto", "randomized")
+        self.certificate_ = certificate or certify(spectrum, kept, quick, asked)
         warn_of(self, self.certificate_.at_once, depth=3 if certificate is None else 4)
 
     def _count(self, spectrum: Spectrum, streaming: bool = False) -> int:
