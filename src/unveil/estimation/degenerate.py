@@ -34,6 +34,12 @@ ROWS_PER_COLUMN = 10.0  # at which the axes of a covariance are known to a third
 #                         parameters it has
 HARDLY, SMALL_UNITS = 0.01, 100.0  # times the regulariser: a variance below is none, and from there on it is the data's
 EDGE = 1e-6  # distance of a probability from 0 or 1, or of a rate from 0, that no number of rows would tell from none
+PRIORS = (
+    "prior_",
+    "rate_prior",
+    "emissionprob_prior",
+    "probability_prior",
+)  # of what components emit, where there is one
 FEWER = "ask for fewer components"
 SHARED = f"{FEWER}, one covariance for all (covariance_type='tied'), or leave out columns that depend on others"
 
@@ -228,7 +234,7 @@ def _support(model: Any, structure: Any, counts: Floats) -> Iterator[Finding]:
     smallest = int(np.argmin(counts))
     rows = float(counts[smallest])
     said = f"{rows:.3g} row{'' if 0.995 <= rows < 1.005 else 's'}"
-    only, held = f"component {smallest} stands for only {said}", getattr(model, "prior_", None) is not None
+    only, held = f"component {smallest} stands for only {said}", _is_held(model)
     if rows < span + PART and not held:
         message = (
             f"{only}, too few to tell its spread" if structure is not None else f"{only}: it is those, and no more"
@@ -241,6 +247,11 @@ def _support(model: Any, structure: Any, counts: Floats) -> Iterator[Finding]:
         yield Finding("support", "doubt", f"{only}, too few for its parameters", rows, kind="few_rows", remedy=FEWER)
     else:
         yield Finding("support", "fine", f"the smallest component stands for {rows:.6g} rows", rows)
+
+
+def _is_held(model: Any) -> bool:
+    """Whether a prior says what a component without rows is."""
+    return any(getattr(model, name, None) is not None for name in PRIORS)
 
 
 def _rows_needed(model: Any, structure: Any) -> tuple[float, float]:

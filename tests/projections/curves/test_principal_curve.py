@@ -303,6 +303,7 @@ def test_few_rows(rows: int, settings: dict[str, Any]) -> None:
     assert model.transform(X).shape == (rows, 1)
 
 
+@pytest.mark.filterwarnings("ignore:.*the curve is a point")
 @pytest.mark.parametrize("settings", [{}, {"smoother": "local"}, {"closed": True}, {"stretch": 2}])
 def test_equal_rows_are_a_curve_of_one_point(settings: dict[str, Any]) -> None:
     model = PrincipalCurve(**settings).fit(np.full((10, 2), 3.0))

@@ -88,6 +88,7 @@ def test_frames_come_out_where_they_are_asked_for() -> None:
         assert found.columns.tolist() == ["pca0", "pca1"]
 
 
+@pytest.mark.filterwarnings("ignore:.*the rows do not differ")
 def test_constant_rows_have_no_variance() -> None:
     model = PCA().fit(np.full((10, 3), 5.0))
     np.testing.assert_array_equal(model.explained_variance_, 0.0)

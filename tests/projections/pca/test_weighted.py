@@ -232,6 +232,7 @@ def test_what_is_not_determined_is_counted() -> None:
     assert np.all(np.isfinite(found.spectrum.components))
 
 
+@pytest.mark.filterwarnings("ignore:.*the rows do not differ")
 @pytest.mark.parametrize(
     "X",
     [

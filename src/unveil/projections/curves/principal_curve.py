@@ -328,4 +328,5 @@ def _length(curve: Any) -> Finding:
     if curve.length_ > 0:
         return Finding("length", "fine", f"the curve is {curve.length_:.3g} long", float(curve.length_))
     remedy = "look at the columns that were read"
-    return Finding("length", "warning", "the curve is a point", 0.0, kind="point", remedy=remedy)
+    severity = "warning" if len(curve.coordinates_) > 1 else "doubt"
+    return Finding("length", severity, "the curve is a point", 0.0, kind="point", remedy=remedy)

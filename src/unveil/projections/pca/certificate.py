@@ -15,13 +15,13 @@ EXACT_RESIDUAL = 1e-9  # of the largest variance: a residual below this share mo
 MOST_COMPARED = 256  # directions that are compared with each other
 
 
-def certify(spectrum: Spectrum, kept: int, approximate: bool, asked: bool = False) -> Certificate:
+def certify(spectrum: Spectrum, kept: int, approximate: bool, asked: bool = False, stream: bool = False) -> Certificate:
     """Findings of a spectrum of which the first `kept` components are used, a number that the user `asked` for or not.
 
     Where the route is meant to be `approximate`, a residual that is not rounding is a note, else a warning. Where all
     is LAPACK's, which hardly ever fails without a word, it is looked at when somebody asks.
     """
-    at_once = *_convergence(spectrum), *_rounding(spectrum, kept, asked)
+    at_once = *_convergence(spectrum), *_rounding(spectrum, kept, asked, stream)
     later = partial(_exactness, spectrum, kept, approximate)
     return Certificate(at_once, later) if callable(spectrum.off) else Certificate((*at_once, *later()))
 
@@ -70,12 +70,13 @@ def _orthonormality(spectrum: Spectrum, kept: int) -> Iterator[Finding]:
     yield Finding("orthonormality", severity, f"components are orthonormal to {worst:.1e}", worst)
 
 
-def _rounding(spectrum: Spectrum, kept: int, asked: bool) -> Iterator[Finding]:
+def _rounding(spectrum: Spectrum, kept: int, asked: bool, stream: bool) -> Iterator[Finding]:
     """Variances that are there in name alone: the covariance of so many columns is not known better."""
     values = spectrum.values[:kept]
     if not spectrum.total > 0:
         message = "the rows do not differ: there is no variance to find directions for"
-        yield Finding("variance", "warning", message, 0.0, kind="point", remedy="look at the columns that were read")
+        severity = "doubt" if stream or spectrum.weight <= 1 else "warning"  # more rows may come
+        yield Finding("variance", severity, message, 0.0, kind="point", remedy="look at the columns that were read")
         return
     floor = FLOAT_EPSILON * spectrum.components.shape[1] * float(spectrum.values.max(initial=0.0))
     lost = int(np.count_nonzero(values <= floor))

@@ -286,7 +286,8 @@ noise_variance_, n_features_in_, feature_names_in_
                 before = TableMoments(float(kept["weight"]), kept["mean"], kept["scatter"]), self.n_samples_
             spectrum = by_covariance(engine_for(self.engine, source), source, metric, before)
         self.n_samples_ = source.n_rows + (0 if before is None else before[1])
-        self._keep(spectrum, metric, self._count(spectrum, streaming=True))
+        count = self._count(spectrum, streaming=True)
+        self._keep(spectrum, metric, count, certify(spectrum, count, approximate=True, stream=True))
         return self
 
     def fit_transform(
@@ -372,9 +373,8 @@ noise_variance_, n_features_in_, feature_names_in_
         self.__dict__.pop("_moments", None)
         if spectrum.moments is not None:
             self._moments = Statistics(**spectrum.moments._asdict())
-        asked = isinstance(self.n_components, Integral)
-        plain = certify(spectrum, kept, self.svd_solver in ("auto", "randomized"), asked)
-        self.certificate_ = plain if certificate is None else certificate
+        asked, quick = isinstance(self.n_components, Integral), self.svd_solver in ("auto", "randomized")
+        self.certificate_ = certificate or certify(spectrum, kept, quick, asked)
         warn_of(self, self.certificate_.at_once, depth=3 if certificate is None else 4)
 
     def _count(self, spectrum: Spectrum, streaming: bool = False) -> int:
