@@ -179,9 +179,8 @@ def groups_said(selection: Selection) -> list[str]:
     if clusters is None:
         parts = ["How many groups there are is not clear."]
     elif k > 1 and own == clusters != k:
-        parts = [
-            f"{k} components describe the density; they form {'one cluster' if clusters == 1 else f'{clusters} clusters'}."
-        ]
+        formed = "one cluster" if clusters == 1 else f"{clusters} clusters"
+        parts = [f"{k} components describe the density; they form {formed}."]
     else:
         parts = ["There is one group." if clusters == 1 else f"There are {clusters} groups."]
     if selection.alternatives and selection.alternatives[0]["gain"] > CLEAR_LEAD:
