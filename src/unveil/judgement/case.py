@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -73,6 +74,13 @@ def quietly(fit: Callable[..., Any], *args: Any, **named: Any) -> Any:
         warnings.simplefilter("ignore", FitWarning)
         warnings.simplefilter("ignore", ConvergenceWarning)
         return fit(*args, **named)
+
+
+def nameless(model: Any) -> Any:
+    """The same fitted model, which does not miss the names of columns where it is shown bare rows."""
+    bare = copy(model)
+    bare.__dict__.pop("feature_names_in_", None)
+    return bare
 
 
 Examiner = Callable[[Case], Answer]

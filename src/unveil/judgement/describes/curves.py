@@ -19,7 +19,7 @@ from sklearn.base import clone
 
 from unveil.certificate import Finding
 from unveil.core.arrays import Floats
-from unveil.judgement.case import Answer, Case
+from unveil.judgement.case import Answer, Case, nameless
 from unveil.judgement.describes.rows import Seen, covariance, seen_rows
 from unveil.judgement.describes.words import LEVEL, MATTERS, said
 
@@ -41,8 +41,8 @@ def examine_curve(case: Case) -> Answer:
     if len(seen.rows) < FEWEST_ROWS or seen.rows.shape[1] < 2:
         return Answer((said("description", "note", "too few rows or columns to tell whether they follow a curve"),))
     findings = _against_clouds(case, seen, gain_of_curve, "PCA(1)", "curve", "line")
-    distances = np.asarray(case.model.distance(seen.rows)) ** 2
-    return Answer((*findings, *_stretches(distances, np.asarray(case.model.transform(seen.rows)).ravel())))
+    distances = np.asarray(nameless(case.model).distance(seen.rows)) ** 2
+    return Answer((*findings, *_stretches(distances, np.asarray(nameless(case.model).transform(seen.rows)).ravel())))
 
 
 def examine_map(case: Case) -> Answer:
@@ -70,7 +70,7 @@ def gain_of_map(model: Any, rows: Floats) -> float:
 
 def _against_clouds(case: Case, seen: Seen, gain: Gain, linear: str, bent: str, straight: str) -> list[Finding]:
     """Whether bending gains more than it does on Gaussian rows."""
-    own = gain(case.model, seen.rows)
+    own = gain(nameless(case.model), seen.rows)
     matrix = covariance(seen)
     clouds = np.array([_gain_on_cloud(case, seen, matrix, gain, number) for number in range(CLOUDS)])
     limit = float(clouds.mean() + BEYOND * clouds.std(ddof=1))

@@ -17,7 +17,7 @@ from sklearn.base import clone
 
 from unveil.certificate import Finding
 from unveil.core.arrays import Floats
-from unveil.judgement.case import Answer, Case, quietly
+from unveil.judgement.case import Answer, Case, nameless, quietly
 from unveil.judgement.criteria.dissimilarity import has_metric, is_kmeans, metric_of
 from unveil.judgement.criteria.silhouette import CHANCE_LEAD, NO_STRUCTURE, strength
 from unveil.judgement.criteria.stability import STABLE_JACCARD
@@ -111,9 +111,9 @@ def _valleys(case: Case, study: Study, labels: NDArray[np.integer]) -> Iterator[
         return
     rows, chosen = even_rows(values, None, np.arange(values.shape[1]), case.random(PURPOSE))
     bends = not has_metric(case.model)
-    count, large = _count_apart(None if bends else case.model, rows, labels[chosen])
+    count, large = _count_apart(None, rows, labels[chosen])
     if bends and count == 1:  # groups that no line in the plane tells apart may be apart in the space of the kernel
-        count, large = _count_apart(case.model, rows, labels[chosen])
+        count, large = _count_apart(nameless(case.model), rows, labels[chosen])
         if count > 1:
             yield _null(case, study, count)
     yield _apart(count, large, len(np.unique(labels)))
@@ -145,22 +145,24 @@ def _null(case: Case, study: Study, count: int) -> Finding:
 
 
 def _count_apart(model: Any, rows: Floats, labels: NDArray[np.integer]) -> tuple[int, int]:
-    """How many clusters there are with valleys between them, and how many have rows enough to tell."""
+    """How many clusters there are with valleys between them, and how many have rows enough to tell.
+
+    Lines are those between the means of the rows, or where there is a `model` with a kernel, in its space.
+    """
     sizes = np.bincount(labels, minlength=int(labels.max()) + 1)
     large = np.flatnonzero(sizes >= FEWEST)
     links = {}
     for one, other in combinations(large.tolist(), 2):
         second = labels[chosen := np.flatnonzero((labels == one) | (labels == other))] == other
-        line = _line_of_means(rows[chosen], second) if model is None else _line(model, rows[chosen], one, other)
+        line = (
+            _line_of_means(rows[chosen], second) if model is None else _line_of_kernel(model, rows[chosen], one, other)
+        )
         links[one, other] = valley_between(line, second)
     return max(len(linked(links, np.ones(len(sizes)), large)), 1), len(large)
 
 
-def _line(model: Any, rows: Floats, one: int, other: int) -> Floats:
-    """Where rows lie between the centres of two clusters: squared distances to both, less each other.
-
-    In the plane, and in the space of a kernel, that is a projection on the line through the centres.
-    """
+def _line_of_kernel(model: Any, rows: Floats, one: int, other: int) -> Floats:
+    """Where rows lie between the centres of two clusters in the space of a kernel: a projection on their line."""
     distances = np.asarray(model.transform(rows), dtype=np.float64)
     return np.asarray(distances[:, one] ** 2 - distances[:, other] ** 2)
 
