@@ -15,4 +15,5 @@ def test_six_components_in_three_blobs_are_three_real_clusters():
     assert len(found.clusters) == 6
     assert len(set(found.clusters)) == 3
     merged = [finding for finding in found.findings if finding.kind == "merged"]
-    assert merged and all(finding.severity == "note" and finding.question == "real" for finding in merged)
+    assert merged
+    assert all(finding.severity == "note" and finding.question == "real" for finding in merged)
