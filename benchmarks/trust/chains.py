@@ -1,12 +1,15 @@
 """Held-out likelihood of chains as they are fitted by default, against the best of ten random starts of hmmlearn.
 
-``python -m benchmarks.trust.chains [--tuning]``, where hmmlearn is installed.
+``python -m benchmarks.trust.chains [--again] [--tuning]``, where hmmlearn is installed.
 
 24 problems: 20 drawn from chains of 2 to 8 states, some with a handful of steps for each, and four series. A drawn one
 is scored by sequences that were not seen; of a series the first four fifths are seen, and the rest is scored given
 them. Both fit the same model to the same steps: hmmlearn from ten random starts, of which the one that is likeliest
-where it was fitted is kept; unveil once, with nothing set but the number of states and a seed. The strengths of the
-default prior were chosen on the problems of other seeds (``--tuning``), not on these.
+where it was fitted is kept; unveil once, with nothing set but the number of states and a seed.
+
+What the default is was not chosen on the drawn problems, of seed 20260 and, with ``--again``, 20261: nobody looked at
+them; strengths of the prior come from drawn problems of other seeds (``--tuning``). The four series are no such test:
+how strongly the prior holds on to staying, and the search from six climbs, were chosen with their splits in sight.
 """
 
 from __future__ import annotations
@@ -23,9 +26,9 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-SERIES = Path(__file__).parents[2] / "tests" / "data"
-ELSEWHERE = Path("/work/shared/data")  # of the series that the tests do not have
-REPORTED, TUNING = 20260, (501, 502, 503)  # seeds; shared by nothing else
+HOME = Path(__file__).parents[2]
+SERIES, EXAMPLES = HOME / "tests" / "data", HOME / "examples" / "data"
+REPORTED, AGAIN, TUNING = (20260,), (20261,), (501, 502, 503)  # seeds; shared by nothing else
 TEST_STEPS, STARTS, SLACK, WANTED = 4000, 10, 0.01, 22
 SEEN = 0.8  # of a series
 
@@ -136,19 +139,15 @@ def _emitting(drawn: Drawn, random: np.random.Generator) -> Callable[[NDArray[np
 
 
 def series_problems() -> Iterator[Problem]:
-    """Earthquakes (counts), interest rates, returns, response times."""
-    columns: dict[str, tuple[str, int, Callable[[Path], Array]]] = {
-        "earthquakes": ("poisson", 3, np.loadtxt),
-        "fedfunds": ("gaussian", 3, np.loadtxt),
-        "sp500": ("gaussian", 3, lambda path: np.loadtxt(path, delimiter=",", skiprows=1, usecols=5)),
-        "speed": ("gaussian", 2, lambda path: np.loadtxt(path, delimiter=",", skiprows=1, usecols=0)),
+    """Earthquakes (counts), the federal funds rate (quarters from 1954 on), returns of the S&P 500, response times."""
+    columns: dict[str, tuple[str, int, Array]] = {
+        "earthquakes": ("poisson", 3, np.loadtxt(SERIES / "earthquakes.csv")),
+        "fedfunds": ("gaussian", 3, np.loadtxt(SERIES / "fedfunds.csv")),
+        "sp500": ("gaussian", 3, np.loadtxt(EXAMPLES / "sp500.csv", delimiter=",", skiprows=1, usecols=2)),
+        "speed": ("gaussian", 2, np.loadtxt(SERIES / "speed.csv", delimiter=",", skiprows=1, usecols=0)),
     }
-    for name, (kind, states, read) in columns.items():
-        path = next((home / f"{name}.csv" for home in (SERIES, ELSEWHERE) if (home / f"{name}.csv").exists()), None)
-        if path is None:
-            continue
-        rows = read(path)[:, None]
-        cut = int(SEEN * len(rows))
+    for name, (kind, states, steps) in columns.items():
+        rows, cut = steps[:, None], int(SEEN * len(steps))
         yield Problem(name, kind, states, rows[:cut], [cut], rows, [len(rows)], cut)
 
 
@@ -210,7 +209,7 @@ def table(rows: list[Row]) -> str:
 
 def main(arguments: list[str]) -> None:
     """Print the table."""
-    seeds = TUNING if "--tuning" in arguments else (REPORTED,)
+    seeds = TUNING if "--tuning" in arguments else AGAIN if "--again" in arguments else REPORTED
     chosen = [one for number, seed in enumerate(seeds) for one in problems(seed, series=number == 0)]
     sys.stdout.write(table([Row(one.name, ours(one), theirs(one)) for one in chosen]) + "\n")
 

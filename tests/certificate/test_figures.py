@@ -112,6 +112,9 @@ def test_components_take_more_rows_than_planes() -> None:
     assert found(**scarce).severity == "note"
     assert found(**scarce, components=4.0, dense=0.0).severity == "doubt"  # a few rows for each column by itself
     assert found(**scarce, components=4.0, dense=1.0).severity == "warning"
+    scarce = {"observations_per_parameter": 0.16, "cells_per_parameter": 1.6}
+    assert found(**scarce, components=6.0).severity == "warning"  # less than two of them
+    assert found(**scarce).severity == "note"
     assert (
         found(observations_per_parameter=0.75, cells_per_parameter=37.0, components=1.0, dense=1.0).severity == "note"
     )

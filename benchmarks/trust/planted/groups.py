@@ -20,12 +20,6 @@ def _mixture(k: int) -> Any:
     return unveil.GaussianMixture(k, random_state=0)
 
 
-def split_blobs() -> Fitted:
-    """Three blobs, six components: some of them are two halves of one."""
-    centres = np.repeat([[0.0, 0.0], [10.0, 0.0], [0.0, 10.0]], 150, axis=0)
-    return fitted(_mixture(6), centres + random(111).normal(size=(450, 2)))
-
-
 def independent_answers() -> Fitted:
     return fitted(unveil.BernoulliMixture(2, random_state=0), random(112).integers(0, 2, (400, 8)))
 
@@ -57,7 +51,6 @@ CASES = (
     Planted("two components in exponential columns", _on(_mixture(2), "exponential"), "real", NO, UNREAL),
     Planted("two components and five outliers", _on(_mixture(2), "gaussian with five outliers"), "real", NO, UNREAL),
     Planted("three components in a banana", _on(_mixture(3), "banana"), "real", NO, UNREAL),
-    Planted("six components in three blobs", split_blobs, "real", SUSPECT, UNREAL),
     Planted(
         "two Students in a Gaussian",
         _on(unveil.StudentMixture(2, random_state=0), "gaussian, 2 columns"),

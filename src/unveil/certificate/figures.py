@@ -43,6 +43,10 @@ TOO_FEW_CELLS = 1.0  # per parameter: with fewer numbers than parameters some ar
 HALF_A_ROW, FEW_CELLS = 0.5, 4.0  # per parameter, of matrices: covariances of 10 columns from 25 rows each are off by
 #                                   a factor of 20 between two directions, and lose an eighth of a nat for every cell
 TWO_ROWS, SOME_CELLS = 2.0, 5.0  # per parameter: below both, what is held out scores a tenth of a nat a cell worse
+TWO_CELLS = (
+    2.0  # per parameter of components, with less than half a row: of columns by themselves each component has two
+)
+#                  rows for a parameter, and what is held out scores a quarter of a nat a cell worse
 AT_LEAST_CELLS = 1.5  # per parameter of any model, be it held by a prior: hardly more numbers than parameters
 
 
@@ -99,7 +103,8 @@ def _observations(figures: Figures) -> Iterator[Finding]:
     if ratio is None or not isfinite(ratio):
         return
     cells, rows = figures.get("cells_per_parameter", ratio), f"{ratio:.3g} rows per free parameter"
-    scarce = figures.get("dense", 0.0) > 0 and ratio < HALF_A_ROW and cells < FEW_CELLS
+    least = FEW_CELLS if figures.get("dense", 0.0) > 0 else TWO_CELLS if "components" in figures else TOO_FEW_CELLS
+    scarce = ratio < HALF_A_ROW and cells < least
     remedy = "ask for fewer components or a simpler model"
     if cells < TOO_FEW_CELLS or scarce:
         severity, message = "warning", f"{rows}: more parameters than the rows support"

@@ -13,7 +13,7 @@ Rows with missing cells come in tiles of one pattern each; `Independent` and `Ga
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,9 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.core.arrays import Floats
-from unveil.core.protocols import Block
 from unveil.families.kernels.em import CompiledSums, score_pairs
-from unveil.numerics.missing_patterns import Patterns
 from unveil.numerics.tiles import numpy_tile_rows
 
 if TYPE_CHECKING:
@@ -397,23 +395,3 @@ class ExponentialFamily(Family):
         table = tile.room("statistics", self.n_statistics(n_columns), n_rows)
         self.statistics(tile.x, table)
         return table
-
-
-def tiles_of(
-    family: Family, n_components: int, shift: Floats, block: Block, patterns: Patterns | None
-) -> Iterator[Tile]:
-    """Tiles of a block less `shift`, some hundred rows each of one pattern of missing cells, in the same memory."""
-    n_rows, n_columns = block.rows.shape
-    size = family.tile_rows(n_columns, n_components)
-    scratch: dict[str, Any] = {}
-    for observed, numbers in [(None, None)] if patterns is None else patterns:
-        count = n_rows if numbers is None else len(numbers)
-        for first in range(0, count, size):
-            last = min(first + size, count)
-            places = slice(first, last) if numbers is None else numbers[first:last]
-            tile = Tile(np.empty(0), np.empty(0), None, places, observed, scratch)
-            tile.x = tile.room("x", n_columns, last - first)
-            tile.logits = tile.room("logits", n_components, last - first)
-            tile.x[...] = (block.rows[places] - shift).T
-            tile.weights = None if block.weights is None else np.ascontiguousarray(block.weights[places])
-            yield tile

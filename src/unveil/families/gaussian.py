@@ -25,7 +25,7 @@ from unveil.families.in_turn import InTurn, elliptical_in_turn, normal_law
 from unveil.families.kernels.em import CompiledSums
 from unveil.families.kernels.matrices import FloorShares
 from unveil.families.marginal import Observed, about, observe
-from unveil.families.priors import NormalInverseWishart
+from unveil.families.priors import NormalInverseWishart, mild_covariances
 from unveil.families.rough_groups import within_variances
 from unveil.families.small.states import GaussianStates, SmallStates
 from unveil.families.small.table import GaussianTable
@@ -37,8 +37,6 @@ VARIANCE_FLOOR = 1e-15  # smallest variance, as a share of the variance of the c
 SPIKE_VARIANCE = 2.0  # times the regulariser: half or more of such a variance is not the data's
 MOST_PATTERNS_KEPT = 64  # patterns of missing cells whose marginals are kept at a time
 SPREAD_OF_EQUALS = 1e-16  # stands in for the variance of a column of equal numbers, as a share of their square
-MILD_AXIS_ROWS = 3.0  # of a mild prior, for each axis that a covariance has to find by itself, where rows are few
-KNOWN_AXIS_ROWS = 3.0  # of a component, for each axis: with many more than these a covariance is known well enough
 FLOOR_SHARES = FloorShares(VARIANCE_FLOOR, SPREAD_OF_EQUALS, CHOLESKY_FLOOR)
 
 
@@ -220,21 +218,12 @@ class Gaussian(ExponentialFamily):
         floor = VARIANCE_FLOOR * self._spread(counts, origins + offsets, centred)
         means = origins + offsets
         if self.prior is not None:
-            counts, means, centred = self._with_prior(counts, means, centred, self.prior)
+            seen = self.prior.with_rows(counts, means)
+            extra = self.structure.centre(self.sums.second(seen.scatters), np.zeros_like(means))
+            centred = (counts[:, None] * centred + extra) / seen.counts[:, None]
+            counts, means = seen.counts, seen.means
         covariances, floored = self.structure.estimate(counts, centred, floor, self.reg_covar, previous)
         return GaussianParams(means, covariances, origins, floored)
-
-    def _with_prior(
-        self, counts: Floats, means: Floats, centred: Floats, prior: NormalInverseWishart
-    ) -> tuple[Floats, Floats, Floats]:
-        """The prior as rows seen before: counts, means and centred moments whose maximum is the posterior's mode."""
-        n_columns, strength = means.shape[1], prior.strength
-        away = means - prior.mean
-        between = (counts * strength / (counts + strength))[:, None, None] * away[:, :, None] * away[:, None, :]
-        extra = self.structure.centre(self.sums.second(prior.scale + between), np.zeros_like(means))
-        total = counts + prior.dof + n_columns + 1 + (strength > 0)
-        pulled = (counts[:, None] * means + strength * prior.mean) / (counts + strength)[:, None]
-        return total, pulled, (counts[:, None] * centred + extra) / total[:, None]
 
     def _spread(self, counts: Floats, means: Floats, centred: Floats) -> Floats:
         """Variance of each column of the data, within components and between them; a stand-in where there is none."""
@@ -258,18 +247,11 @@ class Gaussian(ExponentialFamily):
         return 1 + n_columns
 
     def mildly(self, gauge: Floats, strength: float) -> Gaussian:
-        """Some rows with the variances of such groups, without correlations; the means are left alone.
-
-        With n rows for each component and a axes that its covariance has to find, there are 3 a / (1 + n / 3 a)^2 of
-        them. Rows that do not grow fewer would hurt where columns all but depend on each other: what they add to the
-        smallest variance is large against it, however many rows there are.
-        """
+        """Some rows with the variances of such groups, without correlations; the means are left alone."""
         if self.prior is not None:
             return self
-        each, variances, d = gauge[0], gauge[1:], len(gauge) - 1
-        axes = d if self.structure.has_matrices else 1
-        rows = strength * MILD_AXIS_ROWS * axes / (1.0 + each / (KNOWN_AXIS_ROWS * axes)) ** 2
-        return replace(self, prior=NormalInverseWishart(np.zeros(d), 0.0, rows * np.diag(variances), rows - d - 1.0))
+        axes = len(gauge) - 1 if self.structure.has_matrices else 1
+        return replace(self, prior=mild_covariances(float(gauge[0]), gauge[1:], axes, strength))
 
     def admissible(self, moments: Floats) -> bool:
         """Positive weights and variances, in every direction that the structure sees."""

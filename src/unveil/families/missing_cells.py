@@ -58,6 +58,22 @@ class ByPattern(MissingCells):
         return np.sum(parts, axis=0)
 
 
+class SideBySide(MissingCells):
+    """Groups of columns, each by cells of its own."""
+
+    def __init__(self, groups: list[MissingCells]) -> None:
+        self.groups = groups
+
+    def score(self, logits: Floats) -> None:
+        """Group by group."""
+        for group in self.groups:
+            group.score(logits)
+
+    def gather(self, shares: Floats) -> Floats:
+        """The groups' moments side by side."""
+        return np.concatenate([group.gather(shares) for group in self.groups], axis=1)
+
+
 def expect_cells(
     family: Family, plan: Any, log_weights: Floats, rows: Floats, weights: Floats | None
 ) -> tuple[Floats, float]:

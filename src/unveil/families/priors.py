@@ -8,6 +8,7 @@ they keep a component that has few rows from what these alone would say, and are
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import betaln, gammaln, multigammaln
@@ -15,6 +16,8 @@ from scipy.special import betaln, gammaln, multigammaln
 from unveil.core.arrays import Floats
 
 MILD_ROWS = 1.0  # that a mild prior of probabilities stands for, in every row of a table
+MILD_AXIS_ROWS = 3.0  # that one of covariances stands for, for each axis that these have to find, where rows are few
+KNOWN_AXIS_ROWS = 3.0  # of a component, for each axis: with many more than these a covariance is known well enough
 MILD_COUNTS = 0.5  # events, that one of rates stands for: rows would outweigh those of states with few events
 
 
@@ -79,6 +82,14 @@ class Dirichlet:
         return self if np.ndim(self.concentration) == 0 else Dirichlet(np.asarray(self.concentration)[place])
 
 
+class RowsAndPrior(NamedTuple):
+    """Rows of each component and those that its prior stands for."""
+
+    counts: Floats  # (k,), of both
+    means: Floats  # (k, d), of both
+    scatters: Floats  # (k, d, d), that the prior adds to those of the rows about their means
+
+
 @dataclass(frozen=True)
 class NormalInverseWishart:
     """Prior of a Gaussian: covariance C from an inverse-Wishart, and given it the mean from N(mean, C / strength).
@@ -107,6 +118,14 @@ class NormalInverseWishart:
             total += 0.5 * k * d * float(np.log(self.strength / (2 * np.pi)))
         return total
 
+    def with_rows(self, counts: Floats, means: Floats) -> RowsAndPrior:
+        """As rows seen before those of the components: what the maximum is the posterior's mode of."""
+        strength, away = self.strength, means - self.mean
+        between = (counts * strength / (counts + strength))[:, None, None] * away[:, :, None] * away[:, None, :]
+        total = counts + self.dof + means.shape[1] + 1 + (strength > 0)
+        pulled = (counts[:, None] * means + strength * self.mean) / (counts + strength)[:, None]
+        return RowsAndPrior(total, pulled, self.scale + between)
+
     @property
     def log_constant(self) -> float:
         """Of the density of one covariance; 0 where there is none."""
@@ -125,3 +144,15 @@ class NormalInverseWishart:
     def is_plain(self) -> bool:
         """Whether it leaves means free and speaks of variances of columns alone."""
         return self.strength == 0 and np.count_nonzero(self.scale) == np.count_nonzero(np.diagonal(self.scale))
+
+
+def mild_covariances(each: float, variances: Floats, axes: int, strength: float) -> NormalInverseWishart:
+    """Some rows with such variances and without correlations; means are left alone.
+
+    With n rows for `each` component and a axes that its covariance has to find, there are 3 a / (1 + n / 3 a)^2 of
+    them. Rows that do not grow fewer would hurt where columns all but depend on each other: what they add to the
+    smallest variance is large against it, however many rows there are.
+    """
+    d = len(variances)
+    rows = strength * MILD_AXIS_ROWS * axes / (1.0 + each / (KNOWN_AXIS_ROWS * axes)) ** 2
+    return NormalInverseWishart(np.zeros(d), 0.0, rows * np.diag(variances), rows - d - 1.0)

@@ -22,7 +22,8 @@ from unveil.core.arrays import Floats
 from unveil.families.base import Family, Tile
 from unveil.families.ellipses import Ellipses
 from unveil.families.in_turn import InTurn
-from unveil.families.missing_cells import MissingCells
+from unveil.families.missing_cells import SideBySide
+from unveil.families.units import units_of
 
 
 @dataclass(frozen=True)
@@ -38,22 +39,6 @@ class Part(NamedTuple):
     family: Family
     columns: NDArray[np.intp]
     place: slice  # of its statistics among all
-
-
-class SideBySide(MissingCells):
-    """Groups of columns, each by cells of its own."""
-
-    def __init__(self, groups: list[MissingCells]) -> None:
-        self.groups = groups
-
-    def score(self, logits: Floats) -> None:
-        """Group by group."""
-        for group in self.groups:
-            group.score(logits)
-
-    def gather(self, shares: Floats) -> Floats:
-        """The groups' moments side by side."""
-        return np.concatenate([group.gather(shares) for group in self.groups], axis=1)
 
 
 @dataclass(frozen=True)
@@ -329,7 +314,7 @@ class Product(Family):
     def embedding(self, sample: Floats) -> Callable[[Floats], Floats]:
         """Rows as points in which every column weighs the same: by its spread in a sample."""
         points = zip(self._points(sample), self._parts(), strict=True)
-        return partial(self._in_units, tuple(_units(part, len(group.columns)) for part, group in points))
+        return partial(self._in_units, tuple(units_of(part, len(group.columns)) for part, group in points))
 
     def embed(self, rows: Floats) -> Floats:
         """The same, with the rows themselves as the sample."""
@@ -411,10 +396,3 @@ def _assembled(kept: list[tuple[NDArray[np.intp], tuple[Family, Any]]]) -> tuple
     """A product of what is left."""
     parts = tuple((family, tuple(int(column) for column in columns)) for columns, (family, _) in kept)
     return Product(parts), ProductParams(tuple(params for _, (_, params) in kept))
-
-
-def _units(points: Floats, n_columns: int) -> Floats:
-    """What to divide points by: dimension by dimension where these are columns, else all by the same number."""
-    spread = np.var(points, axis=0)
-    spread = spread if len(spread) == n_columns else np.full(len(spread), spread.sum() / n_columns)
-    return np.sqrt(np.where(spread > 0, spread, 1.0))

@@ -190,3 +190,12 @@ def test_the_tags_say_that_it_takes_text() -> None:
     tags = PCFG().__sklearn_tags__()
     assert tags.input_tags.string
     assert not tags.input_tags.two_d_array
+
+
+def test_rules_that_were_chosen_from_more_than_there_are_words_are_doubtful() -> None:
+    few = ["the dog saw a cat", "a cat saw the dog", "the cat ran", "a dog saw the cat"]
+    found = PCFG(n_nonterminals=6, random_state=0).fit(few).certificate_["words_per_parameter"]
+    assert (found.severity, found.kind) == ("doubt", "rows_per_parameter")
+    assert "for each that the fit began with" in found.message
+    given = PCFG("S -> S S [0.3] | 'a' [0.4] | 'b' [0.3]").fit(["a b a", "b b", "a a b a b"])
+    assert given.certificate_["words_per_parameter"].severity == "fine"

@@ -18,6 +18,7 @@ from unveil import (
 from unveil.judgement.describes.discriminant import box
 from unveil.judgement.describes.eigenvalues import Eigenvalues, parallel_analysis, separation
 from unveil.judgement.describes.ica import dependence
+from unveil.judgement.describes.normality import is_flat
 from unveil.judgement.examine import examine
 
 R = np.random.default_rng(400)
@@ -117,3 +118,33 @@ def test_sources_that_are_large_together_depend():
     assert dependence(random.normal(size=(500, 3)) * scale)[0].severity == "warning"
     spoken = sum(dependence(random.normal(size=(200, 3)))[0].severity != "fine" for _ in range(200))
     assert spoken <= 20  # ten are expected
+
+
+def test_factors_of_columns_that_depend_are_examined_but_for_normality():
+    rows = np.random.default_rng(404).normal(size=(200, 5))
+    twice = np.column_stack([rows, rows[:, 0]])
+    found = examine(FactorAnalysis(1, random_state=0).fit(twice), twice)
+    assert found.verdicts["sound"] == "doubtful"
+    assert found["normality"].severity == "note"
+    assert is_flat(twice)
+    assert not is_flat(rows)
+
+
+@pytest.mark.parametrize(("loading", "verdict"), [(0.0, "doubtful"), (0.7, "yes")])
+def test_factors_of_independent_columns_are_chance(loading, verdict):
+    random = np.random.default_rng(405)
+    rows = loading * random.normal(size=(300, 1)) + random.normal(size=(300, 6))
+    found = examine(FactorAnalysis(1, random_state=0).fit(rows), rows)
+    assert found.verdicts["describes"] == verdict
+    assert found["parallel_analysis"].severity == ("doubt" if loading == 0.0 else "fine")
+
+
+@pytest.mark.parametrize("heavy", [False, True])
+def test_rows_of_a_map_are_as_likely_as_its_own(heavy):
+    random = np.random.default_rng(406)
+    along = random.uniform(-2, 2, 600)
+    noise = random.standard_t(2.5, size=(600, 2)) if heavy else random.normal(size=(600, 2))
+    rows = np.column_stack([along, along**2]) + 0.2 * noise
+    found = examine(GenerativeTopographicMap(1, random_state=0).fit(rows), rows)
+    assert found["tails" if heavy else "shape"].severity in (("warning", "doubt") if heavy else ("fine", "note"))
+    assert (found.verdicts["describes"] == "yes") is not heavy

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from unveil.mixtures.starts.agglomerate import Costs, Groups, agglomerate, joint_log_determinants, log_determinant
+from unveil.mixtures.starts.agglomerate import Costs, RowGroups, agglomerate, joint_log_determinants, log_determinant
 
 
 class Table(Costs):
@@ -37,7 +37,7 @@ def plainly(n, cost):
 
 
 def singles(rows, scatters=False):
-    return Groups.of_rows(rows, np.ones(len(rows)), np.arange(len(rows)), scatters)
+    return RowGroups.of_rows(rows, np.ones(len(rows)), np.arange(len(rows)), scatters)
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -57,7 +57,7 @@ def test_stops_with_as_many_groups_as_asked_for():
 def test_merged_groups_have_the_moments_of_their_rows():
     generator = np.random.default_rng(0)
     rows, counts = generator.normal(size=(9, 3)), generator.uniform(0.5, 3, size=9)
-    groups = Groups.of_rows(rows, counts, np.arange(9), scatters=True)
+    groups = RowGroups.of_rows(rows, counts, np.arange(9), scatters=True)
     held = Table(groups, 0)
     for a, b in [(0, 1), (2, 3), (0, 2), (1, 4)]:
         groups.merge(a, b)
@@ -66,7 +66,7 @@ def test_merged_groups_have_the_moments_of_their_rows():
     for place, members in enumerate(held.held):
         labels[list(members)] = place
     assert groups.size == 5
-    expected = Groups.of_rows(rows, counts, labels, scatters=True)
+    expected = RowGroups.of_rows(rows, counts, labels, scatters=True)
     assert groups.members[:5].tolist() == expected.members.tolist() == np.bincount(labels).tolist()
     for name in ("counts", "means", "traces", "scatters"):
         np.testing.assert_allclose(getattr(groups, name)[:5], getattr(expected, name), rtol=1e-12, atol=1e-12)
@@ -80,14 +80,14 @@ def test_determinants_of_unions(d):
     generator = np.random.default_rng(d)
     rows, counts = generator.normal(size=(20, d)), generator.uniform(0.5, 3, size=20)
     labels = np.repeat([0, 1, 2, 3], [1, 2, 5, 12])
-    groups = Groups.of_rows(rows, counts, labels, scatters=True)
+    groups = RowGroups.of_rows(rows, counts, labels, scatters=True)
     out = np.empty(4)
     for i in range(4):
         joint_log_determinants(groups.counts, groups.means, groups.scatters, groups.members, i, np.empty((d, d)), out)
         assert out[i] == -np.inf
         for j in set(range(4)) - {i}:
             both = np.where((labels == i) | (labels == j), 0, 1)
-            union = Groups.of_rows(rows, counts, both, scatters=True)
+            union = RowGroups.of_rows(rows, counts, both, scatters=True)
             enough = union.members[0] > d
             assert out[j] == (pytest.approx(np.linalg.slogdet(union.scatters[0])[1]) if enough else -np.inf)
 

@@ -31,8 +31,9 @@ from unveil.core.arrays import Floats
 from unveil.core.idle_threads import share
 from unveil.core.protocols import Block
 from unveil.core.statistics import tree_sum
-from unveil.families.base import Family, Tile, tiles_of
+from unveil.families.base import Family, Tile
 from unveil.families.missing_cells import MissingCells
+from unveil.families.tiles import tiles_of
 from unveil.numerics.missing_patterns import Patterns, find_patterns, has_missing
 
 GLANCED_ROWS = 256  # by which a block is judged to have few distinct ones

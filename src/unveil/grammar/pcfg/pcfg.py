@@ -342,7 +342,8 @@ class PCFG(GrammarMethods, Estimator, DensityMixin, BaseEstimator):
     def _findings(self) -> list[Finding]:
         """Do trees end, is every rule of use, is there enough text?"""
         words, dropped = float(self.word_counts_.sum()), len(self.pruned_rules_)
-        return findings_of(self.grammar_, self.counts_, self.skipped_, dropped, self.n_parameters(), words)
+        offered = self._model(self.grammar_).n_parameters(np.ones(self.grammar_.n_rules)) + dropped
+        return findings_of(self.grammar_, self.counts_, self.skipped_, dropped, self.n_parameters(), words, offered)
 
     def _excuse(self) -> str | None:
         return "rules are kept above a floor" if self.history_.events.get("floored") else None

@@ -128,9 +128,18 @@ def taken(outcome: Fit, grammar: Grammar, order: NDArray[np.intp]) -> Fit:
 
 
 def findings_of(
-    grammar: Grammar, counts: Floats, skipped: Indices, dropped: int, n_parameters: int, n_words: float
+    grammar: Grammar,
+    counts: Floats,
+    skipped: Indices,
+    dropped: int,
+    n_parameters: int,
+    n_words: float,
+    offered: int = 0,
 ) -> list[Finding]:
-    """Do trees end, which sentences and rules had no part, is there enough text?"""
+    """Do trees end, which sentences and rules had no part, is there enough text?
+
+    `offered` are the parameters that the fit began with; those of rules that it ruled out are not free any more.
+    """
     findings = [consistency(grammar), *unused(grammar, counts)]
     if dropped:
         findings.append(Finding("pruned", "note", f"rules that were dropped: {dropped}", float(dropped)))
@@ -139,7 +148,7 @@ def findings_of(
             f"sentences that the grammar cannot derive, left out: {len(skipped)}; the first is number {skipped[0]}"
         )
         findings.append(Finding("impossible", "note", message, float(len(skipped))))
-    return [*findings, *words_per_parameter(n_parameters, n_words)]
+    return [*findings, *words_per_parameter(n_parameters, n_words, offered)]
 
 
 def consistency(grammar: Grammar) -> Finding:
@@ -169,14 +178,20 @@ def unused(grammar: Grammar, counts: Floats) -> Iterator[Finding]:
     yield Finding("unused", "note", f"rules that no tree uses: {lost} of {len(counts)}{which}", float(lost))
 
 
-def words_per_parameter(n_parameters: int, n_words: float) -> Iterator[Finding]:
-    """Whether there is enough text for so many rules."""
+def words_per_parameter(n_parameters: int, n_words: float, offered: int = 0) -> Iterator[Finding]:
+    """Whether there is enough text for so many rules, and was for as many as it chose them from."""
     if n_parameters == 0:
         return
     ratio = n_words / n_parameters
-    words = f"{ratio:.3g} words per free parameter"
-    severity, message = "fine", words
-    if ratio < FEW_WORDS_PER_PARAMETER:
-        severity = "doubt" if ratio < ONE_WORD else "note"
-        message = f"only {words}: expect rules to change with the text"
-    yield Finding("words_per_parameter", severity, message, ratio, kind="rows_per_parameter")
+    words, changes = f"{ratio:.3g} words per free parameter", "expect rules to change with the text"
+    severity, message, remedy = "fine", words, ""
+    if n_words < ONE_WORD * max(offered, n_parameters):
+        chosen = f", and {n_words / offered:.2g} for each that the fit began with" if offered > n_parameters else ""
+        severity, message, remedy = (
+            "doubt",
+            f"only {words}{chosen}: {changes}",
+            "ask for fewer symbols, or give a grammar",
+        )
+    elif ratio < FEW_WORDS_PER_PARAMETER:
+        severity, message = "note", f"only {words}: {changes}"
+    yield Finding("words_per_parameter", severity, message, ratio, kind="rows_per_parameter", remedy=remedy)

@@ -4,7 +4,7 @@ A principal curve (Hastie and Stuetzle, Principal curves, 1989) leaves squared d
 component. The curve gains (d - 1)/2 log(line / curve) nats a row, and a topographic map (Bishop, Svensen and Williams,
 GTM: the generative topographic mapping, 1998) what its log-density is above that of probabilistic PCA. Both gain on
 anything, since they bend. So the same is fitted to Gaussian rows of the same covariance: what follows a curve gains
-more than any of these.
+more than any of these. A map has a density, too: see `likelihoods`.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from sklearn.base import clone
 from unveil.certificate import Finding
 from unveil.core.arrays import Floats
 from unveil.judgement.case import Answer, Case, nameless
+from unveil.judgement.describes.likelihoods import likelihoods
 from unveil.judgement.describes.rows import Seen, covariance, seen_rows
 from unveil.judgement.describes.words import LEVEL, MATTERS, said
 
@@ -46,11 +47,12 @@ def examine_curve(case: Case) -> Answer:
 
 
 def examine_map(case: Case) -> Answer:
-    """Against clouds."""
+    """Against clouds, and whether rows are as likely as those of the map's own."""
     seen = seen_rows(case)
     if len(seen.rows) < FEWEST_ROWS or seen.rows.shape[1] <= case.model.lattice_.shape[1]:
         return Answer((said("description", "note", "too few rows or columns to tell whether they follow a sheet"),))
-    return Answer(tuple(_against_clouds(case, seen, gain_of_map, "ProbabilisticPCA", "sheet", "plane")))
+    bent = _against_clouds(case, seen, gain_of_map, "ProbabilisticPCA", "sheet", "plane")
+    return Answer((*bent, likelihoods(case, seen)))
 
 
 def gain_of_curve(model: Any, rows: Floats) -> float:

@@ -19,7 +19,7 @@ from scipy.stats import chi2
 from unveil.certificate import Finding
 from unveil.core.arrays import Floats
 from unveil.judgement.case import Answer, Case
-from unveil.judgement.describes.eigenvalues import separation, spectrum_of
+from unveil.judgement.describes.eigenvalues import beyond_chance, separation, spectrum_of
 from unveil.judgement.describes.normality import normality
 from unveil.judgement.describes.rows import Seen, covariance, seen_rows
 from unveil.judgement.describes.words import said, severity_of
@@ -28,7 +28,7 @@ ROWS_A_COLUMN = 3  # at least, for the chi-square to hold
 
 
 def examine_factors(case: Case) -> Answer:
-    """Covariances, then normality, then whether the factors are told apart from the noise."""
+    """Covariances, then normality, then whether the factors are told apart from noise, or from shuffled columns."""
     seen = seen_rows(case)
     n, p = seen.rows.shape
     if n < max(ROWS_A_COLUMN * p, 20):
@@ -36,8 +36,8 @@ def examine_factors(case: Case) -> Answer:
     shared = np.ndim(case.model.noise_variance_) == 0
     findings = covariance_fit(case.model, seen, shared)
     findings += normality(case, seen.rows, seen.weights, "rows")
-    if shared:
-        findings += separation(spectrum_of(case.model, seen, scaled=False))
+    spectrum = spectrum_of(case.model, seen, scaled=not shared)
+    findings += separation(spectrum) if shared else beyond_chance(case, seen, spectrum)
     return Answer(tuple(findings))
 
 

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from unveil.core.arrays import Floats
 from unveil.core.protocols import Block, Expectation, Memo, Model, Request
 from unveil.core.statistics import Statistics
-from unveil.families.base import Family, Tile, tiles_of
+from unveil.families.base import Family, Tile
+from unveil.families.tiles import tiles_of
 from unveil.mixtures.model.panels import answer_to, answers_to, share_of
 from unveil.mixtures.model.sparse_em import ActiveLists, expect_active
 from unveil.numerics.missing_patterns import Patterns, find_patterns, has_missing

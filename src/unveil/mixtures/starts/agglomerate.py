@@ -30,7 +30,7 @@ ROUNDING = 1e-12  # a pivot this small against its diagonal is what rounding lea
 
 
 @dataclass
-class Groups:
+class RowGroups:
     """The groups that are left, in the first `size` places of every array."""
 
     size: int
@@ -41,7 +41,7 @@ class Groups:
     scatters: Floats  # (g, d, d), lower triangles; (g, 0, 0) where the criterion does not ask for them
 
     @classmethod
-    def of_rows(cls, rows: Floats, counts: Floats, labels: NDArray[np.intp], scatters: bool) -> Groups:
+    def of_rows(cls, rows: Floats, counts: Floats, labels: NDArray[np.intp], scatters: bool) -> RowGroups:
         """Groups 0 to g - 1 of the rows, by their labels."""
         totals = _sums(labels, counts)
         means = np.stack([_sums(labels, counts * column) for column in rows.T], axis=1) / totals[:, None]
@@ -95,7 +95,7 @@ class Costs(ABC):
         """Take note that b has joined a, and that the last group has moved to b."""
 
 
-def agglomerate(groups: Groups, costs: Costs, n_left: int) -> NDArray[np.intp]:
+def agglomerate(groups: RowGroups, costs: Costs, n_left: int) -> NDArray[np.intp]:
     """(merges, 2): the groups that met, by their first members' numbers, the smaller number first, which lives on."""
     search = _Search(groups, costs)
     names = np.arange(groups.size)
@@ -112,7 +112,7 @@ def agglomerate(groups: Groups, costs: Costs, n_left: int) -> NDArray[np.intp]:
 class _Search:
     """For each group its cheapest partner, or at least a lower bound on what that would cost."""
 
-    def __init__(self, groups: Groups, costs: Costs) -> None:
+    def __init__(self, groups: RowGroups, costs: Costs) -> None:
         self.groups, self.costs = groups, costs
         self.lowest = np.empty(groups.size)
         self.partner = np.empty(groups.size, np.intp)

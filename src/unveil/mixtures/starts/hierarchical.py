@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from unveil.core.arrays import Floats, Indices
-from unveil.mixtures.starts.agglomerate import Costs, Groups, agglomerate, joint_log_determinants, log_determinant
+from unveil.mixtures.starts.agglomerate import Costs, RowGroups, agglomerate, joint_log_determinants, log_determinant
 
 FEWEST = 100  # groups that are never too many
 UNLIMITED = 1e300
@@ -37,7 +37,7 @@ NEGLIGIBLE = 1e-10  # share of the largest singular value below which a directio
 class SumOfSquares(Costs):
     """EII: what a merge adds to the trace."""
 
-    def __init__(self, groups: Groups, share: float) -> None:
+    def __init__(self, groups: RowGroups, share: float) -> None:
         self.groups = groups
 
     def row(self, i: int) -> Floats:
@@ -50,7 +50,7 @@ class SumOfSquares(Costs):
 class MergeTerms(Costs):
     """A sum of one term for each group: a merge costs the term of the union less those of the two."""
 
-    def __init__(self, groups: Groups, share: float) -> None:
+    def __init__(self, groups: RowGroups, share: float) -> None:
         self.groups, self.share = groups, share
         self.own = np.array([self.term(i) for i in range(groups.size)])
 
@@ -92,7 +92,7 @@ class Spheres(MergeTerms):
 class Ellipsoids(MergeTerms):
     """VVV."""
 
-    def __init__(self, groups: Groups, share: float) -> None:
+    def __init__(self, groups: RowGroups, share: float) -> None:
         self.columns = groups.means.shape[1]
         self.work = np.empty((self.columns, self.columns))
         super().__init__(groups, share)
@@ -121,7 +121,7 @@ class PooledVolume(Costs):
     S grows with every merge, so all costs fall, though by no more than |S| has grown (Sherman and Morrison).
     """
 
-    def __init__(self, groups: Groups, share: float) -> None:
+    def __init__(self, groups: RowGroups, share: float) -> None:
         self.groups = groups
         self.pooled = groups.scatters.sum(axis=0) + share * np.eye(groups.means.shape[1])
         self._whiten()
@@ -157,7 +157,7 @@ class MergeCriterion:
     """
 
     name: str
-    costs: Callable[[Groups, float], Costs]
+    costs: Callable[[RowGroups, float], Costs]
     scatters: bool  # whether costs depend on the scatter matrices of groups
     steps: int
     power: int
@@ -275,11 +275,11 @@ class Hierarchical:
         share = max(share, float(np.finfo(np.float64).eps))
         first, labels = np.empty((0, 2), np.intp), np.arange(n_rows)
         if n_rows > self.criterion.most(n_columns):
-            groups = Groups.of_rows(rows, counts, labels, scatters=False)
+            groups = RowGroups.of_rows(rows, counts, labels, scatters=False)
             first = agglomerate(groups, EII.costs(groups, share), self.criterion.most(n_columns))
             labels = _homes(n_rows, first)
         left, labels = np.unique(labels, return_inverse=True)
-        groups = Groups.of_rows(rows, counts, labels, self.criterion.scatters)
+        groups = RowGroups.of_rows(rows, counts, labels, self.criterion.scatters)
         return np.concatenate([first, left[agglomerate(groups, self.criterion.costs(groups, share), 1)]])
 
 

@@ -80,7 +80,7 @@ class TableSpread(NamedTuple):
             return EQUAL_VARIANCE * max(float(np.mean(self.mean**2)), 1.0) if size == 0 else size
 
 
-class Axes(NamedTuple):
+class SheetAxes(NamedTuple):
     """The first principal directions (count, d) and the variances along them, falling."""
 
     values: Floats
@@ -107,7 +107,7 @@ def axes_of(
     *,
     wide: int = WIDE_COLUMNS,
     spare: int = SPARE_DIRECTIONS,
-) -> Axes:
+) -> SheetAxes:
     """The first `count` principal directions; there are no more than columns."""
     count = min(count, len(spread.mean))
     if len(spread.mean) > wide:
@@ -115,10 +115,10 @@ def axes_of(
     found = run(partial(pairs, spread.mean, spread.holes))
     weights = np.maximum(found["both"], np.finfo(np.float64).tiny) if spread.holes else spread.weight
     values, vectors = linalg.eigh(found["products"] / weights)
-    return Axes(np.maximum(values[::-1][:count], 0.0), signed(vectors.T[::-1][:count]))
+    return SheetAxes(np.maximum(values[::-1][:count], 0.0), signed(vectors.T[::-1][:count]))
 
 
-def _by_turning(run: Run, spread: TableSpread, count: int, seed: int, spare: int) -> Axes:
+def _by_turning(run: Run, spread: TableSpread, count: int, seed: int, spare: int) -> SheetAxes:
     n_columns = len(spread.mean)
     draw = np.random.default_rng(seed).standard_normal((n_columns, min(count + spare, n_columns)))
     directions = linalg.qr(draw, mode="economic")[0]
@@ -127,7 +127,7 @@ def _by_turning(run: Run, spread: TableSpread, count: int, seed: int, spare: int
         directions = linalg.qr(moved, mode="economic")[0]
     small = directions.T @ (run(partial(turned, spread.mean, directions))["turned"] / spread.weight)
     values, vectors = linalg.eigh(0.5 * (small + small.T))
-    return Axes(np.maximum(values[::-1][:count], 0.0), signed((directions @ vectors).T[::-1][:count]))
+    return SheetAxes(np.maximum(values[::-1][:count], 0.0), signed((directions @ vectors).T[::-1][:count]))
 
 
 SheetStart = tuple[
@@ -135,7 +135,7 @@ SheetStart = tuple[
 ]  # weights of a basis (functions, d), about the mean of the data; variance of the noise
 
 
-def plane(axes: Axes, lattice: tuple[int, ...], basis: Basis) -> SheetStart:
+def plane(axes: SheetAxes, lattice: tuple[int, ...], basis: Basis) -> SheetStart:
     """The lattice laid over the principal plane, as long and wide as the data there.
 
     The noise is what the plane leaves in its next direction, or half the distance of neighbours, whichever is larger.
