@@ -30,6 +30,32 @@ def test_json_for_machines(run, saved):
     assert plain["fitted"]["means_"] == unveil.load(saved).means_.tolist()
 
 
+def test_the_three_verdicts_of_a_fit_are_in_its_file(run, faithful):
+    fitted = json.loads(run("fit", "gaussian-mixture", faithful, "-k", 2, "-o", "m", "--json").stdout)
+    page = run("show", "m").stdout
+    places = [
+        page.index(words)
+        for words in ("Is the fit sound? Yes.", "Does the model describe the data? ", "Are the groups real? Yes.")
+    ]
+    assert places == sorted(places)
+    assert "Not examined" not in page
+    shown = json.loads(run("show", "m", "--json").stdout)
+    assert shown["certificate"] == fitted["certificate"]
+    assert sorted(shown["certificate"]["clusters"]) == sorted(shown["fitted"]["clusters_"]) == [0, 1]
+
+
+def test_a_model_keeps_its_certificate_and_clusters(tmp_path):
+    X = np.random.default_rng(0).normal(size=(90, 2)) + np.repeat([[0.0], [9.0], [18.0]], 30, axis=0)
+    best = unveil.select(unveil.GaussianMixture(random_state=0), X, {"n_components": [2, 3]}).best_estimator_
+    best.certificate_ = unveil.examine(best, X)
+    best.save(tmp_path / "m")
+    again = unveil.load(tmp_path / "m")
+    assert again.certificate_ == best.certificate_
+    assert again.certificate_.clusters == best.certificate_.clusters
+    assert again.certificate_.verdicts == {"sound": "yes", "describes": "yes", "real": "yes"}
+    np.testing.assert_array_equal(again.clusters_, best.clusters_)
+
+
 def test_parameters_of_mixed_columns_go_by_name(run, people):
     assert run("fit", "mixed-mixture", people, "-k", 2, "-o", "m", "--columns", "height,town").exit_code == 0
     page = run("show", "m").stdout

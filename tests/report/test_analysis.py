@@ -6,8 +6,8 @@ from unveil.estimation.degenerate import degeneracy
 from unveil.report.analysis import Settings, analyse
 from unveil.report.page import render
 from unveil.report.reproduce import ReportRequest
-from unveil.report.sections import certificate
 from unveil.report.table import open_table
+from unveil.report.verdicts import lights
 from unveil.report.write import content, write_report
 from unveil.sources.errors import DataError
 
@@ -88,12 +88,16 @@ def test_structures_of_one_column_differ_by_width_alone(tmp_path, structure, wor
     assert f"two groups, {words}" in report.summary
 
 
-def test_the_certificate_has_the_worst_on_top(tmp_path):
-    found = look(blobs())
-    findings = certificate(found)["findings"]
-    order = ["warning", "note", "fine"]
-    assert [one["severity"] for one in findings] == sorted((one["severity"] for one in findings), key=order.index)
-    assert len(findings) == len(found.model.certificate_.findings)
+def test_verdicts_have_the_worst_on_top_and_leave_nothing_out():
+    found = look(np.random.default_rng(0).uniform(size=(300, 2)), most=4)
+    order = ["warning", "doubt", "note", "fine"]
+    shown = lights(found)
+    assert [light["name"] for light in shown] == ["sound", "describes", "real"]
+    for light in shown:
+        ranks = [order.index(one["severity"]) for one in light["told"] + light["fine"]]
+        assert ranks == sorted(ranks)
+    told = sum(len(light["told"]) + len(light["fine"]) for light in shown)
+    assert told == len(found.judged.certificate.findings)
 
 
 def test_few_rows_limit_the_grid():
@@ -147,6 +151,16 @@ def test_large_tables_are_compared_on_a_sample_and_fitted_whole():
     assert "a reproducible sample of 200 of 999 rows" in text
     assert "A sample of 200 of 999 rows is drawn." in text
     assert "from the best of 5 fits to the sample" in text
+
+
+def test_the_model_of_all_rows_is_examined_not_the_one_of_the_sample():
+    found = look(blobs(n=2500), most=2, sample_rows=200)
+    assert found.judged.certificate is not found.selection.certificate
+    assert found.judged.certificate.verdicts == {"sound": "yes", "describes": "yes", "real": "yes"}
+    assert found.model.clusters_.tolist() == list(found.judged.certificate.clusters)
+    assert f"{found.model.n_iter_} passes" in found.judged.certificate["converged"].message
+    text = render(content(found, ReportRequest("r.html", None, None, 2)))
+    assert "asked of a reproducible sample of 4,096 rows" in text
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ hostile = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(hostile)
 
 TAGS = """html head meta title style body main header section h1 h2 h3 p bdi div table thead tbody tr th td figure
-figcaption script details summary span ul li pre code footer"""
+figcaption script details summary span strong ul li pre code footer"""
 ATTRIBUTES = """lang charset http-equiv content name id class scope role aria-label aria-labelledby aria-hidden style
 type title"""
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from unveil.report.groups import RowGroup
-from unveil.report.words import apart, by_group, combination, count, listed, number
+from unveil.report.words import apart, combination, count, listed, number
 
 
 @pytest.mark.parametrize(
@@ -26,12 +26,7 @@ def test_what_sets_a_group_apart():
 
 
 def test_combinations_in_words():
-    assert combination({"n_components": 1, "covariance_type": "diag"}) == "one group with diagonal covariance"
-    assert combination({"n_components": 3, "covariance_type": "full"}) == "three groups with full covariance"
-    assert combination({"n_components": 2, "covariance_type": "VEV"}) == "two groups with VEV covariance (one shape)"
-
-
-def test_components_are_counted_as_the_groups_of_the_page():
-    said = "22% of the rows of component 0 would be taken for component 12's: the two may be one"
-    assert by_group(said) == "22% of the rows of group 1 would be taken for group 13's: the two may be one"
-    assert by_group("a component had to be kept from degenerating") == "a component had to be kept from degenerating"
+    assert combination({"n_components": 1, "covariance_type": "diag"}) == "one component with diagonal covariance"
+    assert combination({"n_components": 3, "covariance_type": "full"}, "group") == "three groups with full covariance"
+    two = {"n_components": 2, "covariance_type": "VEV"}
+    assert combination(two) == "two components with VEV covariance (one shape)"

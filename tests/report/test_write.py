@@ -7,6 +7,7 @@ import pytest
 
 import unveil
 from tests.places import EXAMPLES
+from unveil.certificate.certificate import QUESTIONS
 from unveil.report import write_report
 
 DATA = EXAMPLES
@@ -68,7 +69,9 @@ def test_what_is_known_of_old_faithful(written):
     report, page = written["faithful"]
     assert report.selection.best_params_ == {"n_components": 3, "covariance_type": "tied"}
     assert report.selection.best_score_ == pytest.approx(2314.4, abs=0.2)
-    assert report.summary.startswith("272 rows, 2 columns of numbers. The best description is three groups, all of one")
+    assert report.n_clusters == 2  # short and long eruptions
+    said = "There are two groups: three components describe the density; components 1 and 3 are group 1."
+    assert report.summary.startswith(f"272 rows, 2 columns of numbers. {said} They hold 64% and 36% of the rows.")
     assert re.search(r"eruptions\s*number\s*1\.6\s*3\.488\s*5\.1\s*0", page.sections["columns"])
     assert "divided by its standard deviation" in page.sections["plane"]
 
@@ -87,12 +90,16 @@ def test_numbers_agree_with_the_model(written, name):
     report, page = written[name]
     X = np.loadtxt(DATA / f"{name}.csv", delimiter=",", skiprows=1)
     sizes = np.bincount(report.model.predict(X))
+    noun, home = ("Group", "") if name == "iris" else ("Component", r"group \d")
     for number, size in enumerate(sizes):
-        assert re.search(rf"Group {number + 1}\s*{size}\s*{size / len(X):.1%}", page.sections["groups"])
+        assert re.search(rf"{noun} {number + 1}{home}\s*{size}\s*{size / len(X):.1%}", page.sections["groups"])
     assert f"{report.model.bic(X):,.1f}" in page.sections["choice"]
     assert f"{report.model.n_iter_} passes" in page.sections["convergence"]
-    for finding in report.model.certificate_.findings:
-        assert finding.message in page.sections["certificate"]
+    told = page.sections["certificate"]
+    for finding in report.certificate.findings:
+        assert re.sub(r"(component|cluster|column)s? \d.*", "", finding.message) in told
+    for question, answer in report.certificate.verdicts.items():
+        assert re.search(rf"{re.escape(QUESTIONS[question])}\s+{answer.capitalize()}\s", told)
 
 
 def test_the_page_asks_the_network_for_nothing(written):

@@ -3,6 +3,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
+import unveil
 from unveil.judgement.criteria.criteria import CRITERIA
 from unveil.judgement.criteria.opinions import Choice
 from unveil.selection.outcome import Selection, merit, worth
@@ -89,3 +90,13 @@ def test_a_choice_speaks_for_itself_and_caveats_follow():
     assert chosen.decisive
     assert chosen.verdict().startswith("2 clusters.")
     assert chosen.verdict().endswith("the table says why. Interrupted: 3 combinations were not tried.")
+
+
+def test_a_model_is_no_rival_to_itself():
+    X = np.random.default_rng(0).multivariate_normal([0, 0], [[1, 0.8], [0.8, 1]], size=200)
+    grid = {"n_components": [1, 2], "covariance_type": ["full", "tied"]}
+    selection = unveil.select(unveil.GaussianMixture(random_state=0), X, grid)
+    assert selection.best_params_["n_components"] == 1
+    assert selection.standing.runner_up["n_components"] == 2
+    assert selection.decisive
+    assert "0.0 behind" not in selection.verdict()

@@ -112,8 +112,10 @@ def fit(
     if interrupted:
         say(f"interrupted after {len(estimator.history_)} passes; the best so far is saved to {output}")
     seconds = perf_counter() - began
-    examined = None if interrupted else _examined(estimator, table, label, lengths)
-    _tell(estimator, table, output, seconds, as_json, examined)
+    if not interrupted:
+        _examine(estimator, table, label, lengths)
+        estimator.save(output)  # again, with the verdicts: the model is safe while they are looked for
+    _tell(estimator, table, output, seconds, as_json)
     if interrupted:
         raise typer.Exit(INTERRUPTED)
 
@@ -194,25 +196,30 @@ def _run(estimator: Any, table: Any, data: str, label: str | None, lengths: Any)
     return True
 
 
-def _examined(estimator: Any, table: Any, label: str | None, lengths: Any) -> Any:
-    """The three verdicts, with their reasons; what the fit said of itself where the rows cannot be looked at again."""
+def _examine(estimator: Any, table: Any, label: str | None, lengths: Any) -> None:
+    """Put the three verdicts and their reasons in place of what the fit said of itself, for the file to keep."""
+    import numpy as np
+
     from unveil.judgement.examine import examine
 
     weights = getattr(table, "weights", None)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # fits that are made to compare with are none of the user's
-        return examine(estimator, table, label, lengths=lengths, sample_weight=weights)
+        found = examine(estimator, table, label, lengths=lengths, sample_weight=weights)
+    estimator.certificate_ = found
+    if found.clusters is not None:
+        estimator.clusters_ = np.array(found.clusters, dtype=np.intp)
 
 
-def _tell(estimator: Any, table: Any, output: str, seconds: float, as_json: bool, examined: Any) -> None:
+def _tell(estimator: Any, table: Any, output: str, seconds: float, as_json: bool) -> None:
     """What was fitted, to what, and where it is."""
     from unveil.cli.summary import show_page, summary
 
     facts: dict[str, Any] = {"rows": table.n_rows, "skipped": list(table.skipped), "seconds": round(seconds, 3)}
     if as_json:
-        typer.echo(json.dumps({"output": output, **facts, **summary(estimator, examined)}, allow_nan=False))
+        typer.echo(json.dumps({"output": output, **facts, **summary(estimator)}, allow_nan=False))
         return
     names = ", ".join(table.names or ()) or f"{table.n_columns:,} columns"
     said = {"saved to": output, "rows": f"{table.n_rows:,}", "columns": names}
     said |= {"left out": ", ".join(table.skipped)} if table.skipped else {}
-    show_page(said | {"seconds": f"{seconds:.2f}"}, estimator, type(estimator).__name__, examined)
+    show_page(said | {"seconds": f"{seconds:.2f}"}, estimator, type(estimator).__name__)

@@ -29,7 +29,7 @@ def report(
     seed: Seed = 0,
     threads: Threads = None,
 ) -> None:
-    """Write one self-contained HTML page on DATA: its columns, principal plane, mixture, groups and certificate."""
+    """Write one self-contained HTML page on DATA: its columns, principal plane, mixture, groups and three verdicts."""
     from unveil.cli.progress import progress
     from unveil.report import write_report
     from unveil.sources.files.paths import find_files
@@ -45,7 +45,7 @@ def report(
     }
     with progress(f"Report on {data}") as bar:
         written = write_report(data, output, **chosen, callbacks=[bar.step])
-    typer.echo(f"{printable(written.summary)}\nThe report is in {output}")
+    typer.echo(f"{printable(written.summary)}\n{written.certificate.verdict}\nThe report is in {output}")
 
 
 def _structures(given: str | None) -> list[str] | None:

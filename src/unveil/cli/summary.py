@@ -25,23 +25,20 @@ STYLES = {"warning": "bold red", "doubt": "yellow", "note": "", "fine": "green"}
 ANSWER_STYLES = {"yes": "bold green", "doubtful": "bold yellow", "no": "bold red", "not examined": "dim"}
 
 
-def summary(model: Any, examined: Any = None) -> dict[str, Any]:
-    """What JSON can say of a fitted estimator. What is not finite becomes null; of large arrays the shape is given.
-
-    Where it was `examined`, that certificate stands in place of its own.
-    """
+def summary(model: Any) -> dict[str, Any]:
+    """What JSON can say of a fitted estimator. What is not finite becomes null; of large arrays the shape is given."""
     return {
         "class": type(model).__name__,
         "parameters": {name: _plain(value) for name, value in model.get_params(deep=False).items()},
         "columns": [str(name) for name in getattr(model, "feature_names_in_", ())] or None,
         "fitted": {name: _plain(value) for name, value in _fitted(model).items()},
         "history": _course(model),
-        "certificate": _certificate(getattr(model, "certificate_", None) if examined is None else examined),
+        "certificate": _certificate(getattr(model, "certificate_", None)),
     }
 
 
-def page(facts: Mapping[str, Any], model: Any, title: str, examined: Any = None) -> RenderableType:
-    """The same for people; `facts` stand at the top, what was `examined` in place of what the fit said of itself."""
+def page(facts: Mapping[str, Any], model: Any, title: str) -> RenderableType:
+    """The same for people; `facts` stand at the top."""
     from rich.console import Group
     from rich.text import Text
 
@@ -51,17 +48,16 @@ def page(facts: Mapping[str, Any], model: Any, title: str, examined: Any = None)
     parts += [Text("\nParameters that differ from their default", style="bold"), _rows(_changed(model))]
     parts += [Text("\nFitted", style="bold"), _rows({name: _size(value) for name, value in _fitted(model).items()})]
     if hasattr(model, "certificate_"):
-        certificate = model.certificate_ if examined is None else examined
         parts += [Text("\nCertificate", style="bold")]
-        parts += [part for question in QUESTIONS for part in _answered(certificate, question)]
+        parts += [part for question in QUESTIONS for part in _answered(model.certificate_, question)]
     return Group(*parts)
 
 
-def show_page(facts: Mapping[str, Any], model: Any, title: str, examined: Any = None) -> None:
+def show_page(facts: Mapping[str, Any], model: Any, title: str) -> None:
     """Print the page on stdout."""
     from rich.console import Console
 
-    Console(highlight=False).print(page(facts, model, title, examined))
+    Console(highlight=False).print(page(facts, model, title))
 
 
 def _rows(facts: Mapping[str, Any]) -> RenderableType:

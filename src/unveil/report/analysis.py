@@ -1,7 +1,7 @@
-"""What the report finds: the principal plane, the best mixture by BIC, its groups.
+"""What the report finds: the principal plane, the best mixture by BIC, three verdicts on it, its groups.
 
 Up to 20,000 rows everything is fitted to all of them. Beyond, the comparison of models runs on a reproducible sample
-and the winner is then fitted to all rows, from where the sample left it.
+and the winner is then fitted to all rows, from where the sample left it, and examined again.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import count
 from typing import Any, NamedTuple
 
@@ -16,11 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.core.protocols import Source
+from unveil.judgement.examine import examine
 from unveil.plot.plane import Plane, scale_of
 from unveil.report.groups import RowGroup, find_groups
+from unveil.report.naming import PageNaming, naming_of
 from unveil.report.profile import ColumnProfile, Usable, describe, usable
 from unveil.report.table import Table
 from unveil.report.view import View
+from unveil.selection.judged import STRONG, Judged, number_of_groups
 from unveil.selection.outcome import Selection
 from unveil.selection.search import select
 from unveil.sources.array import ArraySource
@@ -76,12 +80,18 @@ class Analysis:
     plane: Plane | None
     selection: Selection
     model: Any
+    judged: Judged  # of the model
     groups: list[RowGroup]
 
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the columns that the model uses."""
         return tuple(self.table.names[column] for column in self.usable.columns)
+
+    @cached_property
+    def naming(self) -> PageNaming:
+        """What the page calls components, clusters and columns."""
+        return naming_of(self.judged, len(self.model.weights_), self.names)
 
     @property
     def sampled(self) -> bool:
@@ -102,10 +112,14 @@ def analyse(table: Table, settings: Settings) -> Analysis:
     pca, plane = _plane(data, useful, names, settings)
     outcome = _compare(rows, weights, float(useful.deviation.min()), settings)
     settings.tell("fitting the best model to all rows", 0, 1)
-    model = outcome.best_estimator_ if data is not view else _refitted(outcome.best_estimator_, data)
+    model, verdicts = outcome.best_estimator_, outcome.judged
+    if data is view:
+        model = _refitted(model, data)
+        verdicts = _judged(model, data, verdicts)
     settings.tell("describing the groups", 0, 1)
     groups = find_groups(model, data, useful)
-    return Analysis(table, settings, columns, n_rows, useful, rows, weights, pca, plane, outcome, model, groups)
+    found = (outcome, model, verdicts, groups)
+    return Analysis(table, settings, columns, n_rows, useful, rows, weights, pca, plane, *found)
 
 
 def _sample(view: View, settings: Settings) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
@@ -155,6 +169,15 @@ def _compare(
         settings.tell("comparing mixtures", next(done), total)
 
     return select(model, rows, grid, criterion="bic", sample_weight=weights, callbacks=[tell])
+
+
+def _judged(model: Any, data: Source, before: Judged) -> Judged:
+    """The model of all rows, examined; a kind that is clearly better keeps its say in how many groups there are."""
+    certificate = examine(model, data)
+    model.clusters_ = np.array(certificate.clusters, dtype=np.intp)
+    if before.alternatives and before.alternatives[0].gain > STRONG:
+        return before._replace(certificate=certificate)
+    return before._replace(certificate=certificate, n_clusters=number_of_groups(certificate))
 
 
 def _refitted(best: Any, data: Source) -> Any:

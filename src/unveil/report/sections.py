@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from unveil.certificate.certificate import SEVERITIES
 from unveil.plot.climb import convergence
 from unveil.plot.ellipses import mixture
 from unveil.plot.histogram import density
@@ -13,9 +12,10 @@ from unveil.plot.scatter import biplot
 from unveil.plot.scores import selection as score_plot
 from unveil.plot.structures import GLOSSES, NAMES
 from unveil.plot.variance import scree
-from unveil.report import words
+from unveil.report import headline, words
 from unveil.report.analysis import Analysis
-from unveil.report.groups import SURE_PROBABILITY
+from unveil.report.groups import SURE_PROBABILITY, RowGroup
+from unveil.report.naming import PageNaming
 
 SHOWN_COLUMNS = 8  # means by group are shown for so many columns
 
@@ -80,7 +80,7 @@ def plane(analysis: Analysis) -> dict[str, Any] | None:
 
 
 def choice(analysis: Analysis) -> dict[str, Any]:
-    """BIC over the number of groups and the structure, as a figure and a table."""
+    """BIC over the number of components and the structure, as a figure and a table."""
     outcome = analysis.selection
     structures, sizes = outcome.grid["covariance_type"], outcome.grid["n_components"]
     cells = {(row["n_components"], row["covariance_type"]): row for row in outcome.table}
@@ -89,15 +89,15 @@ def choice(analysis: Analysis) -> dict[str, Any]:
         {"size": size, "cells": [_score(cells[size, structure], (size, structure) == best) for structure in structures]}
         for size in sizes
     ]
-    figure = _figure("bic", score_plot(outcome), "BIC over the number of groups, a line for each structure")
+    figure = _figure("bic", score_plot(outcome), "BIC over the number of components, a line for each structure")
     return {
-        "verdict": outcome.verdict(words.combination),
+        "verdict": headline.choice(analysis),
         "figure": figure,
         "structures": [{"name": NAMES[structure], "gloss": GLOSSES[structure]} for structure in structures],
         "rows": rows,
         "sample": f"{len(analysis.rows):,} of {analysis.usable.n_rows:,} rows" if analysis.sampled else "",
         "failures": [
-            f"{words.combination(row)}: {words.by_group(row['error'] or row['degenerate'])}"
+            f"{words.combination(row)}: {_counted(row['error'] or row['degenerate'])}"
             for row in outcome.table
             if row["error"] or row["degenerate"]
         ],
@@ -109,42 +109,65 @@ def _score(row: dict[str, Any], best: bool) -> dict[str, Any]:
     return {"text": text, "best": best, "degenerate": bool(row["degenerate"])}
 
 
+def _counted(message: str) -> str:
+    """What is said of a model that was not chosen: components are counted from 1."""
+    return PageNaming((), False, ()).say(message)
+
+
 def chosen(analysis: Analysis) -> dict[str, Any]:
     """The mixture on the principal plane, or over the histogram of a single column."""
-    k = len(analysis.model.weights_)
-    groups = "A single group" if k == 1 else f"{words.spelled(k).capitalize()} groups, {words.shape_of(analysis)}"
+    k, noun = len(analysis.model.weights_), analysis.naming.noun
+    parts = "A single component" if k == 1 else f"{words.spelled(k).capitalize()} {noun}s, {words.shape_of(analysis)}"
     if analysis.plane is None:
         plot = density(analysis.model, analysis.rows, name=analysis.names[0], sample_weight=analysis.weights)
-        return {"text": f"{groups}.", "figure": _figure("mixture", plot, "Histogram with the density of the mixture")}
+        alt = "Histogram with the density of the mixture"
+        return {"text": f"{parts}.", "figure": _figure("mixture", _renamed(plot, analysis.naming), alt)}
     plot = mixture(analysis.model, analysis.rows, plane=analysis.plane, n_rows=analysis.usable.n_rows)
-    figure = _figure("mixture", plot, "Rows on the principal plane, coloured by group, with ellipses for each group")
+    alt = f"Rows on the principal plane, coloured by {noun}, with ellipses for each {noun}"
     units = "The mixture was fitted in the units of the table; its ellipses are seen through the plane."
-    return {"text": f"{groups}. {units}", "figure": figure}
+    return {"text": f"{parts}. {units}", "figure": _figure("mixture", _renamed(plot, analysis.naming), alt)}
+
+
+def _renamed(plot: Any, naming: PageNaming) -> Any:
+    """The figure with components called as on the page; figures call them groups."""
+    noun = f"{naming.noun.capitalize()} "
+    for trace in plot.data:
+        for where in ("name", "hovertemplate"):
+            trace[where] = trace[where].replace("Group ", noun) if trace[where] else None
+    return plot
 
 
 def groups(analysis: Analysis) -> dict[str, Any]:
-    """Sizes of the groups, what sets each apart, and their means."""
-    rows = [
-        {
-            "name": f"Group {group.number + 1}",
-            "number": group.number,
-            "rows": f"{group.rows:,}",
-            "share": f"{group.share:.1%}",
-            "width": round(100 * group.share, 1),
-            "sure": f"{group.sure:.0%}",
-            "apart": words.apart(group, analysis.names) if len(analysis.groups) > 1 else "all rows",
-            "means": [words.number(float(value)) for value in group.mean[:SHOWN_COLUMNS]],
-        }
-        for group in analysis.groups
-    ]
+    """Sizes of the groups, what sets each apart, and their means; of components where these are no groups."""
+    naming = analysis.naming
+    by_cluster = sorted(analysis.groups, key=lambda group: naming.clusters[group.number]) if naming.merged else None
+    rows = [_group(analysis, group) for group in by_cluster or analysis.groups]
     names = [plain(name) for name in analysis.names]
     hidden = len(names) - SHOWN_COLUMNS
     return {
+        "noun": naming.noun,
+        "merged": bool(naming.merged),
+        "text": headline.groups(analysis),
         "rows": rows,
         "names": names[:SHOWN_COLUMNS],
         "hidden": words.count(hidden, "column") if hidden > 0 else "",
         "sure": f"{SURE_PROBABILITY:.0%}",
         "empty": len(analysis.model.weights_) - len(rows),
+    }
+
+
+def _group(analysis: Analysis, group: RowGroup) -> dict[str, Any]:
+    naming = analysis.naming
+    return {
+        "name": naming.component(group.number).capitalize(),
+        "cluster": naming.cluster(naming.clusters[group.number]),
+        "number": group.number,
+        "rows": f"{group.rows:,}",
+        "share": f"{group.share:.1%}",
+        "width": round(100 * group.share, 1),
+        "sure": f"{group.sure:.0%}",
+        "apart": words.apart(group, analysis.names) if len(analysis.groups) > 1 else "all rows",
+        "means": [words.number(float(value)) for value in group.mean[:SHOWN_COLUMNS]],
     }
 
 
@@ -156,16 +179,6 @@ def climb(analysis: Analysis) -> dict[str, Any]:
     origin = f", from the best of {n_init} fits to the sample" if analysis.sampled else f", the best of {n_init} starts"
     text = f"The fit {state} after {words.count(model.n_iter_, 'pass', 'passes')} over the rows{origin}."
     return {"text": text, "figure": _figure("climb", convergence(model.history_), "Log-likelihood at each pass")}
-
-
-def certificate(analysis: Analysis) -> dict[str, Any]:
-    """What the fit was checked for."""
-    found = analysis.model.certificate_
-    worst_first = sorted(found.findings, key=lambda finding: SEVERITIES.index(finding.severity))
-    findings = [
-        {"severity": one.severity, "name": one.name, "message": words.by_group(one.message)} for one in worst_first
-    ]
-    return {"verdict": found.verdict, "ok": found.ok, "findings": findings}
 
 
 def _figure(name: str, plot: Any, alt: str) -> Figure:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -61,15 +60,6 @@ def listed(parts: Sequence[str], most: int = 8) -> str:
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
 
 
-def by_group(message: str) -> str:
-    """What a model says of its components, counted from 0, in terms of the groups of the page, counted from 1.
-
-    >>> by_group("component 0 stands for only 2.5 rows")
-    'group 1 stands for only 2.5 rows'
-    """
-    return re.sub(r"\bcomponent (\d+)", lambda found: f"group {int(found[1]) + 1}", message)
-
-
 def shape_of(analysis: Analysis) -> str:
     """The covariance structure of the chosen mixture, in words."""
     word = analysis.model.covariance_type
@@ -80,52 +70,15 @@ def shape_of(analysis: Analysis) -> str:
     return "each with its own width" if varies else "all of one width"
 
 
-def summary(analysis: Analysis) -> str:
-    """The paragraph at the top."""
-    table, k = analysis.table, len(analysis.model.weights_)
-    rows = count(analysis.n_rows, "row")
-    sentences = [f"{rows}, {count(len(table.names), 'column')} of numbers."]
-    if k == 1:
-        sentences.append("The best description is a single group: no split into several explains the rows better.")
-    else:
-        sentences.append(f"The best description is {spelled(k)} groups, {shape_of(analysis)}.")
-        sizes = [f"{group.share:.0%}" for group in analysis.groups]
-        sentences.append(f"They hold {listed(sizes, 12)} of the {'weight' if weighted(analysis) else 'rows'}.")
-    sentences.append(confidence(analysis))
-    if analysis.plane is not None and len(analysis.names) > 2:
-        share = float(analysis.plane.share.sum())
-        sentences.append(f"Two directions carry {share:.0%} of the variance of {len(analysis.names)} columns.")
-    if not analysis.model.certificate_.ok:
-        sentences.append("The fit needs a second look: see the certificate.")
-    return " ".join(sentences)
-
-
 def weighted(analysis: Analysis) -> bool:
     """Do rows count differently?"""
     return analysis.weights is not None
 
 
-def confidence(analysis: Analysis) -> str:
-    """How clear the choice is, in one sentence."""
-    selection = analysis.selection
-    standing = selection.standing
-    if standing.runner_up is None:
-        return "There were too few rows to compare it with other descriptions."
-    other = combination(standing.runner_up)
-    if standing.degenerate:
-        return f"It is not to be trusted: {by_group(standing.degenerate)}."
-    if standing.edges:
-        return "More groups than were tried might describe the rows better still."
-    if not selection.decisive:
-        return f"The choice is not clear: {other} would do as well (BIC differs by {standing.lead:.1f})."
-    words = selection.rule.words(standing.lead)
-    return f"The evidence against the next best, {other}, is {words} (BIC differs by {standing.lead:,.1f})."
-
-
-def combination(params: Mapping[str, Any]) -> str:
-    """A number of groups and a structure, in words."""
+def combination(params: Mapping[str, Any], noun: str = "component") -> str:
+    """A number of components and a structure, in words; the noun is "group" where every component is one."""
     k = params["n_components"]
-    return f"{spelled(k)} group{'' if k == 1 else 's'} with {said(params['covariance_type'])}"
+    return f"{spelled(k)} {noun}{'' if k == 1 else 's'} with {said(params['covariance_type'])}"
 
 
 def apart(group: RowGroup, names: tuple[str, ...]) -> str:

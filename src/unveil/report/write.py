@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any, final
 
 import unveil
+from unveil.certificate import Certificate
 from unveil.estimation.registry import STRUCTURES
 from unveil.plot.labels import plain
-from unveil.report import reproduce, sections, words
+from unveil.report import headline, reproduce, sections, verdicts, words
 from unveil.report.analysis import Analysis, Callback, Settings, analyse
 from unveil.report.page import render
 from unveil.report.table import open_table
@@ -40,7 +41,11 @@ class Report:
     selection : Selection
         All mixtures that were compared.
     labels : dict of int to str
-        What sets each group apart, in words.
+        What sets each component apart, in words.
+    certificate : Certificate
+        What `unveil.examine` says of the model: is the fit sound, does it describe the rows, are the groups real?
+    n_clusters : int or None
+        How many groups there are; 1 where there are none, None where that is not clear.
     """
 
     path: Path
@@ -48,6 +53,8 @@ class Report:
     model: Any
     selection: Selection
     labels: dict[int, str]
+    certificate: Certificate
+    n_clusters: int | None
 
 
 def write_report(
@@ -65,7 +72,8 @@ def write_report(
     """Look for hidden structure in a table and write what was found as one HTML file that opens offline.
 
     Rows with missing values and columns that do not vary are left out, and the report says so. The best Gaussian
-    mixture is chosen by BIC over the number of groups and the covariance structure. Beyond 20,000 rows the comparison
+    mixture is chosen by BIC over the number of components and the covariance structure, and examined: is the fit sound,
+    does it describe the rows, are its components groups? Beyond 20,000 rows the comparison
     runs on a reproducible sample, and the winner is fitted to all rows.
 
     Parameters
@@ -124,7 +132,8 @@ def write_report(
         temporary.write_text(render(content(analysis, request)), encoding="utf-8", newline="\n")
     logger.info("report written to %s", target)
     labels = {group.number: words.apart(group, analysis.names) for group in analysis.groups}
-    return Report(target, words.summary(analysis), analysis.model, analysis.selection, labels)
+    found = (analysis.model, analysis.selection, labels, analysis.judged.certificate, analysis.judged.n_clusters)
+    return Report(target, headline.summary(analysis), *found)
 
 
 def _checked_structures(given: Sequence[str] | None) -> tuple[str, ...] | None:
@@ -139,14 +148,15 @@ def content(analysis: Analysis, request: reproduce.ReportRequest) -> dict[str, A
     """All that the template shows."""
     return {
         "title": plain(analysis.table.title, 80),
-        "summary": words.summary(analysis),
+        "summary": headline.summary(analysis),
         "columns": sections.columns(analysis),
         "plane": sections.plane(analysis),
         "choice": sections.choice(analysis),
         "chosen": sections.chosen(analysis),
         "groups": sections.groups(analysis),
         "climb": sections.climb(analysis),
-        "certificate": sections.certificate(analysis),
+        "verdicts": verdicts.lights(analysis),
+        "verdict_notes": verdicts.notes(analysis),
         "python": reproduce.python_lines(analysis, request),
         "command": reproduce.command_line(analysis, request),
         "model": reproduce.model_lines(analysis),

@@ -112,7 +112,7 @@ class Selection:
         rule, table = self.rule, self.table
         best = table[self.best_index_]
         fitted = [row for row in table if row["error"] is None and (best["degenerate"] or not row["degenerate"])]
-        others = [row for row in fitted if row is not best]
+        others = [row for row in fitted if row is not best and not _same_model(rule, row, best)]
         runner_up = max(others, key=lambda row: merit(rule, row), default=None)
         edges = tuple(name for name in self.grid if _at_edge(best[name], [row[name] for row in fitted]))
         return Standing(
@@ -160,6 +160,13 @@ def merit(rule: Criterion, row: Mapping[str, Any]) -> tuple[bool, float]:
 def worth(value: Any) -> float:
     """A value of the table as a number; NaN where there is none."""
     return np.nan if value is None else float(value)
+
+
+def _same_model(rule: Criterion, row: Mapping[str, Any], best: Mapping[str, Any]) -> bool:
+    """Are two rows one model, as a full and a tied covariance of one component are? It is no rival to itself."""
+    if "log_likelihood" not in best or row.get("n_components") != best.get("n_components"):
+        return False
+    return all(np.isclose(worth(row[name]), worth(best[name]), 1e-9, 0.0) for name in (rule.name, "log_likelihood"))
 
 
 def _at_edge(value: Any, tried: list[Any]) -> bool:
