@@ -13,7 +13,7 @@ from scipy.stats import chi2
 
 from unveil.certificate import Finding
 from unveil.core.arrays import Floats
-from unveil.judgement.case import Case
+from unveil.judgement.case import Case, nameless
 from unveil.judgement.describes.rows import Seen
 from unveil.judgement.describes.words import said, severity_of
 
@@ -26,10 +26,10 @@ EXPECTED = 1.0  # rows at least below the first limit: enough for the chi-square
 
 def likelihoods(case: Case, seen: Seen) -> Finding:
     """Whether log-densities of the rows are distributed as those of rows of the map."""
-    n = seen.effective
+    n, model = seen.effective, nameless(case.model)
     below = [share for share in LIMITS if share * n >= EXPECTED]
-    limits = np.quantile(case.model.score_samples(_own_rows(case)), below)
-    places = np.searchsorted(limits, case.model.score_samples(seen.rows))
+    limits = np.quantile(model.score_samples(_own_rows(case)), below)
+    places = np.searchsorted(limits, model.score_samples(seen.rows))
     p = np.bincount(places, seen.weights, len(below) + 1) / seen.weights.sum()
     q = np.diff([0.0, *below, 1.0])
     lost = float(np.sum(p[p > 0] * np.log(p[p > 0] / q[p > 0])))
