@@ -138,3 +138,11 @@ def test_transforms_of_a_mixture_are_those_of_its_density():
     pairs = zip(model.weights_, model.means_, model.covariances_, strict=True)
     alone = sum(w * multivariate_normal(m[:1], c[:1, :1]).pdf(row[0]) for w, m, c in pairs)
     np.testing.assert_allclose(turned.in_turn[1, 5], np.trapezoid(joint, line) / alone, atol=1e-6)
+
+
+def test_the_order_of_the_rows_is_harmless():
+    random = np.random.default_rng(0)
+    rows = random.normal(size=(1000, 2)) + np.repeat([[0.0], [9.0]], 500, axis=0)  # sorted by group
+    model = GaussianMixture(2, random_state=0).fit(rows)
+    assert examine(model, rows).verdicts["describes"] == "yes"
+    assert examine(model, random.permutation(rows)).verdicts["describes"] == "yes"

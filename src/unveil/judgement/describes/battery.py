@@ -22,6 +22,7 @@ from unveil.judgement.describes.uniformity import (
     divergence,
     uniformity,
 )
+from unveil.sources.rows import sample_rows
 
 MOST_COLUMNS = 24  # that are looked at one by one
 REFERENCE_ROWS = 2048  # of the model, at most, which tables of pairs and distances are set against
@@ -115,7 +116,8 @@ class Battery:
         model = replace(case, rows=rows, weights=np.ones(len(rows)))
         found = self._pairs(case, coded, model) if len(self.levels) > 1 else []
         if self.complete:
-            whole = np.flatnonzero(~np.isnan(case.rows).any(axis=1))[:ENERGY_ROWS]
+            whole = np.flatnonzero(~np.isnan(case.rows).any(axis=1))
+            whole = whole[sample_rows(len(whole), min(len(whole), ENERGY_ROWS), 0)]  # tables may be sorted
             embed = case.model.family.embed
             seen, drawn = embed(case.rows[whole]), embed(rows[:ENERGY_ROWS])
             distance = case.rows.shape[1] * energy_distance(seen, case.weights[whole], drawn)

@@ -9,6 +9,8 @@ less their class means. Classes are apart if Wilks' Lambda = det W / det T is sm
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from scipy.stats import chi2
 
@@ -29,8 +31,9 @@ def examine_discriminant(case: Case) -> Answer:
     """Classes apart, of one covariance, and normal."""
     if case.y is None:
         return Answer((said("description", "note", "without classes (y) nothing is known of a discriminant"),))
-    seen = seen_rows(case)
-    _, labels = np.unique(np.asarray(case.y)[seen.places], return_inverse=True)
+    table, known = case.model._labels(case.X, case.y)  # the name of a column, or a label a row
+    seen = seen_rows(replace(case, X=table))
+    _, labels = np.unique(known.codes[seen.places], return_inverse=True)
     counts = np.bincount(labels)
     if counts.min() < max(ROWS_A_COLUMN * seen.rows.shape[1], 5) or np.any(seen.rows.std(axis=0) == 0):
         return Answer((said("description", "note", "classes are too small to tell whether they are normal"),))
