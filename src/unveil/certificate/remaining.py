@@ -12,9 +12,6 @@ slope of 1 or more has no sum. Where the rise of q itself slows down, the slope 
 
 A leap (SQUAREM) hides the slow directions, and a few plain passes after it do not bring them back. The plain passes
 before it have seen them, so their q counts too. No gain tells of what is behind a saddle.
-
-All this is so near the end. Before it, q falls, or rises as steeply as a sum that has no end, or there are too few
-passes to see it do either: then gains tell nothing of what is left (`is_told`), and an estimate from them would be low.
 """
 
 from __future__ import annotations
@@ -28,8 +25,6 @@ LOOKED_AT = 9  # last gains of a run: more would tell of how the climb began
 UNLIKE = 0.4  # of the gain before: a gain that falls below this share belongs to a leap, or to the pass after one
 ALIKE = 1.05  # and one that rises above this share likewise; plain passes near a saddle rise by less
 PLAIN_PASSES = 4  # gains in a row that make a plain stretch
-FEWEST_GAINS = 5  # that tell of how they fall off
-FALLS = 0.03  # by which share q may have been above its last value: rounding, and leaps that are all but plain
 LONG_RUN = 8  # gains in a row after which slow directions have come back
 LONGEST = 1000.0  # passes that a gain may have lasted before a leap: leaps end what lasts longer
 SLOWING = 0.5  # by what the rise of q shrinks from pass to pass, where too few passes tell
@@ -56,27 +51,8 @@ def gain_left(bounds: Sequence[float]) -> float:
     run = _run(gains)
     if len(run) < 2:
         return inf if gains[-2] > 0.0 else nan
-    return _sum(gains[-1], _lasting(run), _before_leaps(gains, len(run)))
-
-
-def is_told(bounds: Sequence[float]) -> bool:
-    """Whether the gains are those of a climb near its end: some of them, that last ever longer but not by ever more.
-
-    >>> is_told([0.0, 8.0, 12.0, 14.0, 15.0, 15.5]), is_told([0.0, 8.0, 12.0, 14.0])
-    (True, False)
-    """
-    gains = [after - before for before, after in pairwise(bounds)]
-    if len(gains) < FEWEST_GAINS:
-        return False
-    lasting = _lasting(_run(gains))
-    if not lasting or lasting[-1] == inf:
-        return False
-    return max(q for q in lasting if q < inf) <= (1.0 + FALLS) * lasting[-1] and _slope(lasting) < STEEPEST
-
-
-def _lasting(run: Sequence[float]) -> list[float]:
-    """How many passes each gain but the first lasts; infinite where it is no less than the one before."""
-    return [1.0 / (1.0 - after / before) if after < before else inf for before, after in pairwise(run)]
+    lasting = [1.0 / (1.0 - after / before) if after < before else inf for before, after in pairwise(run)]
+    return _sum(gains[-1], lasting, _before_leaps(gains, len(run)))
 
 
 def _run(gains: Sequence[float]) -> list[float]:
