@@ -100,8 +100,9 @@ def misfits_of(case: Case, described: Described, whole: bool) -> tuple[list[Test
     refit = whole and is_refitted(described)
     draws: list[Sheet] = []
     for number in range(DRAWS * (MORE if case.thorough else 1)):
-        random = case.random(PURPOSE, 3, number)
-        draws.append(battery.measure(drawn(described, random, refit), random)[1])
+        # measured by the random numbers that the rows are measured by: what these do to a figure they do to all alike
+        draw = drawn(described, case.random(PURPOSE, 3, number), refit)
+        draws.append(battery.measure(draw, case.random(PURPOSE, 2))[1])
     chance = calibrated(sheet.values, _stacked(one.values for one in draws), _stacked(one.effects for one in draws))
     effects = np.maximum(sheet.effects - chance.by_chance, 0.0)
     misfits = [
