@@ -94,7 +94,7 @@ def hashed(model: Any) -> str:
     return digest.hexdigest()
 
 
-FRAME, SAMPLE, CRITERIA = 1 / 3, 1, 1
+FRAME, SAMPLE, CRITERIA, EXAMINED = 1 / 3, 1, 1, 1
 
 
 @pytest.mark.parametrize("schedule", ["batch", "stepwise", "squarem"])
@@ -156,7 +156,7 @@ def test_select(source: Counted, apart: Callable[[], None]) -> None:
     found: list[Any] = []
     reads, watching = counted(source, lambda: found.append(unveil.select(estimator, source, grid)))
     assert len(watching.iterations) == 16
-    assert reads <= FRAME + 4 * SAMPLE + watching.longest + CRITERIA  # samples of some sizes
+    assert reads <= FRAME + 4 * SAMPLE + watching.longest + CRITERIA + EXAMINED  # samples of some sizes
     apart()
     more, _ = counted(source, lambda: found.append(unveil.select(estimator, source, grid)))
     assert more > 5 * reads
@@ -174,7 +174,7 @@ def test_select_with_weights_on_other_columns(source: Counted, apart: Callable[[
         found.append(unveil.select(estimator, source, {"n_components": [1, 2, 3]}, sample_weight=weights))
 
     reads, watching = counted(source, run)
-    assert reads <= FRAME + 3 * SAMPLE + watching.longest + CRITERIA  # a size of sample for each
+    assert reads <= FRAME + 3 * SAMPLE + watching.longest + CRITERIA + EXAMINED  # a size of sample for each
     apart()
     counted(source, run)
     assert table_of(found[0]) == table_of(found[1])
@@ -240,7 +240,7 @@ def test_select_of_chains(
 
     reads, watching = counted(source, run)
     assert len(watching.iterations) == 6
-    assert reads <= FRAME + SAMPLE + watching.longest + 2 * CRITERIA  # one state is done before two
+    assert reads <= FRAME + SAMPLE + watching.longest + 2 * CRITERIA + EXAMINED  # one state is done before two
     apart()
     more, _ = counted(source, run)
     assert more > 3 * reads
@@ -258,7 +258,7 @@ def test_small_files_of_sequences_are_read_for_all_chains(source: Counted) -> No
     grid, estimator = {"n_components": [2, 3]}, GaussianHMM(random_state=0)
     found: list[Any] = []
     reads, _ = counted(source, lambda: found.append(unveil.select(estimator, source, grid, lengths=LENGTHS)))
-    assert reads <= FRAME + SAMPLE + 1 + 2 * CRITERIA
+    assert reads <= FRAME + SAMPLE + 1 + 2 * CRITERIA + EXAMINED
     model = GaussianHMM(3, random_state=0).fit(source, lengths=LENGTHS)
     assert found[0].table[1]["bic"] == model.bic(source, LENGTHS)
 
@@ -277,7 +277,7 @@ def test_counts_are_looked_at_as_they_are_read(
 
     monkeypatch.setattr(small, "MOST_WORK", 0)
     reads, watching = counted(source, run)
-    assert reads <= FRAME + 2 * SAMPLE + watching.longest + CRITERIA
+    assert reads <= FRAME + 2 * SAMPLE + watching.longest + CRITERIA + EXAMINED
     apart()
     counted(source, run)
     assert table_of(found[0]) == table_of(found[1])

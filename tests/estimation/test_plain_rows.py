@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -26,11 +27,14 @@ from unveil.estimation.plain_rows import as_floats, block_at_hand, plain_source
 from unveil.sources import ArraySource
 
 X = np.random.default_rng(0).normal(size=(60, 3))
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", PendingDeprecationWarning)
+    MATRIX = np.matrix(X)
 
 
 @pytest.mark.parametrize(
     "table",
-    [X.tolist(), X.astype(np.int16), X[:, 0], X[None], X[:0], X[:, :0], pd.DataFrame(X), X.astype(">f8"), np.matrix(X)],
+    [X.tolist(), X.astype(np.int16), X[:, 0], X[None], X[:0], X[:, :0], pd.DataFrame(X), X.astype(">f8"), MATRIX],
 )
 def test_what_needs_a_closer_look_gets_one(table: Any) -> None:
     assert plain_source(PCA(), table, reset=True) is None

@@ -246,6 +246,16 @@ def watch(callback: Callback) -> Iterator[None]:
         _WATCHING.reset(token)
 
 
+@contextmanager
+def unwatched() -> Iterator[None]:
+    """Fits in this context are shown to nobody: nobody asked for them."""
+    token = _WATCHING.set(())
+    try:
+        yield
+    finally:
+        _WATCHING.reset(token)
+
+
 def watchers() -> tuple[Callback, ...]:
     """The functions that watch the fits of this thread, the outermost first."""
     return _WATCHING.get()

@@ -53,6 +53,13 @@ class Case:
         """Random numbers for a purpose, the same whatever else is examined."""
         return np.random.default_rng([self.seed, *purpose])
 
+    def once(self, name: str, make: Callable[[Case], Any]) -> Any:
+        """What `make` makes of the case; whoever asks for it by the same name later gets the same."""
+        kept: dict[str, Any] = self.__dict__.setdefault("_kept", {})
+        if name not in kept:
+            kept[name] = make(self)
+        return kept[name]
+
     @cached_property
     def rows(self) -> tuple[Floats, Floats | None]:
         """Rows of a table that are looked at, as the model sees them (NaN where a cell is missing), and weights."""

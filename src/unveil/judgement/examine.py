@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from unveil.certificate import Certificate
 from unveil.core.lazy import HOMES
+from unveil.core.loop import unwatched
 from unveil.judgement.case import Answer, Case, Examiner
 
 
@@ -65,7 +66,8 @@ def examine(
     """
     check_is_fitted(model)
     case = Case(model, X, y, lengths, sample_weight, bool(thorough), int(random_state))
-    asked = [answer(case) for answer in examiners_of(model) if answer is not None]
+    with unwatched():
+        asked = [answer(case) for answer in examiners_of(model) if answer is not None]
     own = getattr(model, "certificate_", Certificate(()))
     return _together(own, asked)
 

@@ -65,12 +65,19 @@ def _remaining(case: Case) -> Iterator[Finding]:
     history: History = case.model.history_
     if history.status is Status.STREAMING or not history.monotone or not _goes_on(case.model):
         return
+    if not (case.thorough or _at_hand(case.X)):
+        return
     further = _continued(case)
     if further is None or not further:
         return
     left, last = _measured(further.heights)
     for finding in remaining_finding(left, last, further[-1].weight):
         yield replace(finding, message=f"{finding.message}, as {len(further)} more passes show")
+
+
+def _at_hand(X: Any) -> bool:
+    """Whether rows are in memory: every pass over those of a file or a cluster would read them again."""
+    return isinstance(X, list | tuple) or (hasattr(X, "shape") and not callable(getattr(X, "compute", None)))
 
 
 def _measured(heights: Sequence[float]) -> tuple[float, float]:

@@ -18,11 +18,11 @@ from sklearn.base import clone
 from unveil.core.arrays import Floats
 from unveil.core.lazy import found
 from unveil.estimation.degenerate import degeneracy
-from unveil.judgement.case import quietly
+from unveil.judgement.case import nameless, quietly
 
 STRUCTURES = ("full", "tied", "diag", "spherical")  # those that differ most
 SKEWED = 1.0  # skewness of a column, from which on its log is tried; that of an exponential one is 2
-MOST_ROWS = 2048  # of the rows that alternatives are compared on: some dozens of fits
+MOST_ROWS = 2048  # that alternatives are compared on: some dozens of fits
 
 
 class Alternative(NamedTuple):
@@ -53,9 +53,7 @@ def tried(best: Any, rows: Floats, weights: Floats | None, grid: Mapping[str, tu
     """Alternatives to the winner, each with its best number of components, the best first."""
     if "covariance_type" not in best.get_params() or np.isnan(rows).any():
         return []
-    chosen = np.linspace(0, len(rows) - 1, min(len(rows), MOST_ROWS)).astype(np.intp)
-    rows, weights = rows[chosen], None if weights is None else weights[chosen]
-    own = _bic(best, rows, weights)
+    own = _bic(nameless(best), rows, weights)
     results = (_best(attempt, weights, own) for attempt in _attempts(best, rows, grid))
     return sorted((one for one in results if one is not None), key=lambda one: -one.gain)
 

@@ -8,6 +8,7 @@ of the components. What describes them clearly better has the say in how many gr
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -15,11 +16,14 @@ import numpy as np
 
 from unveil.certificate import Certificate
 from unveil.core.arrays import Floats
+from unveil.core.loop import unwatched
 from unveil.judgement.case import Case
 from unveil.judgement.examine import examine, is_examined
 from unveil.judgement.real.mixtures import examine_groups
 from unveil.judgement.rows import looked_at
-from unveil.selection.alternatives import Alternative, tried
+from unveil.selection.alternatives import MOST_ROWS, Alternative, tried
+
+logger = logging.getLogger("unveil")
 
 STRONG = 10.0  # a difference of BIC that Kass and Raftery call very strong
 
@@ -36,19 +40,31 @@ NOT_JUDGED = Judged(Certificate(()), None)
 
 
 def judged(best: Any, X: Any, weights: Floats | None, grid: Mapping[str, tuple[Any, ...]]) -> Judged:
-    """Examine the winner of a comparison; a mixture is told which cluster each of its components belongs to."""
+    """Examine the winner of a comparison; a mixture is told which cluster each of its components belongs to.
+
+    Ctrl-C ends the examination, not the comparison.
+    """
     if not is_examined(best):
         return NOT_JUDGED
+    try:
+        return _judged(best, X, weights, grid)
+    except KeyboardInterrupt:
+        logger.warning("select: interrupted; the best model was not examined")
+        return NOT_JUDGED
+
+
+def _judged(best: Any, X: Any, weights: Floats | None, grid: Mapping[str, tuple[Any, ...]]) -> Judged:
     certificate = examine(best, X, sample_weight=weights)
     if certificate.clusters is None:
         return Judged(certificate, None)
     best.clusters_ = np.array(certificate.clusters, dtype=np.intp)
     others: tuple[Alternative, ...] = ()
     if certificate.verdicts["describes"] in ("no", "doubtful"):
-        rows, counted = looked_at(best, X, weights, Case(best, X).most_rows, 0)
-        others = tuple(tried(best, rows, counted, grid))
-        if others and others[0].gain > STRONG:
-            return Judged(certificate, _groups(others[0], counted), others)
+        rows, counted = looked_at(best, X, weights, MOST_ROWS, 0)
+        with unwatched():
+            others = tuple(tried(best, rows, counted, grid))
+            if others and others[0].gain > STRONG:
+                return Judged(certificate, _groups(others[0], counted), others)
     return Judged(certificate, number_of_groups(certificate), others)
 
 

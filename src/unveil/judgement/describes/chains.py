@@ -35,7 +35,7 @@ PURPOSE = 31  # of the random numbers
 
 def examine_chain_description(case: Case) -> Answer:
     """Findings on the margins, the memory and the dynamics of a chain."""
-    seen = SeenSteps.of(case)
+    seen = case.once("steps", SeenSteps.of)
     if len(seen.rows) < LEAST_STEPS:
         few = f"{len(seen.rows)} steps are too few to tell whether the model describes them"
         return Answer((Finding("description", "note", few, float(len(seen.rows)), "describes"),))

@@ -40,7 +40,7 @@ PURPOSE = 37  # of the random numbers
 
 def examine_states(case: Case) -> Answer:
     """Findings on whether the states are real; nothing is asked of a single one."""
-    seen = SeenSteps.of(case)
+    seen = case.once("steps", SeenSteps.of)
     if seen.n_states == 1 or len(seen.rows) < LEAST_STEPS:
         why = "there is one state" if seen.n_states == 1 else f"{len(seen.rows)} steps are too few to tell"
         return Answer((Finding("states", "note", f"whether states are real was not asked: {why}", None, "real"),))
