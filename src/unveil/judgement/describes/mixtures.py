@@ -16,7 +16,7 @@ import numpy as np
 from unveil.certificate import Finding
 from unveil.core.arrays import Floats, Indices
 from unveil.judgement.case import Answer, Case
-from unveil.judgement.describes.battery import MOST_COLUMNS, Battery, Sheet, Test, battery_of
+from unveil.judgement.describes.battery import MOST_COLUMNS, Sheet, Test, battery_of
 from unveil.judgement.describes.calibration import DRAWS, Described, calibrated, drawn, is_refitted
 from unveil.judgement.describes.remedies import Remedies
 from unveil.judgement.describes.shapes import kind_of, kind_of_radius
@@ -29,7 +29,6 @@ CELLS = 1 << 15  # components times columns times rows that a pass over all test
 MORE = 3  # times as many draws, and cells, of a thorough examination: nine times the work
 LEAST_LOOKED_AT = 512  # rows, where there are as many
 FEWEST_ROWS = 20  # of which something can be said
-REFERENCES = 5  # samples of the model that the rows are set against
 PATTERNS = 16  # of missing cells that are looked at, at most
 LEAST_EFFECT = 0.003  # nats a row: for less no alternative is fitted
 
@@ -97,7 +96,7 @@ def _common(rows: Floats) -> Indices:
 def misfits_of(case: Case, described: Described, whole: bool) -> tuple[list[Test], list[Misfit], float]:
     """The tests, those that speak, and the smallest p-value."""
     battery = battery_of(described, case.random(PURPOSE, 1))
-    tests, sheet = _measured(case, battery, described)
+    tests, sheet = battery.measure(described, case.random(PURPOSE, 2))
     refit = whole and is_refitted(described)
     draws: list[Sheet] = []
     for number in range(DRAWS * (MORE if case.thorough else 1)):
@@ -112,18 +111,6 @@ def misfits_of(case: Case, described: Described, whole: bool) -> tuple[list[Test
         if severity_of(chance.p_values[place], effects[place]) != "fine"
     ]
     return tests, misfits, float(chance.p_values.min())
-
-
-def _measured(case: Case, battery: Battery, described: Described) -> tuple[list[Test], Sheet]:
-    """Figures of the rows, each the mean over some samples of the model that they are set against.
-
-    One sample may be an odd one, and for one seed it is the same for all tables of a shape.
-    """
-    tests, sheet = battery.measure(described, case.random(PURPOSE, 2))
-    more = [battery.measure(described, case.random(PURPOSE, 2, number))[1] for number in range(1, REFERENCES)]
-    values = np.mean([sheet.values, *(one.values for one in more)], axis=0)
-    effects = np.mean([sheet.effects, *(one.effects for one in more)], axis=0)
-    return tests, sheet._replace(values=values, effects=effects)
 
 
 def _stacked(rows: Iterable[Floats]) -> Floats:
