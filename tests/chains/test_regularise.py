@@ -87,6 +87,7 @@ def test_files_and_batches(kind, tmp_path):
     assert clone(model).get_params()["regularise"] == 0.5
 
 
+@pytest.mark.filterwarnings("ignore::unveil.certificate.FitWarning")  # forty steps are few
 def test_few_steps_are_foretold_better():
     """Seeds 900 to 909: forty steps of three states in four columns, and others to score."""
     gains = []

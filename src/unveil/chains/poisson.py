@@ -49,7 +49,7 @@ schedule, expectation
     >>> X = np.array([[1], [0], [2], [1], [9], [8], [11], [10], [1], [0], [1], [0], [9], [12], [1], [0]])
     >>> model = PoissonHMM(2, random_state=0).fit(X)
     >>> model.lambdas_.ravel().round(1).tolist()
-    [0.7, 9.8]
+    [0.7, 9.7]
     """
 
     _parameter_constraints = HMMEstimator._parameter_constraints | {

@@ -73,7 +73,7 @@ def degeneracy(model: Any, steps: Floats | None = None) -> str | None:
     `steps` are those of the columns that the model was fitted to, where they are known.
     """
     history = getattr(model, "history_", None)
-    if not hasattr(model, "_emission"):
+    if not (hasattr(model, "_emission") or hasattr(model, "covariance_type")):
         return None
     counts = _shares(model) * history[-1].weight if history else None
     findings = (*degenerate_findings(model, counts), *narrow_findings(model, steps))

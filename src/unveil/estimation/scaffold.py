@@ -242,7 +242,7 @@ def adopt(
     counts = face._set_attributes(stream)
     history = stream.outcome.history
     bounds = [record.objective / record.weight for record in history]
-    set_or_forget(face, {"lower_bounds_": bounds, "lower_bound_": bounds[-1] if bounds else -np.inf})
+    set_or_forget(face, {"lower_bounds_": bounds, "lower_bound_": bounds[-1] if bounds else -np.inf, "clusters_": None})
     face._report(stream.outcome, counts, figures, later, depth=5)
 
 

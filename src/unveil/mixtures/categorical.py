@@ -47,7 +47,7 @@ warm_start, verbose, verbose_interval, engine, schedule, expectation
     Examples
     --------
     >>> from unveil import CategoricalMixture
-    >>> X = [["red", "round"], ["red", "round"], ["red", "round"], ["blue", "square"], ["blue", "square"]]
+    >>> X = [["red", "round"]] * 12 + [["blue", "square"]] * 8
     >>> model = CategoricalMixture(2, random_state=0).fit(X)
     >>> model.categories_[0].tolist(), model.probabilities_[0].round(2).tolist()
     (['blue', 'red'], [[0.0, 1.0], [1.0, 0.0]])

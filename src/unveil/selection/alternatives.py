@@ -16,10 +16,12 @@ from scipy.stats import skew
 from sklearn.base import clone
 
 from unveil.core.arrays import Floats
-from unveil.core.lazy import found
+from unveil.core.lazy import found as public
 from unveil.estimation.degenerate import degeneracy
 from unveil.judgement.case import nameless, quietly
 
+STUDENT_TOL = 1e-4  # nats a row: degrees of freedom that drift to infinity would take a thousand passes
+WORSE = 2  # numbers of components in a row that were worse than the best: more are not tried
 STRUCTURES = ("full", "tied", "diag", "spherical")  # those that differ most
 SKEWED = 1.0  # skewness of a column, from which on its log is tried; that of an exponential one is 2
 MOST_ROWS = 2048  # that alternatives are compared on: some dozens of fits
@@ -51,11 +53,18 @@ class Attempt(NamedTuple):
 
 def tried(best: Any, rows: Floats, weights: Floats | None, grid: Mapping[str, tuple[Any, ...]]) -> list[Alternative]:
     """Alternatives to the winner, each with its best number of components, the best first."""
-    if "covariance_type" not in best.get_params() or np.isnan(rows).any():
+    if not _is_of_numbers(best) or np.isnan(rows).any():
         return []
     own = _bic(nameless(best), rows, weights)
     results = (_best(attempt, weights, own) for attempt in _attempts(best, rows, grid))
     return sorted((one for one in results if one is not None), key=lambda one: -one.gain)
+
+
+def _is_of_numbers(best: Any) -> bool:
+    """Whether all columns have a centre and a covariance in each component."""
+    fitted = best._mixture()
+    groups = fitted.model.family.within.ellipses(fitted.params.components)
+    return any(len(group.columns) == len(fitted.model.shift) for group in groups)
 
 
 def _attempts(best: Any, rows: Floats, grid: Mapping[str, tuple[Any, ...]]) -> Iterator[Attempt]:
@@ -64,7 +73,7 @@ def _attempts(best: Any, rows: Floats, grid: Mapping[str, tuple[Any, ...]]) -> I
     plain = clone(best).set_params(n_init=1, random_state=0)
     heavier = best._mixture().model.family.heavier
     if heavier:
-        student = found("unveil", heavier)(covariance_type=best.covariance_type, random_state=0)
+        student = public("unveil", heavier)(covariance_type=best.covariance_type, tol=STUDENT_TOL, random_state=0)
         yield Attempt(heavier, student, tuple(range(1, k + 1)), rows)
     columns = np.flatnonzero((rows.min(axis=0) > 0) & (skew(rows, axis=0) > SKEWED))
     if len(columns):
@@ -87,7 +96,7 @@ def _named(best: Any, columns: Any) -> str:
 
 def _best(attempt: Attempt, weights: Floats | None, own: float) -> Alternative | None:
     """The number of components with the lowest BIC, of fits that are not degenerate."""
-    results = []
+    found: list[Alternative] = []
     for size in attempt.sizes:
         model = clone(attempt.estimator).set_params(n_components=size)
         try:
@@ -96,8 +105,14 @@ def _best(attempt: Attempt, weights: Floats | None, own: float) -> Alternative |
             continue
         if degeneracy(model) is None:
             gain = own - _bic(model, attempt.rows, weights) - attempt.price
-            results.append(Alternative(attempt.words, size, float(gain), model, attempt.rows))
-    return max(results, key=lambda one: one.gain, default=None)
+            found.append(Alternative(attempt.words, size, float(gain), model, attempt.rows))
+        if len(found) > WORSE and max(found[-WORSE:], key=_gain).gain < max(found, key=_gain).gain:
+            break
+    return max(found, key=_gain, default=None)
+
+
+def _gain(alternative: Alternative) -> float:
+    return alternative.gain
 
 
 def _bic(model: Any, rows: Floats, weights: Floats | None) -> float:

@@ -15,15 +15,15 @@ from unveil.judgement.criteria.gap import Gap, References
 from unveil.judgement.criteria.resampling import ByCentres, ByClones
 from unveil.judgement.criteria.rows import Rows, draw
 from unveil.judgement.criteria.silhouette import mean_silhouette
-from unveil.judgement.criteria.stability import Stability, compare
+from unveil.judgement.criteria.stability import BOOTSTRAP_SETS, Stability, compare
 from unveil.numerics.blas import single_threaded_blas
 
 
 class Study:
     """The rows of a table and what was made of them; each part is there from its first use on."""
 
-    def __init__(self, estimator: Any, X: Any, sample_weight: Floats | None) -> None:
-        self.estimator, self.X, self.sample_weight = estimator, X, sample_weight
+    def __init__(self, estimator: Any, X: Any, sample_weight: Floats | None, sets: int = BOOTSTRAP_SETS) -> None:
+        self.estimator, self.X, self.sample_weight, self.sets = estimator, X, sample_weight, sets
         self.seed = _seed(estimator)
         self._last: tuple[Any, dict[str, Any]] = (None, {})
 
@@ -35,13 +35,13 @@ class Study:
     @cached_property
     def references(self) -> References:
         """The sets that the gap statistic compares with."""
-        return References(self.rows, self.seed)
+        return References(self.rows, self.seed, self.sets)
 
     @cached_property
     def resampling(self) -> ByCentres | ByClones:
         """Bootstrap samples."""
         centred = is_kmeans(self.estimator) and self.rows.dense
-        return ByCentres(self.rows, self.seed) if centred else ByClones(self.rows, self.seed)
+        return ByCentres(self.rows, self.seed, self.sets) if centred else ByClones(self.rows, self.seed)
 
     def labels(self, model: Any) -> NDArray[np.integer]:
         """Clusters of the rows that criteria look at."""

@@ -29,6 +29,7 @@ from unveil.judgement.real.valley import valley_between
 from unveil.judgement.real.words import STABLE, RealFinding, said
 
 FEWEST = 8  # rows of a cluster: fewer have no density to speak of
+SETS = 8  # tables without clusters, and tables drawn anew; ten times as many where it is thorough
 NULL_SETS = 9  # tables with one mode,
 NULL_SHARE = 0.2  # of which no more than one may have clusters
 PURPOSE = 4  # of random numbers: unlike those that others draw
@@ -36,7 +37,7 @@ PURPOSE = 4  # of random numbers: unlike those that others draw
 
 def examine_partition(case: Case) -> Answer:
     """Are the clusters of a partition real?"""
-    study = Study(case.model, case.X, _weights(case.sample_weight))
+    study = Study(case.model, case.X, _weights(case.sample_weight), SETS * (10 if case.thorough else 1))
     labels = study.labels(case.model)
     if len(np.unique(labels)) < 2:
         return Answer((RealFinding("clusters", "note", "one cluster: there is nothing to tell apart", 1.0),))
