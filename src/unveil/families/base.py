@@ -25,9 +25,9 @@ from unveil.families.kernels.em import CompiledSums, score_pairs
 from unveil.numerics.tiles import numpy_tile_rows
 
 if TYPE_CHECKING:
-    from unveil.families.ellipses import Ellipses
-    from unveil.families.in_turn import InTurn
-    from unveil.families.missing_cells import MissingCells
+    from unveil.families.columns.ellipses import Ellipses
+    from unveil.families.columns.in_turn import InTurn
+    from unveil.families.columns.missing_cells import MissingCells
     from unveil.families.small.states import SmallStates
     from unveil.families.small.table import GaussianTable
 
@@ -184,13 +184,13 @@ class Family(ABC):
         `rows` (rows, columns) are in the frame and `patterns` those of `unveil.numerics.missing_patterns`. Columns that
         are independent need none of these: random holes make nearly one pattern per row.
         """
-        from unveil.families.missing_cells import expect_cells
+        from unveil.families.columns.missing_cells import expect_cells
 
         return expect_cells(self, plan, log_weights, rows, weights) if self.separable else None
 
     def missing_cells(self, plan: Any, x: Floats, n_components: int) -> MissingCells:
         """Rows `x` (columns, rows) with any cells missing, for one pass; by patterns where nothing is faster."""
-        from unveil.families.missing_cells import ByPattern
+        from unveil.families.columns.missing_cells import ByPattern
 
         return ByPattern(self, plan, x, n_components)
 
@@ -240,7 +240,7 @@ class Family(ABC):
 
     def in_turn(self, params: Any, x: Floats) -> InTurn:
         """What each column of `x` (columns, rows) in the frame is given those before it, under each component."""
-        from unveil.families.in_turn import independent_in_turn
+        from unveil.families.columns.in_turn import independent_in_turn
 
         return independent_in_turn(self, params, x)
 

@@ -17,14 +17,14 @@ from scipy.special import ndtr
 
 from unveil.core.arrays import Floats
 from unveil.families.base import ExponentialFamily, Family, Tile
+from unveil.families.columns.ellipses import Ellipses
+from unveil.families.columns.in_turn import InTurn, elliptical_in_turn, normal_law
+from unveil.families.columns.marginal import Observed, about, observe
 from unveil.families.covariance.structure import Full, Structure
 from unveil.families.covariance.symmetric import CHOLESKY_FLOOR, unpack
 from unveil.families.covariance.whitened import WIDE_TILE_ROWS, Whitened, is_wide, sums_of_products, whitened
-from unveil.families.ellipses import Ellipses
-from unveil.families.in_turn import InTurn, elliptical_in_turn, normal_law
 from unveil.families.kernels.em import CompiledSums
 from unveil.families.kernels.matrices import FloorShares
-from unveil.families.marginal import Observed, about, observe
 from unveil.families.priors import NormalInverseWishart, mild_covariances
 from unveil.families.rough_groups import within_variances
 from unveil.families.small.states import GaussianStates, SmallStates

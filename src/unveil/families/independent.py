@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from unveil.core.arrays import Floats
 from unveil.families.base import ExponentialFamily, Family, Tile
-from unveil.families.missing_cells import MissingCells
+from unveil.families.columns.missing_cells import MissingCells
 
 PROBABILITY_FLOOR = 1e-12  # how near an estimate comes to 0 or 1: small against any share of rows that one could have
 

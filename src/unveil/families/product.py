@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 
 from unveil.core.arrays import Floats
 from unveil.families.base import Family, Tile
-from unveil.families.ellipses import Ellipses
-from unveil.families.in_turn import InTurn
-from unveil.families.missing_cells import SideBySide
-from unveil.families.units import units_of
+from unveil.families.columns.ellipses import Ellipses
+from unveil.families.columns.in_turn import InTurn
+from unveil.families.columns.missing_cells import SideBySide
+from unveil.families.columns.units import units_of
 
 
 @dataclass(frozen=True)

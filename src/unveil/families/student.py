@@ -26,11 +26,11 @@ from scipy.special import digamma, gammaln, stdtr, zeta
 
 from unveil.core.arrays import Floats
 from unveil.families.base import Family, Tile
+from unveil.families.columns.ellipses import Ellipses
+from unveil.families.columns.in_turn import InTurn, elliptical_in_turn, student_law
+from unveil.families.columns.marginal import observe
 from unveil.families.covariance.structure import Full, Structure
-from unveil.families.ellipses import Ellipses
 from unveil.families.gaussian import Gaussian, GaussianParams, GaussianPlan
-from unveil.families.in_turn import InTurn, elliptical_in_turn, student_law
-from unveil.families.marginal import observe
 
 LEAST_DOF = 0.5  # half of Cauchy's: with tails yet heavier, a few rows that are alike would be worth any others
 MOST_DOF = 1e4  # a Gaussian in all but name: log-densities differ by about d^2 / (4 dof) at the edge of the bulk

@@ -188,9 +188,15 @@ def draw(fitted: FittedMixture, n_samples: Any, random: np.random.RandomState) -
     """Rows drawn from the mixture, and the components they came from."""
     if not isinstance(n_samples, Integral) or n_samples < 1:
         raise ValueError(f"n_samples must be a positive integer, got {n_samples!r}")
-    model, params = fitted.model, fitted.params
-    counts = random.multinomial(int(n_samples), params.weights / params.weights.sum())
-    drawn = [model.family.draw(params.components, c, int(count), random) for c, count in enumerate(counts)]
+    return drawn_rows(fitted.model, fitted.params, int(n_samples), random)
+
+
+def drawn_rows(
+    model: Mixture, params: MixtureParams, count: int, random: np.random.RandomState
+) -> tuple[Floats, Indices]:
+    """The same of parameters that are not made ready for anything else."""
+    counts = random.multinomial(count, params.weights / params.weights.sum())
+    drawn = [model.family.draw(params.components, c, int(each), random) for c, each in enumerate(counts)]
     return np.concatenate(drawn) + model.shift, np.repeat(np.arange(len(counts)), counts)
 
 

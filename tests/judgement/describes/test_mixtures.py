@@ -8,9 +8,9 @@ from scipy.stats import multivariate_normal
 
 from unveil import BernoulliMixture, CategoricalMixture, GaussianMixture, MixedMixture, PoissonMixture, StudentMixture
 from unveil.judgement.case import Case
-from unveil.judgement.describes.calibration import Described
+from unveil.judgement.describes.density.calibration import Described
+from unveil.judgement.describes.density.transforms import log_densities, margin, uniforms
 from unveil.judgement.describes.mixtures import examine_mixture
-from unveil.judgement.describes.transforms import log_densities, margin, uniforms
 from unveil.judgement.examine import examine
 
 R = np.random.default_rng(200)

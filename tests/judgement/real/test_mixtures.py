@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.mixture import GaussianMixture as TheirMixture
 
 import unveil
-from unveil.families.ellipses import Ellipses
+from unveil.families.columns.ellipses import Ellipses
 from unveil.judgement.real.even import even_rows
 from unveil.judgement.real.linkage import linked
 from unveil.judgement.real.modes import hills

@@ -32,7 +32,7 @@ from unveil.core.idle_threads import share
 from unveil.core.protocols import Block
 from unveil.core.statistics import tree_sum
 from unveil.families.base import Family, Tile
-from unveil.families.missing_cells import MissingCells
+from unveil.families.columns.missing_cells import MissingCells
 from unveil.families.tiles import tiles_of
 from unveil.numerics.missing_patterns import Patterns, find_patterns, has_missing
 
@@ -202,7 +202,7 @@ class CompiledRows(Scored):
 
 
 class HoledRows(Scored):
-    """Independent columns, or groups of them, with missing cells: see `unveil.families.missing_cells`."""
+    """Independent columns, or groups of them, with missing cells: see `unveil.families.columns.missing_cells`."""
 
     def __init__(
         self, emissions: Emissions, plan: Any, rows: NDArray[Any], patterns: Patterns, out: Floats, keep: bool

@@ -16,12 +16,12 @@ import numpy as np
 from unveil.certificate import Finding
 from unveil.core.arrays import Floats, Indices
 from unveil.judgement.case import Answer, Case
-from unveil.judgement.describes.battery import MOST_COLUMNS, Sheet, Test, battery_of
-from unveil.judgement.describes.calibration import DRAWS, Described, calibrated, drawn, is_refitted
-from unveil.judgement.describes.remedies import Remedies
-from unveil.judgement.describes.shapes import kind_of, kind_of_radius
-from unveil.judgement.describes.ties import discrete_columns
-from unveil.judgement.describes.transforms import margin, uniforms
+from unveil.judgement.describes.density.battery import MOST_COLUMNS, Sheet, Test, battery_of
+from unveil.judgement.describes.density.calibration import DRAWS, Described, calibrated, drawn, is_refitted
+from unveil.judgement.describes.density.remedies import Remedies
+from unveil.judgement.describes.density.shapes import kind_of, kind_of_radius
+from unveil.judgement.describes.density.ties import discrete_columns
+from unveil.judgement.describes.density.transforms import margin, uniforms
 from unveil.judgement.describes.words import column_name, said, severity_of
 
 PURPOSE = 14  # of the random numbers drawn here

@@ -9,7 +9,7 @@ from unveil.core.arrays import Floats
 from unveil.families.covariance.structure import Full
 from unveil.families.gaussian import Gaussian, GaussianParams
 from unveil.judgement.case import Case
-from unveil.judgement.describes.calibration import Described
+from unveil.judgement.describes.density.calibration import Described
 from unveil.judgement.describes.mixtures import Misfit, misfits_of, told
 from unveil.judgement.describes.words import said, severity_of
 from unveil.mixtures.model.model import Mixture, MixtureParams

@@ -19,7 +19,7 @@ from scipy.special import softmax
 
 from unveil.core.arrays import Floats
 from unveil.core.protocols import Block
-from unveil.families.ellipses import Ellipses
+from unveil.families.columns.ellipses import Ellipses
 from unveil.judgement.case import Answer, Case
 from unveil.judgement.real.axes import Axes
 from unveil.judgement.real.even import even_rows

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.core.arrays import Floats
-from unveil.families.ellipses import Ellipses
+from unveil.families.columns.ellipses import Ellipses
 
 MOST_STEPS = 1000
 STILL = 1e-9  # a step that is no longer than this, in units of the spread of the means, is the end

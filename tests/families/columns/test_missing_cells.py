@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from unveil.families.base import Family, Tile
 from unveil.families.bernoulli import Bernoulli, BernoulliParams
 from unveil.families.categorical import Categorical, CategoricalParams
+from unveil.families.columns.missing_cells import ByPattern
 from unveil.families.covariance.structure import Full
 from unveil.families.exponential import Exponential, ExponentialParams
 from unveil.families.gaussian import Gaussian, GaussianParams
 from unveil.families.independent import Masked
-from unveil.families.missing_cells import ByPattern
 from unveil.families.poisson import Poisson, PoissonParams
 
 Floats = NDArray[np.float64]

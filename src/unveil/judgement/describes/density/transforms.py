@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import logsumexp, softmax
 
 from unveil.core.arrays import Floats
-from unveil.judgement.describes.calibration import Described
+from unveil.judgement.describes.density.calibration import Described
 
 
 class Uniforms(NamedTuple):

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from unveil.core.arrays import Floats
-from unveil.judgement.describes.uniformity import EDGE
+from unveil.judgement.describes.density.uniformity import EDGE
 
 QUANTILES = 256  # of the scores, at which weighted rows are read off
 SKEWED = 0.1  # L-skewness: that of a chi-square with about ten degrees of freedom; an exponential has 0.33

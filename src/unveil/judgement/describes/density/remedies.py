@@ -14,8 +14,8 @@ from sklearn.base import clone
 
 from unveil.core.arrays import Floats
 from unveil.core.lazy import found
-from unveil.judgement.describes.calibration import Described
-from unveil.judgement.describes.transforms import log_densities
+from unveil.judgement.describes.density.calibration import Described
+from unveil.judgement.describes.density.transforms import log_densities
 from unveil.judgement.describes.words import column_name
 
 AT_LEAST = 3.0  # nats: a gain that is worth a word

@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 
 from unveil.core.arrays import Floats, Indices
-from unveil.judgement.describes.calibration import Described
-from unveil.judgement.describes.transforms import margin
+from unveil.judgement.describes.density.calibration import Described
+from unveil.judgement.describes.density.transforms import margin
 
 CUTS = 4  # levels of a column of numbers, by the quarters of its distribution under the model
 MOST_LEVELS = 10  # of a column of whole numbers; what is beyond is one level

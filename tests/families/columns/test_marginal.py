@@ -14,8 +14,8 @@ from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
 
 from unveil.families.base import Tile
+from unveil.families.columns.marginal import about, observe
 from unveil.families.kernels.missing import CentredSums
-from unveil.families.marginal import about, observe
 
 Floats = NDArray[np.float64]
 

@@ -22,7 +22,7 @@ import numpy as np
 from unveil.core.arrays import Floats
 from unveil.core.protocols import Block
 from unveil.expectations import Exact
-from unveil.mixtures.fitted import draw
+from unveil.mixtures.fitted import drawn_rows
 from unveil.mixtures.model.model import Mixture, MixtureParams
 from unveil.numerics.blas import single_threaded_blas
 
@@ -73,15 +73,8 @@ def drawn(case: Described, random: np.random.Generator, refit: bool) -> Describe
 
 def sample(case: Described, n: int, state: np.random.RandomState) -> Floats:
     """Rows of the mixture in no order."""
-    rows, _ = draw(_Drawable(case.model, case.params), n, state)  # type: ignore[arg-type]
+    rows, _ = drawn_rows(case.model, case.params, n, state)
     return rows[state.permutation(n)]
-
-
-class _Drawable(NamedTuple):
-    """What `draw` reads of a fitted mixture."""
-
-    model: Mixture
-    params: MixtureParams
 
 
 def is_refitted(case: Described) -> bool:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from unveil.judgement.describes.calibration import calibrated
-from unveil.judgement.describes.energy import energy_distance
-from unveil.judgement.describes.shapes import kind_of, kind_of_radius, l_ratios
-from unveil.judgement.describes.tables import LevelCodes, indicators, interactions
+from unveil.judgement.describes.density.calibration import calibrated
+from unveil.judgement.describes.density.energy import energy_distance
+from unveil.judgement.describes.density.shapes import kind_of, kind_of_radius, l_ratios
+from unveil.judgement.describes.density.tables import LevelCodes, indicators, interactions
 
 SIZES = [2, 3, 4]
 

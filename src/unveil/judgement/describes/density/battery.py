@@ -11,11 +11,18 @@ from typing import NamedTuple
 import numpy as np
 
 from unveil.core.arrays import Floats, Indices
-from unveil.judgement.describes.calibration import Described, sample
-from unveil.judgement.describes.energy import ENERGY_ROWS, FEWEST, energy_distance
-from unveil.judgement.describes.tables import LevelCodes, Levels, indicators, interactions, levels_of, shares_of_levels
-from unveil.judgement.describes.transforms import Uniforms, margin, uniforms
-from unveil.judgement.describes.uniformity import (
+from unveil.judgement.describes.density.calibration import Described, sample
+from unveil.judgement.describes.density.energy import ENERGY_ROWS, FEWEST, energy_distance
+from unveil.judgement.describes.density.tables import (
+    LevelCodes,
+    Levels,
+    indicators,
+    interactions,
+    levels_of,
+    shares_of_levels,
+)
+from unveil.judgement.describes.density.transforms import Uniforms, margin, uniforms
+from unveil.judgement.describes.density.uniformity import (
     Uniformity,
     cost_of_mean,
     cost_of_variance,

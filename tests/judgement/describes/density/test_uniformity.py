@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from unveil.judgement.describes.uniformity import (
+from unveil.judgement.describes.density.uniformity import (
     anderson_darling,
     binned_nats,
     cost_of_mean,
