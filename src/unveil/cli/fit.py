@@ -74,7 +74,7 @@ def fit(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Fit MODEL to DATA and write it to a file.
+    """Fit MODEL to DATA, write it to a file, and say whether it is sound, describes DATA and has real groups.
 
     Mixtures take missing cells, except student-mixture; so do probabilistic-pca, factor-analysis and topographic-map.
     The mixtures called categorical and mixed also read columns of words.

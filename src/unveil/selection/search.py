@@ -54,6 +54,9 @@ def select(
     Mixtures of a table of more than a few thousand rows, and chains of sequences in a file, are fitted side by side: a
     pass over the rows, which may be a file or on a cluster, is one for all of them.
 
+    The winner is examined (`unveil.examine`): the selection has its ``verdicts()``, and for mixtures ``n_clusters``,
+    how many groups its components form, beside ``n_components``, how many describe the density.
+
     A number of clusters (``n_clusters`` in `grid`) is chosen by several criteria together. Each fit also starts from
     the clusters of the one before; its ``init`` then holds where it started. Criteria that compare rows with
     rows, or need many fits, look at a fixed sample of 4,096 rows, and of 2,048 for those, where there are more.
