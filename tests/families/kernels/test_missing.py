@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from numpy.typing import NDArray
-from tests.families.test_marginal import brute_force, random_components, with_holes
 
+from tests.families.columns.test_marginal import brute_force, random_components, with_holes
 from unveil.core.protocols import Block
 from unveil.expectations import Exact
 from unveil.families.covariance.structure import Diagonal, Full, Spherical, Structure, Tied
