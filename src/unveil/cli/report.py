@@ -2,20 +2,37 @@
 
 from __future__ import annotations
 
+import json
 from typing import Annotated, Any
 
 import typer
 
 from unveil.cli.errors import printable
 from unveil.cli.models import chosen as word_of
-from unveil.cli.options import Columns, Data, Seed, Threads, Weight, names_in, option, protect, use_threads
+from unveil.cli.options import Columns, Data, Json, Seed, Threads, names_in, option, protect, use_threads
 from unveil.estimation.registry import STRUCTURES
+
+DEFAULT_PAGE = "report.html"
 
 
 def report(
     data: Data,
-    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="The HTML page to write.")],
+    output: Annotated[
+        str | None,
+        option("--output", "-o", metavar="FILE", help=f"The HTML page to write; {DEFAULT_PAGE} by default."),
+    ] = None,
+    outputs: Annotated[
+        str | None,
+        option(metavar="DIR", help="Also write rows.csv (groups of all rows), model.unveil and summary.json there."),
+    ] = None,
+    rows_format: Annotated[str, typer.Option(metavar="csv|parquet", help="How the rows are written.")] = "csv",
     columns: Columns = None,
+    label: Annotated[
+        str | None, option(metavar="COLUMN", help="Known classes: left out of the model, and set against the groups.")
+    ] = None,
+    time: Annotated[
+        str | None, option(metavar="COLUMN", help="Orders the rows in time; by default a column of sorted dates.")
+    ] = None,
     max_components: Annotated[int, typer.Option(min=1, help="Largest number of components to try.")] = 9,
     covariance: Annotated[
         str | None,
@@ -25,27 +42,43 @@ def report(
             "mclust is all fourteen.",
         ),
     ] = None,
-    weight: Weight = None,
+    time_limit: Annotated[
+        float | None, option(metavar="SECONDS", help="The best answer within this time; the page says what was cut.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that unveil did not write.")] = False,
     seed: Seed = 0,
     threads: Threads = None,
+    as_json: Json = False,
 ) -> None:
-    """Write one self-contained HTML page on DATA: its columns, principal plane, mixture, groups and three verdicts."""
+    """Write one self-contained HTML page on DATA: how many groups there are or that there are none, and why."""
+    import unveil
     from unveil.cli.progress import progress
-    from unveil.report import write_report
-    from unveil.sources.files.paths import find_files
+    from unveil.report.report import checked_page
 
     use_threads(threads)
-    protect(output, find_files(data))
+    target = output or DEFAULT_PAGE
+    checked_page(target, force)
     chosen: dict[str, Any] = {
         "columns": names_in(columns),
-        "weight": weight,
+        "label": label,
+        "time": time,
         "max_components": max_components,
         "covariance_types": _structures(covariance),
+        "time_limit": time_limit,
         "seed": seed,
     }
     with progress(f"Report on {data}") as bar:
-        written = write_report(data, output, **chosen, callbacks=[bar.step])
-    typer.echo(f"{printable(written.summary)}\n{written.certificate.verdict}\nThe report is in {output}")
+        found = unveil.report(data, **chosen, callbacks=[bar.step])
+        found.save(target, force=force)
+        written = [] if outputs is None else found.save_outputs(outputs, rows_format=rows_format)
+    if as_json:
+        typer.echo(json.dumps(found.summary | {"page": target}, allow_nan=False))
+        return
+    for sentence in found.summary["reading"]:
+        typer.echo(printable(sentence))
+    typer.echo(f"{printable(found.text)}\n{found.certificate.verdict}\nThe report is in {target}")
+    if written:
+        typer.echo(f"Beside it: {', '.join(map(str, written))}")
 
 
 def _structures(given: str | None) -> list[str] | None:

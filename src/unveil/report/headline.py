@@ -1,4 +1,4 @@
-"""The paragraph at the top: how many groups there are, and whether the mixture describes the rows.
+"""The answer: one sentence that says how many groups there are or that there are none, and what it rests on.
 
 It follows the three verdicts. What is not sound is said first; groups that are not real are none; how much evidence
 BIC has for a number of components is told only where every component is a group.
@@ -10,57 +10,128 @@ from collections.abc import Mapping
 from typing import Any
 
 from unveil.judgement.criteria.criteria import CLEAR_LEAD
-from unveil.report.analysis import Analysis
-from unveil.report.words import combination, count, listed, shape_of, spelled, weighted
-from unveil.selection.judged import STRONG
+from unveil.plot.labels import plain
+from unveil.report.naming import PageNaming, naming_of
+from unveil.report.study.analysis import Analysis
+from unveil.report.words import combination, count, kinds_of, listed, percent, shape_of, spelled
 from unveil.selection.outcome import merit
-from unveil.selection.verdict import caveats
 
 VERBS = {
     "no": ("comes closest to the density", "come closest to the density"),
     "not examined": ("was fitted", "were fitted"),
 }
-DOUBTS = {"sound": "whether the fit is sound", "describes": "whether the mixture describes the rows"}
+DOUBTS = {"sound": "whether the fit is sound", "describes": "whether the model describes the rows"}
+UNUSED_TOLD = 6  # columns that are not modelled and are named
+
+
+def naming(analysis: Analysis) -> PageNaming:
+    """What the page calls components, groups and columns."""
+    return naming_of(analysis.found.judged, len(analysis.model.weights_), analysis.rows.names)
+
+
+def headline(analysis: Analysis) -> str:
+    """One sentence: how many groups there are, or that there are none, and the gravest doubt about it."""
+    verdicts = analysis.found.judged.certificate.verdicts
+    answer = _answer(analysis)
+    if verdicts["sound"] == "no":
+        return f"{answer}, but the fit is not sound: {_first(analysis, 'sound')}."
+    if verdicts["describes"] == "no" and (analysis.found.judged.n_clusters or 0) > 1:
+        return f"{answer}, though the model does not describe them in every respect."
+    return f"{answer}."
+
+
+def _answer(analysis: Analysis) -> str:
+    size = analysis.found.judged.n_clusters
+    rows = count(analysis.rows.n_rows, "row")
+    if size is None:
+        return f"How many groups there are among the {rows} is not clear"
+    if size > 1:
+        return f"There are {spelled(size)} groups among the {rows}"
+    if _alone(analysis):
+        return f"Groups were not looked for among the {rows}, since a single component was all that was tried"
+    return f"There are no groups among the {rows}: they form one whole"
+
+
+def rests_on(analysis: Analysis) -> list[str]:
+    """What the answer rests on and what was left out, a sentence each."""
+    parts = [_used(analysis), *_left_out(analysis), *_sizes(analysis), _density(analysis), *_undescribed(analysis)]
+    parts += [*_unclear(analysis), *_doubts(analysis), *confidence(analysis), *_over_time(analysis), *_cut(analysis)]
+    return parts
 
 
 def summary(analysis: Analysis) -> str:
-    """The whole of it."""
-    rows, columns = count(analysis.n_rows, "row"), count(len(analysis.table.names), "column")
-    parts = [f"{rows}, {columns} of numbers.", *_unsound(analysis), groups(analysis), *_shares(analysis)]
-    parts += [*_undescribed(analysis), *_doubts(analysis), *confidence(analysis)]
-    if analysis.plane is not None and len(analysis.names) > 2:
-        share = float(analysis.plane.share.sum())
-        parts += [f"Two directions carry {share:.0%} of the variance of {len(analysis.names)} columns."]
-    return " ".join(parts)
+    """All of it in one paragraph, for a terminal."""
+    return " ".join([headline(analysis), *rests_on(analysis)])
 
 
-def choice(analysis: Analysis) -> str:
-    """The outcome of the comparison."""
-    selection, noun = analysis.selection, analysis.naming.noun
-    best = f"{combination(selection.best_params_, noun)} (BIC {selection.best_score_:,.1f})"
-    others = [analysis.naming.say(words) for words in caveats(selection.standing)]
-    return " ".join([groups(analysis), f"Best by BIC: {best}.", *confidence(analysis), *others])
+def _used(analysis: Analysis) -> str:
+    prepared, rows = analysis.prepared, analysis.rows
+    every = len(prepared.table.names)
+    columns = f"{len(rows.names):,} of {every:,} columns" if len(rows.names) < every else count(every, "column")
+    holes = imputed(analysis)
+    used = f"It rests on {count(rows.n_rows, 'row')} and {columns}, {kinds_of(rows)}"
+    return f"{used}; {count(holes, 'row')} with missing cells {_were(holes)} used as far as they go." if holes else f"{used}."
 
 
-def groups(analysis: Analysis) -> str:
-    """How many groups there are."""
-    size, other = analysis.judged.n_clusters, better(analysis)
-    if size is None:
-        return f"How many groups there are is not clear: {other or _first(analysis, 'real') or 'it was not examined'}."
-    number = f"There are {spelled(size) if size > 1 else 'no'} groups"
-    number = "Groups were not looked for" if size == 1 and _alone(analysis) else number
-    if other:
-        return f"{number}: {other}."
-    if analysis.naming.apart:
-        return f"{number}, {shape_of(analysis)}."
-    return f"{number}: {_components(analysis)}."
+def imputed(analysis: Analysis) -> int:
+    """Rows with missing cells that were used all the same."""
+    import numpy as np
+
+    return int(np.isnan(analysis.rows.coded).any(axis=1).sum())
+
+
+def _were(amount: int) -> str:
+    return "was" if amount == 1 else "were"
+
+
+def _left_out(analysis: Analysis) -> list[str]:
+    unused = [role for role in analysis.prepared.roles if not role.used]
+    said = [f"{plain(role.name)} ({role.role})" for role in unused]
+    parts = [f"Not part of the model: {listed(said, UNUSED_TOLD)}."] if said else []
+    gone = analysis.prepared.table.n_rows - analysis.rows.n_rows
+    if gone:
+        why = "in which nothing is known" if analysis.rows.weights is None else "of weight 0 or in which nothing is known"
+        parts.append(f"{count(gone, 'row')} {why} {_were(gone)} left out.")
+    return parts
+
+
+def _sizes(analysis: Analysis) -> list[str]:
+    """How large the groups are."""
+    if not analysis.grouped:
+        return []
+    sizes = [percent(group.share) for group in analysis.grouping.groups]
+    return [f"The groups hold {listed(sizes, 12)} of the {'rows' if analysis.rows.weights is None else 'weight'}."]
+
+
+def _density(analysis: Analysis) -> str:
+    """Which mixture it is."""
+    k, described = len(analysis.model.weights_), analysis.found.judged.certificate.verdicts["describes"]
+    one, several = VERBS.get(described, ("describes the density", "describe the density"))
+    said = f"one component {one}" if k == 1 else f"{spelled(k)} components {several}"
+    shape = shape_of(analysis.model, len(analysis.rows.numeric))
+    said += f" ({shape})" if shape and k > 1 else ""
+    said += f", with {naming(analysis).say(analysis.found.adopted)}" if analysis.found.adopted else ""
+    name = type(analysis.model).__name__
+    merged = f"; {joined(analysis)}" if analysis.grouped and naming(analysis).merged else ""
+    return f"Of the mixtures that were compared ({name}), {said}{merged}."
+
+
+def joined(analysis: Analysis) -> str:
+    """Which components are one group."""
+    names = naming(analysis)
+    parts = [
+        f"components {listed([str(member + 1) for member in members])} are {names.cluster(cluster)}"
+        for cluster, members in names.merged
+    ]
+    return "; ".join(parts)
 
 
 def confidence(analysis: Analysis) -> list[str]:
     """How clear BIC is about the number of components and their shape."""
-    selection, standing, noun = analysis.selection, analysis.selection.standing, analysis.naming.noun
-    if standing.runner_up is None:
-        return ["There was nothing else to compare it with."]
+    selection, noun = analysis.found.selection, naming(analysis).noun
+    standing = selection.standing
+    if analysis.found.adopted or standing.runner_up is None:
+        return []
     if standing.edges:
         return [f"More {noun}s than were tried might describe the rows better still."]
     parts = _number(analysis, selection.table[selection.best_index_])
@@ -73,8 +144,9 @@ def confidence(analysis: Analysis) -> list[str]:
 
 def _number(analysis: Analysis, best: Mapping[str, Any]) -> list[str]:
     """The best against the next best of another size."""
-    rule, noun = analysis.selection.rule, analysis.naming.noun
-    fitted = [row for row in analysis.selection.table if row["error"] is None and not row["degenerate"]]
+    selection, names = analysis.found.selection, naming(analysis)
+    rule, noun = selection.rule, names.noun
+    fitted = [row for row in selection.table if row["error"] is None and not row["degenerate"]]
     others = [row for row in fitted if row["n_components"] != best["n_components"]]
     if best["degenerate"] or not others:
         return []
@@ -82,84 +154,52 @@ def _number(analysis: Analysis, best: Mapping[str, Any]) -> list[str]:
     lead, other = abs(best["bic"] - rival["bic"]), combination(rival, noun)
     if lead < CLEAR_LEAD:
         return [f"BIC alone does not settle the number: {other} would do as well (it differs by {lead:.1f})."]
-    if not analysis.naming.apart:
+    if not names.apart:
         return [f"The next best number by BIC, {other}, is {lead:,.1f} behind."]
     return [f"The evidence of BIC against the next best number, {other}, is {rule.words(lead)} ({lead:,.1f})."]
 
 
-def _components(analysis: Analysis) -> str:
-    """What the components of the mixture are, where they are no groups of their own."""
-    k, described = len(analysis.model.weights_), analysis.judged.certificate.verdicts["describes"]
-    one, several = VERBS.get(described, ("describes the density", "describe the density"))
-    said = f"one component {one}" if k == 1 else f"{spelled(k)} components {several}"
-    if _alone(analysis):
-        return f"{said}, and more were not tried"
-    if k == 1:
-        return f"{said}, and no split into several explains the rows better"
-    return f"{said}; they form one cluster" if analysis.judged.n_clusters == 1 else f"{said}; {merged(analysis)}"
-
-
 def _alone(analysis: Analysis) -> bool:
     """Was a single component all that was tried?"""
-    return max(analysis.selection.grid["n_components"]) == 1
-
-
-def merged(analysis: Analysis) -> str:
-    """Which components are one group."""
-    found = analysis.naming.merged
-    parts = [
-        f"components {listed([str(member + 1) for member in members])} are {analysis.naming.cluster(cluster)}"
-        for cluster, members in found
-    ]
-    return "; ".join(parts)
-
-
-def better(analysis: Analysis) -> str:
-    """Another model that describes the rows clearly better, and so has the say in how many groups there are."""
-    others = analysis.judged.alternatives
-    if not others or others[0].gain <= STRONG:
-        return ""
-    other, k = others[0], others[0].n_components
-    size = f"{spelled(k)} component{'' if k == 1 else 's'}"
-    better = f"with {analysis.naming.say(other.words)}, {size} would describe the rows better"
-    return f"{better} (BIC is lower by {other.gain:,.1f})"
-
-
-def _shares(analysis: Analysis) -> list[str]:
-    """How large the groups are, where they are those of the mixture."""
-    clusters = analysis.naming.clusters
-    if not analysis.naming.grouped:
-        return []
-    homes = [[component] for component in range(len(clusters))]
-    if not analysis.naming.apart:
-        homes = [analysis.naming.members(cluster) for cluster in sorted(set(clusters))]
-    shares = {group.number: group.share for group in analysis.groups}
-    sizes = [f"{sum(shares.get(component, 0.0) for component in home):.0%}" for home in homes]
-    return [f"They hold {listed(sizes, 12)} of the {'weight' if weighted(analysis) else 'rows'}."]
-
-
-def _unsound(analysis: Analysis) -> list[str]:
-    if analysis.judged.certificate.verdicts["sound"] != "no":
-        return []
-    return [f"The fit is not sound: {_first(analysis, 'sound')}."]
+    return max(analysis.found.selection.grid["n_components"]) == 1
 
 
 def _undescribed(analysis: Analysis) -> list[str]:
-    if analysis.judged.certificate.verdicts["describes"] != "no":
+    if analysis.found.judged.certificate.verdicts["describes"] != "no":
         return []
-    return [f"The mixture does not describe the rows: {_first(analysis, 'describes')}."]
+    return [f"The model does not describe the rows: {_first(analysis, 'describes')}."]
+
+
+def _unclear(analysis: Analysis) -> list[str]:
+    if analysis.found.judged.n_clusters is not None:
+        return []
+    return [f"The number of groups is not clear: {_first(analysis, 'real') or 'it was not examined'}."]
 
 
 def _doubts(analysis: Analysis) -> list[str]:
-    verdicts = analysis.judged.certificate.verdicts
+    verdicts = analysis.found.judged.certificate.verdicts
     doubts = [words for question, words in DOUBTS.items() if verdicts[question] == "doubtful"]
     return [f"It is doubtful {listed(doubts)}; the verdicts below say why."] if doubts else []
 
 
+def _over_time(analysis: Analysis) -> list[str]:
+    if analysis.time is None:
+        return []
+    k, name = analysis.time.n_states, plain(analysis.time.name)
+    if k == 1:
+        return [f"In the order of {name} there is no change of regime."]
+    return [f"In the order of {name} the rows go through {spelled(k)} regimes."]
+
+
+def _cut(analysis: Analysis) -> list[str]:
+    cut = analysis.settings.clock.cut
+    return [f"The time limit cut this short: {listed(cut)}."] if cut else []
+
+
 def _first(analysis: Analysis, question: str) -> str:
     """The worst that was found, and the first of what can be tried."""
-    reasons = analysis.judged.certificate.reasons(question)
+    reasons = analysis.found.judged.certificate.reasons(question)
     if not reasons:
         return ""
-    remedy = next((reason.remedy for reason in reasons if reason.remedy), "")
-    return analysis.naming.say("; ".join(part for part in (reasons[0].message, remedy) if part))
+    tried = next((reason.remedy for reason in reasons if reason.remedy), "")
+    return naming(analysis).say("; ".join(part for part in (reasons[0].message, tried) if part))

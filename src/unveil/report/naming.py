@@ -50,10 +50,10 @@ class PageNaming(NamedTuple):
         return f"{self.noun} {number + 1}"
 
     def cluster(self, number: int) -> str:
-        """A cluster by its name; that of its component, where it has only one and all others too."""
-        if self.apart and number in self.clusters:
-            return self.component(self.clusters.index(number))
-        return f"{'group' if self.grouped else 'cluster'} {number + 1}"
+        """A cluster by its name; clusters are counted in the order of their first components."""
+        order = list(dict.fromkeys(self.clusters))
+        place = order.index(number) if number in order else number
+        return f"{'group' if self.grouped else 'cluster'} {place + 1}"
 
     def column(self, number: int) -> str:
         """A column by its name."""

@@ -5,47 +5,56 @@ from __future__ import annotations
 import csv
 import io
 import shlex
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
-from unveil.report.analysis import Analysis
+from unveil.report.study.analysis import Analysis
 
 LINE_LENGTH = 100  # characters that the page shows without scrolling
 
 
-class ReportRequest(NamedTuple):
-    """What the user asked for, as far as it has to be said again."""
+@dataclass(frozen=True)
+class ReportRequest:
+    """What the user asked for, as far as it has to be said again: keyword arguments that are not the default."""
 
-    output: str
-    columns: list[str] | None
-    weight: str | None
-    max_components: int
-    covariance_types: list[str] | None = None
+    keywords: Mapping[str, Any] = field(default_factory=dict)
+    output: str = "report.html"
 
 
 def python_lines(analysis: Analysis, request: ReportRequest) -> str:
     """Python that fits the same model and writes the same report."""
-    path = analysis.table.path
+    path = analysis.prepared.table.path
     data = "data" if path is None else repr(path)
-    asked = {name: getattr(request, name) for name in ("columns", "weight", "covariance_types")}
-    extra = [f"{name}={value!r}" for name, value in asked.items() if value]
-    most = [] if request.max_components == 9 else [f"max_components={request.max_components}"]
-    written = [data, repr(request.output), *extra, *most, f"seed={analysis.settings.seed}"]
-    lines = ["from unveil.report import write_report", ""]
+    extra = [f"{name}={value!r}" for name, value in request.keywords.items()]
+    lines = ["import unveil", ""]
     lines += [] if path else ["# data: the table that was handed in", ""]
-    lines += [_call("report = write_report", written), "report.model  # the fitted unveil.GaussianMixture"]
+    lines += [_call("report = unveil.report", [data, *extra, f"seed={analysis.settings.seed}"])]
+    lines += [f"report.save({request.output!r})", f"report.model  # the fitted unveil.{type(analysis.model).__name__}"]
     return "\n".join(lines)
 
 
 def command_line(analysis: Analysis, request: ReportRequest) -> str | None:
     """The same by the command line, for a table that has a path."""
-    if analysis.table.path is None:
+    path = analysis.prepared.table.path
+    if path is None:
         return None
-    words = ["unveil", "report", analysis.table.path, "-o", request.output, "--seed", str(analysis.settings.seed)]
-    words += ["--columns", _joined(request.columns)] if request.columns else []
-    words += ["--weight", request.weight] if request.weight else []
-    words += ["--max-components", str(request.max_components)] if request.max_components != 9 else []
-    words += ["--covariance", ",".join(request.covariance_types)] if request.covariance_types else []
+    words = ["unveil", "report", path, "-o", request.output, "--seed", str(analysis.settings.seed)]
+    for name, value in request.keywords.items():
+        words += _option(name, value)
     return shlex.join(words)
+
+
+def _option(name: str, value: Any) -> list[str]:
+    """A keyword as an option of the command line."""
+    flag = f"--{name.replace('_', '-')}".replace("--covariance-types", "--covariance")
+    if isinstance(value, bool):
+        return [flag if value else flag.replace("--", "--no-", 1)]
+    if isinstance(value, Mapping):
+        return [flag, _joined([f"{key}={word}" for key, word in value.items()])]
+    if isinstance(value, list | tuple):
+        return [flag, _joined(list(map(str, value)))]
+    return [flag, str(value)]
 
 
 def _joined(names: list[str]) -> str:
@@ -57,18 +66,16 @@ def _joined(names: list[str]) -> str:
 
 def model_lines(analysis: Analysis) -> str:
     """The chosen model alone, as a constructor."""
-    model = analysis.model
-    settings: dict[str, Any] = {
-        "n_components": model.n_components,
-        "covariance_type": model.covariance_type,
-        "reg_covar": model.reg_covar,
-        "tol": model.tol,
-        "max_iter": model.max_iter,
-        "n_init": analysis.selection.best_estimator_.n_init,
-        "random_state": model.random_state,
-    }
-    origin = "# fitted to the sample, then from there to all rows\n" if analysis.sampled else ""
-    return origin + _call("unveil.GaussianMixture", [f"{name}={value!r}" for name, value in settings.items()])
+    model, usual = analysis.model, type(analysis.model)().get_params(deep=False)
+    params = model.get_params(deep=False) | {"n_init": analysis.found.selection.best_estimator_.n_init}
+    settings = [f"{name}={value!r}" for name, value in params.items() if not _same(value, usual.get(name))]
+    sampled = analysis.found.sampled < analysis.rows.n_rows
+    origin = "# fitted to a sample, then from there to all rows\n" if sampled else ""
+    return origin + _call(f"unveil.{type(model).__name__}", settings)
+
+
+def _same(one: Any, two: Any) -> bool:
+    return type(one) is type(two) and bool(one == two)
 
 
 def _call(name: str, arguments: list[str]) -> str:

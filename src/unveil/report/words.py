@@ -9,10 +9,13 @@ from typing import Any
 from unveil.estimation.registry import STRUCTURES, lookup
 from unveil.plot.labels import plain
 from unveil.plot.structures import SHAPES, said
-from unveil.report.analysis import Analysis
-from unveil.report.groups import RowGroup, told
+from unveil.report.study.groups import Difference
+from unveil.report.study.rows import ModelRows
+from unveil.report.study.rules import Condition, GroupRule
 
 _SMALL = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+KINDS = {"number": "number", "count": "count", "yes/no": "yes/no column", "category": "category"}
+LEVEL_LENGTH = 24  # letters of a level that are shown
 
 
 def number(value: float) -> str:
@@ -30,6 +33,17 @@ def number(value: float) -> str:
         text = f"{value:,.{digits}f}"
         return text.rstrip("0").rstrip(".") if "." in text else text
     return f"{value:.4g}"
+
+
+def percent(share: float) -> str:
+    """A share, with a digit behind the point where it is small or nearly all.
+
+    >>> percent(0.64), percent(0.004), percent(1.0), percent(0.9996)
+    ('64%', '0.4%', '100%', '99.96%')
+    """
+    if share in (0.0, 1.0) or 0.01 <= share <= 0.99:
+        return f"{share:.0%}"
+    return f"{share:.1%}" if share < 0.999 else f"{share:.2%}"
 
 
 def count(amount: int, one: str, many: str | None = None) -> str:
@@ -60,33 +74,63 @@ def listed(parts: Sequence[str], most: int = 8) -> str:
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
 
 
-def shape_of(analysis: Analysis) -> str:
-    """The covariance structure of the chosen mixture, in words."""
-    word = analysis.model.covariance_type
-    if len(analysis.names) > 1:
+def shape_of(model: Any, n_numbers: int) -> str:
+    """The covariance structure of a mixture, in words; empty where it has none."""
+    word = getattr(model, "covariance_type", None)
+    if word is None or n_numbers == 0:
+        return ""
+    if n_numbers > 1:
         return SHAPES[word]
     structure = lookup(STRUCTURES[word])()
     varies = structure.n_parameters(2, 1) > structure.n_parameters(1, 1)
     return "each with its own width" if varies else "all of one width"
 
 
-def weighted(analysis: Analysis) -> bool:
-    """Do rows count differently?"""
-    return analysis.weights is not None
-
-
 def combination(params: Mapping[str, Any], noun: str = "component") -> str:
     """A number of components and a structure, in words; the noun is "group" where every component is one."""
     k = params["n_components"]
-    return f"{spelled(k)} {noun}{'' if k == 1 else 's'} with {said(params['covariance_type'])}"
+    size = f"{spelled(k)} {noun}{'' if k == 1 else 's'}"
+    return f"{size} with {said(params['covariance_type'])}" if "covariance_type" in params else size
 
 
-def apart(group: RowGroup, names: tuple[str, ...]) -> str:
-    """What sets a group apart, in words; names are plain text, not markup."""
-    parts = [f"{_degree(value)} {plain(name)} ({value:+.1f} sd)" for name, value in told(group, names)]
-    return ", ".join(parts) if parts else "close to the other rows in every column"
+def level_of(rows: ModelRows, column: int, level: int) -> str:
+    """A level of a category, as plain text."""
+    return plain(rows.levels[column][level], LEVEL_LENGTH)
 
 
-def _degree(value: float) -> str:
-    strength = "very " if abs(value) >= 2 else ""
-    return strength + ("high" if value > 0 else "low")
+def difference(one: Difference, rows: ModelRows) -> str:
+    """How a group differs in one column, in words; names are plain text, not markup."""
+    name = plain(rows.names[one.column])
+    if one.level >= 0:
+        return f"{name} is {level_of(rows, one.column, one.level)} ({percent(one.inside)} against {percent(one.outside)})"
+    strength = "very " if abs(one.size) >= 2 else ""
+    return f"{strength}{'high' if one.size > 0 else 'low'} {name} ({one.size:+.1f} sd)"
+
+
+def apart(differences: Sequence[Difference], rows: ModelRows) -> str:
+    """What sets a group apart."""
+    return ", ".join(difference(one, rows) for one in differences) or "close to the other rows in every column"
+
+
+def rule(found: GroupRule, rows: ModelRows) -> str:
+    """A rule, in words."""
+    return " and ".join(_condition(one, rows) for one in found.conditions)
+
+
+def _condition(one: Condition, rows: ModelRows) -> str:
+    name = plain(rows.names[one.column])
+    if one.level >= 0:
+        return f"{name} is {'' if one.above else 'not '}{level_of(rows, one.column, one.level)}"
+    return f"{name} {'>' if one.above else chr(0x2264)} {number(one.threshold)}"
+
+
+def kinds_of(rows: ModelRows) -> str:
+    """What columns there are, counted by kind.
+
+    Numbers come first, categories last.
+    """
+    words = {"number": ("of numbers", "of numbers"), "count": ("of counts", "of counts")}
+    words |= {"yes/no": ("of yes or no", "of yes or no"), "category": ("of categories", "of categories")}
+    counts = {kind: rows.kinds.count(kind) for kind in words}
+    parts = [f"{amount:,} {words[kind][amount > 1]}" for kind, amount in counts.items() if amount]
+    return listed(parts)

@@ -1,0 +1,41 @@
+"""From an analysis to a page: which sections there are, and in which order."""
+
+from __future__ import annotations
+
+from unveil.plot.labels import plain
+from unveil.report.headline import headline, rests_on
+from unveil.report.parts import Page, Section
+from unveil.report.reproduce import ReportRequest
+from unveil.report.sections.data import data
+from unveil.report.sections.dimensions import dimensions
+from unveil.report.sections.groups import groups
+from unveil.report.sections.how_many import how_many
+from unveil.report.sections.label import label
+from unveil.report.sections.missing import missing
+from unveil.report.sections.outliers import outliers
+from unveil.report.sections.plane import plane
+from unveil.report.sections.replay import replay
+from unveil.report.sections.reproduce import reproduce
+from unveil.report.sections.time import time
+from unveil.report.sections.together import together
+from unveil.report.sections.verdicts import verdicts
+from unveil.report.study.analysis import Analysis
+
+SECTIONS = (data, together, missing, dimensions, plane, how_many, groups, outliers, label, time, replay, verdicts)
+"""In the order of the page. One that has nothing to say of a table returns None."""
+
+TITLE_LENGTH = 80
+
+
+def page_of(analysis: Analysis, request: ReportRequest) -> Page:
+    """The whole page."""
+    found: list[Section | None] = [write(analysis) for write in SECTIONS]
+    sections = [section for section in found if section is not None]
+    return Page(
+        title=plain(analysis.prepared.table.title, TITLE_LENGTH),
+        headline=headline(analysis),
+        rests_on=rests_on(analysis),
+        lights=analysis.found.judged.certificate,
+        sections=[*sections, reproduce(analysis, request)],
+        seed=analysis.settings.seed,
+    )

@@ -1,0 +1,41 @@
+"""Rows that fit nowhere, by row number, with the cells that make them so."""
+
+from __future__ import annotations
+
+from unveil.plot.labels import plain
+from unveil.report import words
+from unveil.report.parts import Block, Cell, Head, Section, TableBlock, Text
+from unveil.report.sections.common import NAME_LENGTH, cell, row_name
+from unveil.report.study.analysis import Analysis
+
+HEADS = (
+    Head("row"),
+    Head("how unlikely", True, "one row in so many should be less likely under the model"),
+    Head("cells that make it so", gloss="the most surprising given the rest of the row"),
+)
+MOST = 12  # powers of ten that are told
+
+
+def outliers(analysis: Analysis) -> Section | None:
+    """The rows beyond the limit."""
+    found = analysis.outliers
+    if found is None:
+        return None
+    n = analysis.rows.n_rows
+    expected = n * 10.0**-found.limit
+    limit = f"so unlikely that fewer than {words.number(max(expected, 0.01))} such rows are expected among {n:,}"
+    if not found.rows:
+        return Section("outliers", "Rows that fit nowhere", f"There are none: no row is {limit}.", ())
+    lead = f"{words.count(found.beyond, 'row is', 'rows are')} {limit}."
+    rows: list[list[Cell | str]] = [
+        [
+            row_name(analysis, one.row),
+            f"1 in {words.number(10.0 ** min(one.score, MOST))}" + (" or fewer" if one.score > MOST else ""),
+            ", ".join(f"{plain(analysis.rows.names[j], NAME_LENGTH)} = {cell(analysis, one.row, j)}" for j in one.cells),
+        ]
+        for one in found.rows
+    ]
+    more = found.beyond - len(found.rows)
+    blocks: list[Block] = [TableBlock("outlier-rows", HEADS, rows, "The least likely rows first.", shown=15)]
+    blocks += [Text(f"{more:,} more are in rows.csv (--outputs).", True)] if more else []
+    return Section("outliers", "Rows that fit nowhere", lead, blocks)

@@ -1,0 +1,23 @@
+"""Three verdicts, and how the fit went."""
+
+from __future__ import annotations
+
+from unveil.plot.climb import convergence
+from unveil.report import words
+from unveil.report.parts import Fold, Section, Text, Verdicts
+from unveil.report.sections.common import figure
+from unveil.report.study.analysis import Analysis
+
+
+def verdicts(analysis: Analysis) -> Section:
+    """The findings behind the lights, and the climb."""
+    model = analysis.model
+    state = "converged" if model.converged_ else "did not converge"
+    n_init = analysis.found.selection.best_estimator_.n_init
+    sampled = analysis.found.sampled < analysis.rows.n_rows
+    origin = f", from the best of {n_init} fits to the sample" if sampled else f", the best of {n_init} starts"
+    climb = f"The fit {state} after {words.count(model.n_iter_, 'pass', 'passes')} over the rows{origin}."
+    plot = figure("climb", convergence(model.history_), "Log-likelihood at each pass")
+    lead = "Is the fit sound, does the model describe the rows, and are the groups real? What each answer rests on:"
+    certificate = analysis.found.judged.certificate
+    return Section("verdicts", "Three verdicts", lead, [Verdicts(certificate), Fold("How the fit climbed", [Text(climb), plot])])

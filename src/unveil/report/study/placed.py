@@ -1,0 +1,45 @@
+"""Where the model puts each row: its component and group, how surely, and how unlikely the row is.
+
+Groups are the clusters of components where they are real, else the components themselves. How unlikely a row is is
+told by rank: the share of rows drawn from the model whose density is lower still. Rows with missing cells are compared
+with draws that miss the same number of cells.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.core.arrays import Floats
+from unveil.report.study.rows import ModelRows
+
+
+class PlacedRows(NamedTuple):
+    """By row: component, group, the probability of the group and of the next best, and the log-density."""
+
+    component: NDArray[np.intp]
+    group: NDArray[np.intp]
+    probability: Floats
+    runner_up: NDArray[np.intp]  # the next best group; the same as the group where there is only one
+    log_density: Floats
+
+
+def placed(model: Any, rows: ModelRows, clusters: NDArray[np.intp]) -> PlacedRows:
+    """All rows, so many at a time; `clusters` is the group of each component."""
+    n, k = rows.n_rows, int(clusters.max()) + 1
+    into = (clusters[:, None] == np.arange(k)).astype(np.float64)
+    component, group, second = (np.empty(n, dtype=np.intp) for _ in range(3))
+    probability, density = np.empty(n), np.empty(n)
+    for where, here in rows.blocks():
+        chances = np.asarray(model.predict_proba(here))
+        by_group = chances @ into
+        component[where] = chances.argmax(axis=1)
+        group[where] = by_group.argmax(axis=1)
+        inside = np.arange(len(chances))
+        probability[where] = np.minimum(by_group[inside, group[where]], 1.0)
+        by_group[inside, group[where]] = -1.0
+        second[where] = by_group.argmax(axis=1) if k > 1 else group[where]
+        density[where] = model.score_samples(here)
+    return PlacedRows(component, group, probability, second, density)
