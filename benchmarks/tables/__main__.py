@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
 import tempfile
 from collections.abc import Iterable
@@ -42,7 +43,8 @@ def checked(case: Case, folder: Path) -> tuple[Verdict, Output]:
     """Write the table, run the command, compare."""
     made = case.write(folder)
     outputs = folder / "out"
-    outputs.mkdir(exist_ok=True)
+    shutil.rmtree(outputs, ignore_errors=True)  # of an earlier run
+    outputs.mkdir()
     output = reported(case, made, outputs)
     return judged(case, output, made.labels), output
 

@@ -39,9 +39,7 @@ def clouds(random: np.random.Generator, labels: Labels, centres: Sequence[Sequen
     return np.asarray(middle[labels] + random.standard_normal((len(labels), middle.shape[1])))
 
 
-def words(
-    random: np.random.Generator, n: int, levels: Sequence[Any], shares: Sequence[float] | None = None
-) -> list[Any]:
+def words(random: np.random.Generator, n: int, levels: Sequence[Any], shares: Any = None) -> list[Any]:
     """One of the levels for each row, by shares."""
     return [levels[at] for at in random.choice(len(levels), n, p=shares)]
 

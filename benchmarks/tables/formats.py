@@ -242,7 +242,12 @@ CASES = (
         _day_first,
         (column("day", *WHEN), *numbers("load", "price")),
         Facts(
-            300, some(2), real=SOME, models=OVER_TIME, page_says=(r"(2|two) (\w+ )?regimes|regimes\W{1,3}(2|two)\b",)
+            300,
+            some(2),
+            real=SOME,
+            models=OVER_TIME,
+            agreement=0.85,
+            page_says=(r"(2|two) (\w+ )?regimes|regimes\W{1,3}(2|two)\b",),
         ),
         third=True,
     ),

@@ -22,6 +22,7 @@ VERDICTS = ("sound", "describes", "real")
 SHORTEST_NAME = 3  # of a column that is looked for in the headline: "w" is in many words
 LEFT_OUT = re.compile(r"left out|leaving out|not used|not modelled|set aside|ignor|without|dropped", re.IGNORECASE)
 NONE = re.compile(r"\b(no|none|not|nothing|single|one|1|without)\b", re.IGNORECASE)
+REFUSED = re.compile(r"\b(rows?|empty|nothing|columns?)\b", re.IGNORECASE)  # why a table is no table
 SPELLED = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
 
 
@@ -83,6 +84,8 @@ def _ended(facts: Facts, output: Output) -> str:
         return f"ended in a traceback: {last}"
     if output.exit_code not in facts.exit_codes:
         return f"exit code {output.exit_code}, expected {_or(facts.exit_codes)}: {last}"
+    if output.exit_code != 0 and not REFUSED.search(last):
+        return f"refused, but not for what is wrong with the table: {last}"
     return ""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 import time
@@ -10,8 +11,6 @@ from html import unescape
 from pathlib import Path
 from typing import Any, NoReturn
 
-import pyarrow as pa
-from pyarrow import csv as arrow_csv
 from pyarrow import parquet
 
 from benchmarks.tables.case import Case, Made
@@ -47,9 +46,8 @@ def left_behind(folder: Path, page: Path, said: str, seconds: float) -> Output:
     text = page.read_text(encoding="utf-8") if page.exists() else ""
     size = page.stat().st_size if page.exists() else 0
     rows = _rows(folder)
-    named = [] if rows is None else [name for name in GROUP_NAMES if name in rows.column_names]
-    groups = rows.column(named[0]).to_pylist() if rows is not None and named else None
-    n_rows = None if rows is None else rows.num_rows
+    groups = next((rows[name] for name in GROUP_NAMES if name in rows), None) if rows else None
+    n_rows = len(next(iter(rows.values()))) if rows else None
     return Output(0, said, summary, visible(text), size, groups, n_rows, trouble, seconds)
 
 
@@ -78,10 +76,12 @@ def _refuse(word: str) -> NoReturn:
     raise ValueError(f"it has {word}")
 
 
-def _rows(folder: Path) -> pa.Table | None:
-    """The rows file, CSV or Parquet."""
+def _rows(folder: Path) -> dict[str, list[Any]] | None:
+    """Columns of the rows file, Parquet or CSV; of text as it stands, since cells need not fit their columns."""
     if (folder / "rows.parquet").exists():
-        return parquet.read_table(folder / "rows.parquet")
-    if (folder / "rows.csv").exists():
-        return arrow_csv.read_csv(folder / "rows.csv", parse_options=arrow_csv.ParseOptions(newlines_in_values=True))
-    return None
+        return dict(parquet.read_table(folder / "rows.parquet").to_pydict())
+    if not (folder / "rows.csv").exists():
+        return None
+    with (folder / "rows.csv").open(encoding="utf-8", newline="") as stream:
+        names, *rows = csv.reader(stream)
+    return {name: [row[at] for row in rows] for at, name in enumerate(names)}

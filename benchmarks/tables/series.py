@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -45,7 +46,7 @@ def _backwards(folder: Path, random: np.random.Generator) -> Made:
     n = 400
     states = regimes(random, n, stay=0.98)
     stamps = [datetime(2023, 5, 1) + timedelta(hours=at) for at in range(n)]
-    frame = {
+    frame: dict[str, Any] = {
         "timestamp": [stamp.strftime("%Y-%m-%d %H:%M:%S") for stamp in stamps],
         "users": (300 + 30 * (5 * states + random.standard_normal(n))).round(1),
         "latency": (80 + 6 * (4 * states + random.standard_normal(n))).round(2),
@@ -68,7 +69,7 @@ CASES = (
         "--time names a column of numbers",
         _told,
         (column("tick", TIME), *numbers("load", "heat")),
-        Facts(500, some(2), real=SOME, models=OVER_TIME, page_says=(TWO_REGIMES,)),
+        Facts(500, some(2), real=SOME, models=OVER_TIME, agreement=0.85, page_says=(TWO_REGIMES,)),
         flags=("--time", "tick"),
     ),
     Case(
@@ -76,6 +77,6 @@ CASES = (
         "hours, newest first, and a word",
         _backwards,
         (column("timestamp", *WHEN), *numbers("users", "latency"), column("server", CATEGORY)),
-        Facts(400, some(2), real=SOME, models=OVER_TIME, page_says=("regime",)),
+        Facts(400, some(2), real=SOME, models=OVER_TIME, agreement=0.85, page_says=("regime",)),
     ),
 )

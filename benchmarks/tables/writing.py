@@ -20,7 +20,7 @@ from pyarrow import feather, parquet
 
 from benchmarks.tables.case import Skipped
 
-Frame = Mapping[str, Sequence[Any] | np.ndarray]
+Frame = Mapping[str, Any]  # of lists and arrays
 
 
 def rows_of(frame: Frame) -> list[list[Any]]:
@@ -50,7 +50,7 @@ def text_of(
     decimal: str = ".",
     header: Sequence[str] | None = None,
     above: Sequence[str] = (),
-    quoting: int = csv.QUOTE_MINIMAL,
+    quoting: Any = csv.QUOTE_MINIMAL,
     line_end: str = "\n",
 ) -> str:
     """A text table. `header` replaces the names, and is empty for a file without; `above` are lines before it."""

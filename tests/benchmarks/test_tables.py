@@ -143,6 +143,7 @@ def test_a_refusal_is_right_where_it_is_expected():
     refused = dataclasses.replace(CASE, facts=Facts(0, exit_codes=frozenset({2})))
     assert judged(refused, Output(2, "unveil: error: the file has no rows")).right
     assert not judged(refused, Output(2, "unveil: error: unexpected IndexError: 0")).right
+    assert not judged(refused, Output(2, "unveil: error: No such option: --outputs")).right
     assert not judged(refused, output()).right
 
 
