@@ -1,7 +1,7 @@
 """Numbers of a figure with as many digits as a screen can show.
 
 A value keeps six digits of its own, so that a logarithmic axis and a label under the pointer are right, and six digits
-of the spread of its array, so that points far from zero stay apart (years with fractions, large ids).
+of the spread of its array, so that points far from zero stay apart (years with fractions). Whole numbers stay whole.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def rounded(value: Any) -> Any:
     if isinstance(value, list):
         decimals = _decimals(_spread(value))
         return [_short(part, decimals) if type(part) is float else rounded(part) for part in value]
-    return _short(value, -_DIGITS) if type(value) is float else value
+    return _short(value, 0) if type(value) is float else value
 
 
 def _spread(values: Sequence[Any]) -> float:
@@ -36,8 +36,8 @@ def _spread(values: Sequence[Any]) -> float:
 
 
 def _decimals(size: float) -> int:
-    """Decimals that show six digits of a number of this size; few where there is none to show."""
-    return _DIGITS - 1 - math.floor(math.log10(size)) if 0 < size < math.inf else -_DIGITS
+    """Decimals that show six digits of a number of this size, none where the whole numbers do."""
+    return max(0, _DIGITS - 1 - math.floor(math.log10(size))) if 0 < size < math.inf else 0
 
 
 def _short(value: float, decimals: int) -> float | int | None:

@@ -93,6 +93,7 @@ function adapted(figure) {
   if (touched.matches) layout.dragmode = false; // a finger scrolls the page
   if (onPaper) {
     layout.width = paperWidth;
+    layout.height = layout.height > 520 ? layout.height : Math.min(layout.height, 340);
     layout.font = Object.assign({}, layout.font, { size: 11 });
   } else if (narrow.matches) {
     forNarrow(figure);

@@ -27,8 +27,13 @@ function draw(node) {
   }
 }
 
+// Not in a closed fold or a choice that is not made; those are drawn again when they are shown.
+function isShown(node) {
+  return node.clientWidth > 0 && !node.closest("details:not([open])");
+}
+
 function redraw() {
-  drawn.forEach((node) => { if (node.offsetParent !== null) draw(node); });
+  drawn.forEach((node) => { if (isShown(node)) draw(node); });
 }
 
 // Those that paper shows: not in a closed fold, and of many choices the first few.

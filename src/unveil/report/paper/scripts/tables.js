@@ -6,6 +6,7 @@ function markEdges(scroller) {
   edge.classList.toggle("cut-left", scroller.scrollLeft > 2);
   edge.classList.toggle("cut-right", hidden - scroller.scrollLeft > 2);
   edge.parentNode.classList.toggle("wide", hidden > 2);
+  edge.style.setProperty("--first-width", scroller.querySelector("th").offsetWidth + "px"); // it stays in place
   if (hidden > 2) scroller.tabIndex = 0;
   else scroller.removeAttribute("tabindex");
 }
