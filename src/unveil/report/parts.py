@@ -12,6 +12,8 @@ from typing import Any
 
 from unveil.certificate import Certificate
 
+TONES = ("best", "alert", "good", "doubt", "bad", "quiet")
+
 
 @dataclass(frozen=True)
 class Text:
@@ -23,7 +25,7 @@ class Text:
 
 @dataclass(frozen=True)
 class FigureBlock:
-    """A Plotly figure with its caption. `name` is its anchor on the page; `alt` says what is to be seen."""
+    """A Plotly figure (or a dict in its form) with its caption. `name` is its anchor; `alt` says what is to be seen."""
 
     name: str
     plot: Any
@@ -45,7 +47,7 @@ class Cell:
     """A cell that is more than words."""
 
     words: str
-    tone: str = ""  # best, alert, good, doubt, bad, quiet: how it is set off
+    tone: str = ""  # one of TONES: how it is set off
     tag: str = ""  # a word in a small frame behind it
     bar: float | None = None  # a share from 0 to 1, drawn as a bar behind the words
     dot: int | None = None  # number of a group, whose colour stands before the words
@@ -77,9 +79,10 @@ class Replay:
     """EM step by step: a figure whose frames a slider and a button play, with the free energy beside it."""
 
     name: str
-    plot: Any  # with `frames`
+    plot: Any  # with `frames`, each of which holds the traces (and parts of the layout) that change
     alt: str
     caption: str
+    steps: Sequence[str] = ()  # what each frame is called below the slider; "step 3 of 40" otherwise
 
 
 @dataclass(frozen=True)
