@@ -99,6 +99,7 @@ class Estimator:
     """Private attributes that are saved too, where they are there, since ``partial_fit`` goes on from them."""
     _own_parts: ClassVar[dict[str, type]] = {}
     """Classes of its own subject that its parameters and attributes may be of, by what files call them."""
+    _shows_streams: ClassVar[bool] = False  # does `_set_attributes` take a stream, and set all that its parameters say?
     _stream: Stream  # where `partial_fit` goes on; set by every fit that can go on
 
     def save(self, path: PathLike) -> None:
