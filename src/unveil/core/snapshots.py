@@ -34,9 +34,9 @@ class Snapshot(NamedTuple):
 def snapshots(most: int = MOST_SNAPSHOTS) -> Iterator[None]:
     """Fits in this context keep snapshots of the climb that wins, ``model.history_.snapshots``.
 
-    Mixtures, K-means, hidden Markov models and all else that is fitted by the EM loop keep them; what is not (K-medoids,
-    kernel K-means, principal curves, projections that need no loop) has none. Numbers of a fit are the same with and
-    without. Snapshots are pickled with the estimator, and not written to its file.
+    Mixtures, K-means, hidden Markov models and all else that is fitted by the EM loop keep them; what is not (kernel
+    K-means, K-medoids, principal curves, projections that need no loop) has none. Numbers of a fit are the same with
+    and without. Snapshots are pickled with the estimator, and not written to its file.
 
     Parameters
     ----------

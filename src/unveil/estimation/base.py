@@ -27,6 +27,7 @@ from unveil.storage.atomic import PathLike
 
 if TYPE_CHECKING:
     from unveil.estimation.scaffold import Stream
+    from unveil.estimation.shapes import Shapes
 
 logger = logging.getLogger("unveil")
 
@@ -130,6 +131,10 @@ class Estimator:
         if not logging.getLogger().handlers and not logger.handlers:
             logger.addHandler(logging.StreamHandler())
         return (*callbacks, Announcer(type(self).__name__, interval))
+
+    def _shapes(self) -> Shapes | None:
+        """Where its groups lie, and how wide they are; None where it has none, or none that have a place."""
+        return None
 
     def _excuse(self) -> str | None:
         """Why the free energy of this fit may fall, if there is a reason."""

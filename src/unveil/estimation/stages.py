@@ -1,12 +1,13 @@
 """An estimator as it stood on its way: the attributes that its snapshots would have shown.
 
-Snapshots (`unveil.snapshots`) hold parameters in the frame of a fit. The estimator itself knows how parameters are shown,
-so a stage of its climb is a copy of it that is told others, in the order that its components came out in. It predicts
-as the estimator would have then.
+Snapshots (`unveil.snapshots`) hold parameters in the frame of a fit. The estimator itself knows how parameters are
+shown, so a stage of its climb is a copy of it that is told others, in the order that its components came out in. It
+predicts as the estimator would have then.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from copy import copy
 from dataclasses import replace
@@ -15,12 +16,14 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from sklearn.base import clone
 
+from unveil.core.loop import unwatched
 from unveil.core.snapshots import MOST_SNAPSHOTS, Snapshot, snapshots
 from unveil.estimation.kept import RECORDS
 
 OF_THE_END = (*RECORDS, "labels_", "inertia_", "occupancy_", "clusters_")  # what is known of the fit as a whole
-WAYS = 8  # starts that are tried, at most, for one that leads to the same end
-SAME_HEIGHT = 1e-4  # nats per row by which ends may differ: well below what anybody could see
+SEEDS = 4  # of each kind of start, at most, for one that leads to the same end
+TELLING = 8  # passes that tell a story
+SAME_HEIGHT = 1e-4  # of the free energy by which ends may differ: less than anybody could see
 
 Fitted = TypeVar("Fitted")
 
@@ -66,24 +69,32 @@ def at(estimator: Fitted, snapshot: Snapshot) -> Fitted:
 
 
 def from_afar(estimator: Fitted, X: Any, most: int = MOST_SNAPSHOTS, **given: Any) -> Fitted | None:
-    """A fit with snapshots that begins at random and ends where `estimator` did; None where no such start was found.
+    """A fit with snapshots that begins at random and ends as high as `estimator` did; None where no start leads there.
 
     The start that a fit looks for is often so good that a few passes lead to the end, which shows little of how EM
-    finds its way. `given` are further arguments of `fit`.
+    finds its way. Several are tried, until one takes some passes, so `X` should be no more than some thousands of rows.
+    `given` are further arguments of `fit`.
     """
+    found: Any = None
     model: Any = estimator
     height = model.history_.heights[-1] if model.history_ else -np.inf
     for twin in _begun_at_random(model):
-        with snapshots(most):
+        with unwatched(), snapshots(most), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a start that leads nowhere is dropped, not complained of
             twin.fit(X, **given)
-        record = twin.history_[-1]
-        if abs(record.objective - height) <= SAME_HEIGHT * record.weight:
-            return twin  # type: ignore[no-any-return]
-    return None
+        as_high = abs(twin.history_.heights[-1] - height) <= SAME_HEIGHT * abs(height)
+        if as_high and (found is None or twin.n_iter_ > found.n_iter_):
+            found = twin
+        if found is not None and found.n_iter_ >= TELLING:
+            break
+    return found  # type: ignore[no-any-return]
 
 
 def _begun_at_random(model: Any) -> Iterator[Any]:
-    """Copies that start from random responsibilities, or random rows, each with another seed."""
-    way = {"init_params": "random"} if "init_params" in model.get_params(deep=False) else {"init": "random"}
-    for seed in range(WAYS):
-        yield clone(model).set_params(**way, n_init=1, random_state=seed)
+    """Copies that start from random rows, or from random responsibilities, each with another seed."""
+    ways: tuple[dict[str, str], ...] = ({"init": "random"},)
+    if "init_params" in model.get_params(deep=False):
+        ways = ({"init_params": "random_from_data"}, {"init_params": "random"})
+    for seed in range(SEEDS):
+        for way in ways:
+            yield clone(model).set_params(**way, n_init=1, random_state=seed)

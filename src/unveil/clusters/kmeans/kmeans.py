@@ -32,6 +32,7 @@ from unveil.core.result import Fit
 from unveil.estimation.base import Estimator, engine_for, seed_of
 from unveil.estimation.registry import EXPECTATIONS, SCHEDULES, resolve
 from unveil.estimation.scaffold import Stream, feed, resumable
+from unveil.estimation.shapes import Shapes
 from unveil.expectations import Hard
 from unveil.numerics.blas import single_threaded_blas
 from unveil.schedules.batch import Batch
@@ -258,6 +259,10 @@ class KMeans(Estimator, CentredClusters, BaseEstimator):
     def _set_attributes(self, stream: Stream) -> None:
         self._stream = stream
         self.cluster_centers_ = (stream.params.centres + stream.shift)[stream.order]
+
+    def _shapes(self) -> Shapes:
+        k, d = self.cluster_centers_.shape
+        return Shapes(np.arange(d), np.full(k, 1.0 / k), self.cluster_centers_)
 
     def _tell(self, outcome: Fit, found: Assigned, counts: Floats | None) -> None:
         self.labels_, self.inertia_ = found.labels, found.inertia
