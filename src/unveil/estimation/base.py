@@ -27,6 +27,7 @@ from unveil.storage.atomic import PathLike
 
 if TYPE_CHECKING:
     from unveil.estimation.scaffold import Stream
+    from unveil.estimation.shapes import Shapes
 
 logger = logging.getLogger("unveil")
 
@@ -99,6 +100,7 @@ class Estimator:
     """Private attributes that are saved too, where they are there, since ``partial_fit`` goes on from them."""
     _own_parts: ClassVar[dict[str, type]] = {}
     """Classes of its own subject that its parameters and attributes may be of, by what files call them."""
+    _shows_streams: ClassVar[bool] = False  # does `_set_attributes` take a stream, and set all that its parameters say?
     _stream: Stream  # where `partial_fit` goes on; set by every fit that can go on
 
     def save(self, path: PathLike) -> None:
@@ -129,6 +131,10 @@ class Estimator:
         if not logging.getLogger().handlers and not logger.handlers:
             logger.addHandler(logging.StreamHandler())
         return (*callbacks, Announcer(type(self).__name__, interval))
+
+    def _shapes(self) -> Shapes | None:
+        """Where its groups lie, and how wide they are; None where it has none, or none that have a place."""
+        return None
 
     def _excuse(self) -> str | None:
         """Why the free energy of this fit may fall, if there is a reason."""

@@ -275,7 +275,7 @@ def feed(stream: Stream, parts: Parts) -> Stream:
     for callback in parts.callbacks:
         callback(State(number + 1, params, fresh, record))
     records = (*stream.history.records, record)
-    history = replace(stream.history, records=records, status=Status.STREAMING, monotone=False)
+    history = replace(stream.history, records=records, status=Status.STREAMING, monotone=False, snapshots=())
     return replace(stream, params=params, running=running, history=history, seen=seen, latest=fresh)
 
 

@@ -18,6 +18,7 @@ from unveil.core.loop import Callback, Parts, fit, told_of_interrupt
 from unveil.core.partition import count_of
 from unveil.core.protocols import Block
 from unveil.core.result import Fit, History, Record, State, Status
+from unveil.core.snapshots import album
 from unveil.core.statistics import Statistics
 from unveil.core.stopping import GainLeft
 from unveil.estimation.input import FiniteGuard
@@ -112,7 +113,7 @@ class SmallClimb:
         vector = entered = reached = table.vector(start.weights, start.components)
         sums, leaps, pace, passes = np.zeros_like(vector), Leaps(table), Pace(), 0
         records: list[Record] = []
-        status = Status.MAX_ITER
+        status, kept = Status.MAX_ITER, album()
         try:
             while len(records) < parts.max_iter:
                 fresh, passes = np.empty_like(vector), passes + 1
@@ -123,6 +124,8 @@ class SmallClimb:
                 if not np.isfinite(bound):
                     return None
                 entered, reached = vector, fresh
+                if kept is not None:
+                    kept.add(len(records), entered)
                 records.append(Record(bound, bound, bound, weight, perf_counter() - began))
                 if watching:
                     self._show(watching, records, entered, fresh, sums)
@@ -137,9 +140,10 @@ class SmallClimb:
         if not records:
             return Fit(start, Statistics(), History(status=status), start)
         events = {"taken_back": leaps.taken_back} if leaps.taken_back else {}
-        history = History(tuple(records), events, status, True, (), passes)
         before = self._params(entered)
         after = MixtureParams(*table.params(reached, before.components.origins))
+        seen = () if kept is None else kept.ended(len(records), after, self._params)
+        history = History(tuple(records), events, status, True, (), passes, seen)
         return Fit(after, self._statistics(entered, sums, before, records[-1]), history, before)
 
     def _params(self, vector: Floats) -> MixtureParams:
