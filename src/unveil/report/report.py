@@ -23,7 +23,7 @@ from unveil.report.summary import summary_of
 from unveil.selection.outcome import Selection
 from unveil.sources.files.reading import ReadingOptions
 from unveil.storage.atomic import checked_target, replacing
-from unveil.tables.prepared import prepare
+from unveil.tables.preparation import prepare
 
 logger = logging.getLogger("unveil")
 

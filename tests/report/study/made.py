@@ -5,7 +5,7 @@ import pandas as pd
 
 from unveil.report.study.analysis import analyse
 from unveil.report.study.settings import Settings
-from unveil.tables.prepared import prepare
+from unveil.tables.preparation import prepare
 
 
 def blobs(n=120, d=2, apart=9.0, seed=0):

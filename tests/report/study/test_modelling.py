@@ -7,7 +7,7 @@ from tests.report.study.made import analysed, blobs, visits
 from unveil.report.study.modelling import candidates, modelled
 from unveil.report.study.rows import model_rows
 from unveil.report.study.settings import Settings
-from unveil.tables.prepared import prepare
+from unveil.tables.preparation import prepare
 
 
 def test_the_model_suits_the_columns():

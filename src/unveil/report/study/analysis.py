@@ -141,8 +141,7 @@ def _time(prepared: Prepared, rows: ModelRows, settings: Settings) -> TimeStudy 
     if prepared.time is None or not settings.clock.allows(0.15, "regimes over time were not looked for"):
         return None
     settings.tell("looking for regimes over time")
-    name, stamps, _ = prepared.time
-    return time_study(name, stamps, rows, settings)
+    return time_study(prepared.time.name, prepared.time.values, rows, settings)
 
 
 def _check_rows(prepared: Prepared, rows: ModelRows) -> None:

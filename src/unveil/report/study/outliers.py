@@ -1,6 +1,6 @@
 """Rows that fit nowhere, and the cells that make them so.
 
-A row's density is set against that of rows drawn from the model: `score` is -log10 of the share of draws that are less
+A row's density (`placed.log_density`) is set against that of rows drawn from the model: `score` is -log10 of the share of draws that are less
 likely still (with missing cells where the row has them, as many draws for each number of missing cells). A row is
 listed where fewer than one row of a table of this size should be that unlikely.
 
@@ -10,13 +10,15 @@ shown, which every model that takes missing cells can tell. It is set against th
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unveil.core.arrays import Floats
-from unveil.report.study.placed import PlacedRows
+from unveil.plot.histogram import component_covariance
+from unveil.report.study.placed import PlacedRows, handfuls
 from unveil.report.study.rows import ModelRows
 
 DRAWS = 20_000  # from the model, which tell apart shares down to 1 in as many
@@ -75,8 +77,9 @@ def _drawn(model: Any, rows: ModelRows, seed: int) -> Any:
     from copy import copy
 
     told = copy(model).set_params(random_state=seed)
-    drawn, _ = told.sample(DRAWS)
-    return drawn
+    drawn, component = told.sample(DRAWS)
+    usual = ~handfuls(model, rows)[np.asarray(component)]
+    return drawn if usual.all() else drawn[usual]
 
 
 def _length(drawn: Any) -> int:
@@ -108,13 +111,17 @@ def _tail_score(values: Floats, reference: Floats) -> Floats:
 
 
 def _telling_cells(model: Any, rows: ModelRows, order: NDArray[np.intp], seed: int) -> list[tuple[int, ...]]:
-    """Cells that stand out in each of some rows; none where the model takes no missing cells."""
+    """Cells that stand out in each of some rows."""
     from sklearn.utils import get_tags
 
-    if not len(order) or not get_tags(model).input_tags.allow_nan or len(rows.names) == 1:
-        return [tuple(range(len(rows.names)))[:1] if len(rows.names) == 1 else () for _ in order]
+    if not len(order):
+        return []
+    if len(rows.names) == 1:
+        return [(0,) for _ in order]
+    few = handfuls(model, rows)
+    measure = _surprise if get_tags(model).input_tags.allow_nan else partial(_residuals, few)
     usual = np.random.default_rng([seed, 73]).choice(rows.n_rows, min(ORDINARY_ROWS, rows.n_rows), replace=False)
-    own, others = _surprise(model, rows.taken(order)), _surprise(model, rows.taken(usual))
+    own, others = measure(model, rows.taken(order)), measure(model, rows.taken(usual))
     middle = np.nanmedian(others, axis=0)
     spread = np.nanpercentile(others, 84, axis=0) - middle
     standing = (own - middle) / np.where(spread > 1e-9, spread, 1.0)
@@ -122,6 +129,23 @@ def _telling_cells(model: Any, rows: ModelRows, order: NDArray[np.intp], seed: i
     for line in np.nan_to_num(standing, nan=-np.inf):
         best = np.argsort(-line, kind="stable")[:CELLS_TOLD]
         found.append(tuple(int(j) for j in best if line[j] >= SURPRISE) or (int(best[0]),))
+    return found
+
+
+def _residuals(few: NDArray[np.bool_], model: Any, rows: ModelRows) -> Floats:
+    """|x_j - E[x_j | the rest]| in conditional deviations, in the nearest component that stands for more than a `few`.
+
+    For models of numbers that take no missing cells: P (x - mean) over the root of P's diagonal, P the precision.
+    """
+    found, nearest = np.empty_like(rows.coded), np.full(rows.n_rows, np.inf)
+    for k in np.flatnonzero(~few):
+        precision = np.linalg.pinv(component_covariance(model, int(k)))
+        away = rows.coded - np.asarray(model.means_)[k]
+        distance = np.einsum("ni,ij,nj->n", away, precision, away)
+        closer = distance < nearest
+        nearest = np.where(closer, distance, nearest)
+        standing = np.abs(away @ precision) / np.sqrt(np.maximum(np.diag(precision), 1e-300))
+        found[closer] = standing[closer]
     return found
 
 

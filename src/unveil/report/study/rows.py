@@ -136,7 +136,10 @@ def model_rows(prepared: Prepared) -> ModelRows:
     frame = frame if len(places) == frame.num_rows else frame.filter(pa.array(there))
     roles = {role.name: role for role in prepared.roles}
     levels = tuple(
-        tuple(roles[name].levels) if kind == "category" else ("no", "yes") if kind == "yes/no" else ()
+        tuple(roles[name].levels) or ("no", "yes") if kind in DISCRETE else ()
         for name, kind in zip(prepared.names, prepared.kinds, strict=True)
     )
-    return ModelRows(prepared.names, prepared.kinds, levels, ("",) * len(prepared.names), frame, weights, places)
+    made = ModelRows(prepared.names, prepared.kinds, levels, ("",) * len(prepared.names), frame, weights, places)
+    if made.of_numbers and len(places) == prepared.table.n_rows:
+        made.__dict__["coded"] = prepared.numbers  # which may be a memory map
+    return made
