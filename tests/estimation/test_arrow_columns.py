@@ -100,7 +100,6 @@ def frames():
         "dictionary": coded,
         "chunks": chunked,
         "own lists": half,
-        "batch": coded.combine_chunks().to_batches()[0],
         "polars": pl.from_arrow(table),
         "polars categorical": pl.from_arrow(coded),
         "categories": frame.astype({"words": "category"}),

@@ -42,7 +42,7 @@ class CodedCells:
 
 def is_arrow_table(X: Any) -> bool:
     """Is it a table of Arrow?"""
-    return isinstance(X, pa.Table | pa.RecordBatch)
+    return isinstance(X, pa.Table)
 
 
 def coded_cells(cells: Any) -> CodedCells | None:

@@ -14,7 +14,8 @@ from unveil.sources.errors import DataError
 def is_frame(X: Any) -> bool:
     """Is `X` a frame of pandas or polars, or a table of Arrow, held in memory?"""
     library = type(X).__module__.partition(".")[0]
-    return library in ("pandas", "polars") and all(hasattr(X, name) for name in ("to_numpy", "columns")) or _is_arrow(X)
+    framed = library in ("pandas", "polars") and all(hasattr(X, name) for name in ("to_numpy", "columns"))
+    return framed or _is_arrow(X)
 
 
 def _is_arrow(X: Any) -> bool:
@@ -22,7 +23,7 @@ def _is_arrow(X: Any) -> bool:
 
 
 def from_frame(X: Any) -> ArraySource:
-    """A frame of pandas, polars or Arrow as a source: float32 where every column is, else float64; missing cells are NaN.
+    """A frame of pandas, polars or Arrow as a source: float32 where all columns are, else float64; missing is NaN.
 
     Examples
     --------
