@@ -53,7 +53,7 @@ def association_matrix(columns: Sequence[ArrayLike], kinds: Sequence[str], *, ra
     own, named = np.flatnonzero(numeric), np.flatnonzero(~numeric)
     if len(own):
         table = np.column_stack([values[j] for j in own])
-        found[np.ix_(own, own)] = _correlations(_ranked(table) if ranks else table)
+        found[np.ix_(own, own)] = correlation_matrix(_ranked(table) if ranks else table)
         for j in named:
             found[j, own] = found[own, j] = _ratios(table, values[j])
     for place, i in enumerate(named):
@@ -63,7 +63,7 @@ def association_matrix(columns: Sequence[ArrayLike], kinds: Sequence[str], *, ra
     return found
 
 
-def _correlations(table: Floats) -> Floats:
+def correlation_matrix(table: Floats) -> Floats:
     """Of every two columns over the rows that have both cells: sums by products of matrices, on centred columns."""
     there = ~np.isnan(table)
     with np.errstate(invalid="ignore", divide="ignore"):

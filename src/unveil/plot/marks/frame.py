@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from unveil.core.arrays import Array, Floats, Mask
 from unveil.estimation.columns import Column, codes_of, columns_of, is_missing, numbers_of
-from unveil.plot.labels import LONGEST_LABEL, label
+from unveil.plot.labels import LONGEST_LABEL, label, plain
 
 NUMBERS = ("number", "count")
 
@@ -134,15 +135,20 @@ def short_number(value: float) -> str:
 
 
 def short_labels(names: Sequence[Any], longest: int = LONGEST_LABEL) -> list[str]:
-    """Labels that are cut to `longest` and differ: an axis takes equal ones for the same place.
+    """Labels of at most `longest` letters that differ, as an axis takes equal ones for the same place.
 
-    >>> short_labels(["height of tree", "height of trunk"], 10)
-    ['height of…', 'height… 2']
+    Where the beginnings of long names are equal, it is their middle that is left out.
+
+    >>> short_labels(["height of tree 1", "height of tree 2", "age"], 10)
+    ['heigh…ee 1', 'heigh…ee 2', 'age']
     """
-    seen: dict[str, int] = {}
-    out = []
-    for name in names:
-        short = label(name, longest) or "unnamed"
-        count = seen[short] = seen.get(short, 0) + 1
-        out.append(short if count == 1 else f"{label(name, max(longest - 3, 4)).rstrip('…')}… {count}")
-    return out if len(set(out)) == len(out) else [f"{number + 1}: {text}" for number, text in enumerate(out)]
+    texts = [plain(name, 400) or "unnamed" for name in names]
+    cut = [plain(text, longest) for text in texts]
+    alike = Counter(cut)
+    for number, text in enumerate(texts):
+        if alike[plain(text, longest)] > 1 and len(text) > longest:
+            tail = longest // 2 - 1
+            cut[number] = f"{text[: longest - tail - 1]}…{text[-tail:]}"
+    if len(set(cut)) < len(cut):
+        cut = [f"{number + 1}: {text}" for number, text in enumerate(cut)]
+    return [label(text, longest + 8) for text in cut]
