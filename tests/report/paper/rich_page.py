@@ -28,7 +28,9 @@ CERTIFICATE = Certificate(
     (
         Finding("bound", "fine", "the free energy never fell", 0.0),
         Finding("starts", "fine", "4 of 5 starts ended at the best objective", 4.0),
-        Finding("tails", "warning", "column width ends sooner than the model says", 0.1, "describes", remedy="try a log"),
+        Finding(
+            "tails", "warning", "column width ends sooner than the model says", 0.1, "describes", remedy="try a log"
+        ),
         Finding("dependence", "note", "two columns go together within a group", 0.1, "describes"),
         Finding("dip", "doubt", "the groups touch each other", 0.1, "real", remedy="try fewer groups"),
     )
@@ -155,12 +157,16 @@ def few(prefix, n):
 
 
 def rich_page():
-    X, _ = rows(12)
-    python = "import unveil\n\n" + 'report = unveil.report("table.csv", roles={"id": "identifier"}, seed=0)  # ' + "x" * 60
+    python = f'import unveil\n\nreport = unveil.report("table.csv", seed=0)  # {"x" * 99}'
     sections = [
-        Section("data", "The data", "Forty columns, of which one is nearly constant.", [survey(), Text("Quietly.", True)]),
         Section(
-            "plane", "The plane", "Two directions carry it.", [FigureBlock("plane-figure", plane(), "Points.", "All rows.")]
+            "data", "The data", "Forty columns, of which one is nearly constant.", [survey(), Text("Quietly.", True)]
+        ),
+        Section(
+            "plane",
+            "The plane",
+            "Two directions carry it.",
+            [FigureBlock("plane-figure", plane(), "Points.", "All rows.")],
         ),
         Section("together", "How columns go together", "They hardly do.", [FigureBlock("heat", heat(), "A map.", "")]),
         Section(

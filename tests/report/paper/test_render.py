@@ -30,12 +30,12 @@ _spec = importlib.util.spec_from_file_location("hostile", Path(__file__).parents
 hostile = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(hostile)
 
-TAGS = """html head meta title link style script body a div nav details summary ol li main header p bdi h1 ul span strong
-noscript section h2 h3 table thead tbody tr th td button svg path dl dt dd figure figcaption label input select option
-output pre code footer"""
-ATTRIBUTES = """lang charset http-equiv content name rel href class id tabindex style role type scope title open hidden dir
-aria-label aria-labelledby aria-hidden aria-describedby aria-expanded viewbox preserveaspectratio d data-figure value
-selected autocomplete spellcheck size min max step"""
+TAGS = """html head meta title link style script body a div nav details summary ol li main header p bdi h1 ul span
+strong noscript section h2 h3 table thead tbody tr th td button svg path dl dt dd figure figcaption label input select
+option output pre code footer"""
+ATTRIBUTES = """lang charset http-equiv content name rel href class id tabindex style role type scope title open hidden
+dir aria-label aria-labelledby aria-hidden aria-describedby aria-expanded viewbox preserveaspectratio d data-figure
+value selected autocomplete spellcheck size min max step"""
 EMPTY = Page("t", "Nothing was found.", [], CERTIFICATE, [], 0)
 
 

@@ -15,7 +15,8 @@ import numpy as np
 from unveil.report.paper.rounding import rounded
 
 HEIGHT = 460  # of a figure that does not say its own, in pixels
-TRACES = frozenset("bar box contour heatmap histogram histogram2d histogram2dcontour image pie scatter violin".split())
+_HISTOGRAMS = ("histogram", "histogram2d", "histogram2dcontour")
+TRACES = frozenset({"bar", "box", "contour", "heatmap", "image", "pie", "scatter", "violin", *_HISTOGRAMS})
 """What the plotting library of the page can draw."""
 
 _FRAME_PARTS = ("data", "traces", "layout")
@@ -26,7 +27,8 @@ def plain_figure(plot: Any) -> dict[str, Any]:
     """Data, layout and, where there are some, frames of a figure (or of a dict in its form)."""
     given = plot if isinstance(plot, dict) else json.loads(plot.to_json(validate=False))
     if unknown := {trace.get("type", "scatter") for trace in given.get("data", [])} - TRACES:
-        raise ValueError(f"plot has traces of the type {', '.join(sorted(unknown))}; a page draws {', '.join(sorted(TRACES))}")
+        known = ", ".join(sorted(TRACES))
+        raise ValueError(f"plot has traces of the type {', '.join(sorted(unknown))}; a page draws {known}")
     figure = {"data": given.get("data", []), "layout": _layout(given.get("layout", {}))}
     frames = [{part: frame[part] for part in _FRAME_PARTS if frame.get(part)} for frame in given.get("frames") or ()]
     if frames:

@@ -49,7 +49,8 @@ def render(page: Page) -> str:
         If an anchor is not one or is taken twice, a table is not rectangular, or a figure has traces that the page
         cannot draw.
     """
-    figures = {block.name: plain_figure(block.plot) for block in all_blocks(checked(page)) if _drawn(block)}
+    drawn = [block for block in all_blocks(checked(page)) if isinstance(block, FigureBlock | Replay)]
+    figures = {block.name: plain_figure(block.plot) for block in drawn}
     environment = _environment(page, figures)
     scripts = {"early": _EARLY, "page": page_script()}
     hashes = [digest(script) for script in scripts.values()] + ([library().digest] if figures else [])
@@ -85,10 +86,6 @@ def shown_text(value: Any) -> Any:
     'a\ufffdb\ufffdc\\td'
     """
     return value.translate(_SHOWN) if isinstance(value, str) and not isinstance(value, Markup) else value
-
-
-def _drawn(block: Block) -> bool:
-    return isinstance(block, FigureBlock | Replay)
 
 
 def _environment(page: Page, figures: dict[str, dict[str, Any]]) -> Environment:
