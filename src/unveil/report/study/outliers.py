@@ -66,7 +66,7 @@ def _scores(model: Any, rows: ModelRows, density: Floats, seed: int) -> Floats:
     random = np.random.default_rng([seed, 71])
     for amount in np.unique(missing):
         here = np.flatnonzero(missing == amount)
-        patterns = holes[here[random.integers(len(here), size=_length(drawn))]]
+        patterns = holes[here[random.integers(len(here), size=len(drawn))]]
         reference = np.sort(model.score_samples(_with_holes(drawn, patterns, rows)))
         scores[here] = _tail_score(density[here], reference)
     return scores
@@ -82,19 +82,15 @@ def _drawn(model: Any, rows: ModelRows, seed: int) -> Any:
     return drawn if usual.all() else drawn[usual]
 
 
-def _length(drawn: Any) -> int:
-    return int(drawn.shape[0])
-
-
 def _with_holes(drawn: Any, patterns: NDArray[np.bool_], rows: ModelRows) -> Any:
-    """Draws with cells taken out as in rows of the table."""
-    if not patterns.any():
-        return drawn
+    """Draws as the model takes rows, with cells taken out as in rows of the table."""
+    import pyarrow as pa
+
     if rows.of_numbers:
-        return np.where(patterns, np.nan, drawn)
-    cells = np.array(drawn, dtype=object)
-    cells[patterns] = None
-    return cells
+        return np.where(patterns, np.nan, drawn) if patterns.any() else drawn
+    return pa.table(
+        {name: pa.array(drawn[:, j].tolist(), mask=patterns[:, j]) for j, name in enumerate(rows.names)}
+    )
 
 
 def _tail_score(values: Floats, reference: Floats) -> Floats:
