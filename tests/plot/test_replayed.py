@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import unveil
@@ -51,8 +52,9 @@ def test_the_figure_shows_the_first_frame_until_it_is_played(model: Any) -> None
 
 def test_one_column_is_a_histogram_with_densities_that_integrate_to_one() -> None:
     with unveil.snapshots(most=10):
-        model = unveil.GaussianMixture(2, init_params="random", random_state=0).fit(GROUPS[:, :1])
-    figure = unveil.plot.replay(model, GROUPS[:, :1], names=["<b>length"])
+        frame = pd.DataFrame(GROUPS[:, :1], columns=["<b>length"])
+        model = unveil.GaussianMixture(2, init_params="random", random_state=0).fit(frame)
+    figure = unveil.plot.replay(model, frame)
     assert figure.layout.xaxis.title.text == "&lt;b&gt;length"
     x = np.array(figure.data[1].x)
     for frame in figure.frames:

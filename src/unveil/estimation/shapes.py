@@ -29,6 +29,15 @@ class Shapes(NamedTuple):
         """The component of each group."""
         return np.arange(len(self.weights)) if self.owners is None else self.owners
 
+    def densities(self, grid: Floats) -> Floats:
+        """Of each component over the first column, weighed by its share, as if it were Gaussian: (components, grid)."""
+        found = np.zeros((int(self.owner_of.max()) + 1, len(grid)))
+        if self.matrices is not None:
+            spread = np.sqrt(self.matrices[:, 0, 0])[:, None]
+            bells = np.exp(-0.5 * ((grid - self.means[:, :1]) / spread) ** 2) / (spread * np.sqrt(2.0 * np.pi))
+            np.add.at(found, self.owner_of, self.weights[:, None] * bells)
+        return found
+
 
 def shapes_of(family: Family, components: Any, weights: Floats, shift: Floats) -> Shapes | None:
     """The shapes of components in a frame; None where no column has any."""

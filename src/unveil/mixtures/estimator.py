@@ -59,6 +59,7 @@ SEARCH_ROWS_PER_COLUMN = 5  # of each component, where that is more: it takes so
 class MixtureEstimator(MixtureMethods, Estimator, DensityMixin, BaseEstimator, ABC):
     """Mixtures of any family."""
 
+    _card_from = "unveil.mixtures.shown:card"
     _shows_streams = True
     _own_parts = {"MixtureParams": MixtureParams}  # noqa: RUF012  read only
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012  scikit-learn's own convention

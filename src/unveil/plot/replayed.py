@@ -7,6 +7,7 @@ more: the outlines and centres of the groups, the group of each row as a small n
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -265,12 +266,11 @@ class _Curves:
         if shapes.matrices is None:
             return np.empty((0, CURVE))
         if hasattr(model, "density") and model.n_features_in_ == 1:  # which need not be Gaussian
-            each = model.predict_proba(self.grid[:, None]).T * model.density(self.grid[:, None])
+            bare = copy(model)
+            bare.__dict__.pop("feature_names_in_", None)  # which a grid does not have
+            each = bare.predict_proba(self.grid[:, None]).T * bare.density(self.grid[:, None])
         else:
-            spread = np.sqrt(shapes.matrices[:, 0])
-            bell = np.exp(-0.5 * ((self.grid - shapes.means) / spread) ** 2) / (spread * np.sqrt(2 * np.pi))
-            each = np.zeros((self.scene.groups, CURVE))
-            np.add.at(each, shapes.owner_of, shapes.weights[:, None] * bell)
+            each = shapes.densities(self.grid)
         return np.concatenate([each, each.sum(axis=0, keepdims=True)])
 
     def still(self) -> list[Any]:

@@ -129,6 +129,7 @@ class KMeans(Estimator, CentredClusters, BaseEstimator):
     True
     """
 
+    _card_from = "unveil.clusters.shown:card"
     _shows_streams = True
     _own_parts = {"Centres": model.Centres}  # noqa: RUF012  read only
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012  scikit-learn's own convention
