@@ -19,8 +19,8 @@ from unveil.estimation.shapes import Shapes
 from unveil.estimation.stages import Stage, stages
 from unveil.plot.labels import label
 from unveil.plot.plane import Plane, ellipse
-from unveil.plot.scatter import thinned
 from unveil.plot.style import AXIS, INK, colour, faded, finish, new_figure
+from unveil.sources.rows import sample_rows
 
 MOST_ROWS, FEWEST_ROWS = 1500, 300  # that are drawn
 ROOM = 190_000  # characters that rows and outlines may take in all frames: a page holds some, and a phone loads it
@@ -115,7 +115,7 @@ class _Scene:
         self.groups = int(shapes[0].owner_of.max()) + 1
         values = _numbers(told[-1].model, X, self.columns)
         self.n_rows = len(values)
-        self.rows = thinned(len(values), self._most())
+        self.rows = sample_rows(len(values), min(len(values), self._most()), seed=0)
         self.all, self.values = values, values[self.rows]
         self.labels = [self._labels(stage.model, X, lengths) for stage in told]
         given = names if names is not None else getattr(told[-1].model, "feature_names_in_", None)

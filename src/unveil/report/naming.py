@@ -6,8 +6,10 @@ Models count components, clusters and columns from 0; readers of a page count fr
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import NamedTuple
 
+from unveil.certificate import Certificate
 from unveil.plot.labels import plain
 from unveil.selection.judged import Judged
 
@@ -67,6 +69,11 @@ class PageNaming(NamedTuple):
         ('components 1 and 3 are one cluster', 'component 1 in column height')
         """
         return _NUMBERED.sub(self._renamed, message)
+
+    def certificate(self, found: Certificate) -> Certificate:
+        """A certificate in the names of the page."""
+        said = (replace(one, message=self.say(one.message), remedy=self.say(one.remedy)) for one in found.findings)
+        return Certificate(tuple(said), clusters=found.clusters)
 
     def _renamed(self, found: re.Match[str]) -> str:
         kind, one, several = found.groups()

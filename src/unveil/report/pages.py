@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
+import unveil
 from unveil.plot.labels import plain
-from unveil.report.headline import headline, rests_on
+from unveil.report.headline import headline, naming, rests_on
 from unveil.report.parts import Page, Section
 from unveil.report.reproduce import ReportRequest
 from unveil.report.sections.data import data
@@ -21,8 +24,8 @@ from unveil.report.sections.together import together
 from unveil.report.sections.verdicts import verdicts
 from unveil.report.study.analysis import Analysis
 
-SECTIONS = (data, together, missing, dimensions, plane, how_many, groups, outliers, label, time, replay, verdicts)
-"""In the order of the page. One that has nothing to say of a table returns None."""
+SECTIONS = (data, together, missing, dimensions, plane, how_many, groups, outliers, label, time, replay)
+"""In the order of the page, before the verdicts. One that has nothing to say of a table returns None."""
 
 TITLE_LENGTH = 80
 
@@ -30,12 +33,14 @@ TITLE_LENGTH = 80
 def page_of(analysis: Analysis, request: ReportRequest) -> Page:
     """The whole page."""
     found: list[Section | None] = [write(analysis) for write in SECTIONS]
-    sections = [section for section in found if section is not None]
+    lights = naming(analysis).certificate(analysis.found.judged.certificate)
+    sections = [*(section for section in found if section is not None), verdicts(analysis, lights)]
     return Page(
         title=plain(analysis.prepared.table.title, TITLE_LENGTH),
         headline=headline(analysis),
         rests_on=rests_on(analysis),
-        lights=analysis.found.judged.certificate,
+        lights=lights,
         sections=[*sections, reproduce(analysis, request)],
         seed=analysis.settings.seed,
+        meta={"version": unveil.__version__, "date": datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z")},
     )

@@ -14,7 +14,6 @@ from unveil.report.study.rows import ModelRows
 from unveil.report.study.rules import Condition, GroupRule
 
 _SMALL = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
-KINDS = {"number": "number", "count": "count", "yes/no": "yes/no column", "category": "category"}
 LEVEL_LENGTH = 24  # letters of a level that are shown
 
 
@@ -125,12 +124,9 @@ def _condition(one: Condition, rows: ModelRows) -> str:
 
 
 def kinds_of(rows: ModelRows) -> str:
-    """What columns there are, counted by kind.
-
-    Numbers come first, categories last.
-    """
-    words = {"number": ("of numbers", "of numbers"), "count": ("of counts", "of counts")}
-    words |= {"yes/no": ("of yes or no", "of yes or no"), "category": ("of categories", "of categories")}
-    counts = {kind: rows.kinds.count(kind) for kind in words}
-    parts = [f"{amount:,} {words[kind][amount > 1]}" for kind, amount in counts.items() if amount]
-    return listed(parts)
+    """What columns there are, counted by kind: numbers first, categories last."""
+    words = {"number": "numbers", "count": "counts", "yes/no": "yes or no", "category": "categories"}
+    counts = {kind: rows.kinds.count(kind) for kind in words if kind in rows.kinds}
+    if len(counts) == 1:
+        return f"{'all ' if len(rows.kinds) > 1 else ''}of {words[rows.kinds[0]]}"
+    return listed([f"{amount:,} of {words[kind]}" for kind, amount in counts.items()])

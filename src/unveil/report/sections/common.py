@@ -17,7 +17,7 @@ NAME_LENGTH = 40  # letters of a column's name or a cell that are shown
 
 def figure(name: str, plot: Any, alt: str) -> FigureBlock:
     """A figure with the caption that it carries itself."""
-    return FigureBlock(name, plot, alt, str(plot.layout.meta["caption"]))
+    return FigureBlock(f"figure-{name}", plot, alt, str(plot.layout.meta["caption"]))
 
 
 def group_name(analysis: Analysis, number: int) -> str:

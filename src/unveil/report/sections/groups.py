@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,8 +14,9 @@ from unveil.report import words
 from unveil.report.headline import joined, naming
 from unveil.report.parts import Block, Cell, Columns, Fold, Head, Section, TableBlock, Text
 from unveil.report.sections.common import NAME_LENGTH, cell, figure, group_cell, group_name, group_noun, row_name
-from unveil.report.study.analysis import SILHOUETTE_ROWS, Analysis
+from unveil.report.study.analysis import DESCRIBED_ROWS, SILHOUETTE_ROWS, Analysis
 from unveil.report.study.groups import SURE_PROBABILITY, ColumnProfile, GroupRows, told
+from unveil.report.study.rows import ModelRows
 
 MOST_COLUMNS_DRAWN = 40  # columns whose densities are on the page, those that differ most between groups
 
@@ -46,36 +46,35 @@ def _lead(analysis: Analysis) -> str:
 
 
 def _table(analysis: Analysis) -> TableBlock:
-    noun, several = group_noun(analysis), len(analysis.grouping.groups) > 1
+    found = analysis.grouping.groups
     heads = [
-        Head(noun),
+        Head(group_noun(analysis)),
         Head("rows", True),
         Head("share"),
         Head("surely placed", True, f"share of its rows that belong to it with a probability of {SURE_PROBABILITY:.0%}"),
-        Head("what sets it apart", gloss="the columns in which it differs most from all other rows"),
     ]
-    heads += [Head("from its nearest"), Head("a short rule", gloss="how much of the group it covers, how often it is right")]
-    rows = [_group(analysis, group)[: len(heads) if several else 4] for group in analysis.grouping.groups]
-    return TableBlock("group-table", heads if several else heads[:4], rows)
+    if len(found) > 1:
+        heads.append(Head("what sets it apart", gloss="the columns in which it differs most from all other rows"))
+        heads.append(Head("a short rule", gloss="how much of it the rule covers, and how often it is right"))
+    if len(found) > 2:
+        heads.append(Head("apart from its nearest", gloss="how it differs from the one that is most like it"))
+    return TableBlock("group-table", heads, [_group(analysis, group)[: len(heads)] for group in found])
 
 
 def _group(analysis: Analysis, group: GroupRows) -> list[Cell | str]:
-    near = group_name(analysis, group.nearest)
-    rule = analysis.rules.get(group.number)
-    rows = analysis.rows
-    simple = (
-        ""
-        if rule is None or not rule.conditions
-        else f"{words.rule(rule, rows)} (covers {words.percent(rule.covers)}, right in {words.percent(rule.correct)})"
-    )
+    rule, rows = analysis.rules.get(group.number), analysis.rows
+    simple = ""
+    if rule is not None and rule.conditions:
+        held = f"covers {words.percent(rule.covers)}, right in {words.percent(rule.correct)}"
+        simple = f"{words.rule(rule, rows)} ({held})"
     return [
         group_cell(analysis, group.number),
         f"{group.rows:,}",
         Cell(words.percent(group.share), bar=group.share),
         words.percent(group.sure),
         words.apart(told(group.apart), rows),
-        f"{near}: {words.apart(told(group.apart_from_nearest), rows)}",
         simple,
+        f"{group_name(analysis, group.nearest)}: {words.apart(told(group.apart_from_nearest), rows)}",
     ]
 
 
@@ -88,39 +87,28 @@ def _note(noun: str) -> Text:
 
 
 def _profile(analysis: Analysis) -> Block:
-    """Means of all columns by group, on one scale."""
-    rows, profiles = analysis.rows, analysis.grouping.profiles
-    chosen = [j for j, levels in enumerate(rows.levels) if not levels]
-    there = [group.number for group in analysis.grouping.groups]
-    if not chosen:
-        return _levels_fold(analysis)
-    spread = np.array([np.nanstd(rows.coded[:, j]) or 1.0 for j in chosen])
-    middle = np.array([np.nanmean(rows.coded[:, j]) for j in chosen])
-    means = np.array([[profiles[j].mean[g] for j in chosen] for g in there])
-    plot = profile((means - middle) / spread, [rows.names[j] for j in chosen], [group_name(analysis, g) for g in there])
-    return figure("profile", plot, "Mean of each column by group, in standard deviations from the mean of all rows")
+    """All columns by group, on one scale."""
+    some, labels, names = _drawn(analysis)
+    plot = profile(some.as_in_table, labels, names=names)
+    return figure("profile", plot, f"Every column by {group_noun(analysis)}, on one scale")
 
 
-def _levels_fold(analysis: Analysis) -> Block:
-    return Text("All columns are categories; their shares by group are below.", quiet=True)
+def _drawn(analysis: Analysis) -> tuple[ModelRows, Any, list[str]]:
+    """Rows that densities are made of, their groups, and what these are called."""
+    some = analysis.rows.sample(DESCRIBED_ROWS, analysis.settings.seed)
+    labels = analysis.placed.group[np.searchsorted(analysis.rows.places, some.places)]
+    return some, labels, [group_name(analysis, int(number)) for number in np.unique(labels)]
 
 
 def _columns(analysis: Analysis) -> Columns:
     """One column at a time: its density, or the shares of its levels, by group."""
-    order = _by_difference(analysis)[:MOST_COLUMNS_DRAWN]
-    rows, group = analysis.rows, analysis.placed.group
-    some = analysis.rows.sample(20_000, analysis.settings.seed)
-    chosen = group[np.searchsorted(rows.places, some.places)]
-    names = [group_name(analysis, number) for number in range(analysis.n_groups)]
-    choices: dict[str, Sequence[Block]] = {}
-    for j in order:
-        cells = some.coded[:, j]
-        shown = np.exp(cells) if rows.transforms[j] == "log" else cells
-        plot = group_densities(
-            shown, chosen, name=rows.names[j], groups=names, levels=rows.levels[j] or None, log=rows.transforms[j] == "log"
-        )
-        alt = f"Values of {plain(rows.names[j], NAME_LENGTH)} by {group_noun(analysis)}"
-        choices[plain(rows.names[j], NAME_LENGTH)] = [figure(f"density-{j}", plot, alt)]
+    some, labels, names = _drawn(analysis)
+    frame, choices = some.as_in_table, {}
+    for j in _by_difference(analysis)[:MOST_COLUMNS_DRAWN]:
+        name = plain(analysis.rows.names[j], NAME_LENGTH)
+        plot = group_densities(frame.select([j]), labels, 0, names=names)
+        title = name if name not in choices else f"{name} ({j + 1})"
+        choices[title] = [figure(f"density-{j}", plot, f"Values of {name} by {group_noun(analysis)}")]
     return Columns("densities", "Column", choices)
 
 
@@ -137,9 +125,8 @@ def _silhouettes(analysis: Analysis) -> list[Block]:
     values = analysis.silhouettes
     if not len(values):
         return []
-    group = analysis.placed.group[analysis.shown][:SILHOUETTE_ROWS]
-    names = [group_name(analysis, number) for number in range(analysis.n_groups)]
-    plot = silhouettes(values, group, names=names)
+    group = analysis.placed.group[analysis.shown[:SILHOUETTE_ROWS]]
+    plot = silhouettes(values, group, names=[group_name(analysis, int(number)) for number in np.unique(group)])
     lead = Text(
         f"A silhouette says how much nearer a row is to its own {group_noun(analysis)} than to the next: 1 is well inside, "
         f"0 between two, below 0 nearer to another. Their mean is {float(values.mean()):.2f}."

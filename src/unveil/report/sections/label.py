@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from unveil.plot.groups.crosstab import crosstab
-from unveil.plot.groups.discriminant_plane import discriminant_plane
+from unveil.plot.groups.discriminant import discriminant_plane
 from unveil.plot.labels import plain
 from unveil.report import words
 from unveil.report.parts import Block, Cell, Head, Section, TableBlock, Text
@@ -30,7 +30,10 @@ def label(analysis: Analysis) -> Section | None:
         [classes[i], *(Cell(f"{n:,}", tone="best" if n == line.max() and n else "") for n in line)]
         for i, line in enumerate(found.table)
     ]
-    plot = crosstab(found.table, classes, names)
+    told = np.flatnonzero(found.codes >= 0)
+    group = analysis.placed.group[told]
+    called = [group_name(analysis, int(number)) for number in np.unique(group)]
+    plot = crosstab([classes[code] for code in found.codes[told]], group, names=called, label_name=name)
     blocks: list[Block] = [
         TableBlock("cross-table", heads, rows, f"Rows by {name} and {noun}."),
         figure("crosstab", plot, f"Share of each class of {name} in each {noun}"),
@@ -38,7 +41,9 @@ def label(analysis: Analysis) -> Section | None:
     if found.discriminant is not None:
         chosen = found.complete[:: max(1, len(found.complete) // SHOWN_ROWS)]
         cells = analysis.rows.coded[np.ix_(chosen, analysis.rows.numeric)]
-        plane = discriminant_plane(found.discriminant, cells, [classes[code] for code in found.codes[chosen]])
+        numbers = [analysis.rows.names[j] for j in analysis.rows.numeric]
+        known = [classes[code] for code in found.codes[chosen]]
+        plane = discriminant_plane(found.discriminant, cells, known, names=numbers)
         blocks.append(Text("The directions along which the classes lie furthest apart, against the spread within them:"))
         blocks.append(figure("discriminants", plane, f"Rows on the discriminant plane, coloured by {name}"))
     return Section("label", f"Against {name}", lead, blocks)

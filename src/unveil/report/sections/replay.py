@@ -36,7 +36,7 @@ def replay(analysis: Analysis) -> Section | None:
         "components to their rows; the free energy, a bound on how likely the rows are, never falls."
     )
     alt = "Components moving on the plane from pass to pass, and the free energy beside them"
-    block = Replay("replay", plot, alt, str(plot.layout.meta["caption"]), steps)
+    block = Replay("figure-replay", plot, alt, str(plot.layout.meta["caption"]), steps)
     return Section("replay", "EM replayed", lead, [block])
 
 

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
+from unveil.certificate import Certificate
 from unveil.plot.labels import plain
 from unveil.plot.time.forecast import forecast
 from unveil.plot.time.regimes import regimes
 from unveil.plot.time.transitions import transitions
 from unveil.report import words
+from unveil.report.naming import PageNaming
 from unveil.report.parts import Block, Fold, Section, Text, Verdicts
 from unveil.report.sections.common import NAME_LENGTH, figure
 from unveil.report.study.analysis import Analysis
 from unveil.report.study.over_time import TimeStudy
 
 COLUMNS_DRAWN = 4  # series that are drawn, those that differ most between regimes
-LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
 def time(analysis: Analysis) -> Section | None:
@@ -32,8 +33,13 @@ def time(analysis: Analysis) -> Section | None:
         blocks += [Text(f"The next {words.count(len(found.ahead), 'step')}, as the chain expects them, with the range of half and of 90% of outcomes:"), _ahead(found, order[0])]
     if found.compared < found.rows.n_rows:
         blocks.append(Text(f"Chains were compared on the last {found.compared:,} steps; all steps were then decoded.", True))
-    blocks.append(Fold("Three verdicts on the chain", [Verdicts(found.certificate)]))
+    blocks.append(Fold("Three verdicts on the chain", [Verdicts(_said(found))]))
     return Section("time", "Over time", _lead(found, name), blocks)
+
+
+def _said(found: TimeStudy) -> Certificate:
+    """The certificate of the chain in the names of the page; states are counted from 1 there."""
+    return PageNaming((), False, found.rows.names).certificate(found.certificate)
 
 
 def _lead(found: TimeStudy, name: str) -> str:
@@ -77,6 +83,6 @@ def _stays(found: TimeStudy) -> str:
 
 
 def _ahead(found: TimeStudy, column: int) -> Block:
-    quantiles = np.asarray(found.ahead.quantiles(LEVELS))  # levels or steps first, as the forecast has them
-    plot = forecast(found.stamps, found.rows.coded[:, column], quantiles[..., column], LEVELS, name=found.rows.names[column])
-    return figure("forecast", plot, f"Forecast of {plain(found.rows.names[column], NAME_LENGTH)}")
+    name = found.rows.names[column]
+    plot = forecast(found.stamps, found.rows.coded, found.ahead, column=column, name=name)
+    return figure("forecast", plot, f"Forecast of {plain(name, NAME_LENGTH)}")

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from unveil.certificate import Certificate
 from unveil.plot.climb import convergence
 from unveil.report import words
 from unveil.report.parts import Fold, Section, Text, Verdicts
 from unveil.report.sections.common import figure
 from unveil.report.study.analysis import Analysis
 
+NATS = "Nats are units of log-likelihood: a model that gains one nat a row makes every row 2.7 times as likely."
 
-def verdicts(analysis: Analysis) -> Section:
-    """The findings behind the lights, and the climb."""
+
+def verdicts(analysis: Analysis, lights: Certificate) -> Section:
+    """The findings behind the lights, in the names of the page, and the climb."""
     model = analysis.model
     state = "converged" if model.converged_ else "did not converge"
     n_init = analysis.found.selection.best_estimator_.n_init
@@ -19,5 +22,5 @@ def verdicts(analysis: Analysis) -> Section:
     climb = f"The fit {state} after {words.count(model.n_iter_, 'pass', 'passes')} over the rows{origin}."
     plot = figure("climb", convergence(model.history_), "Log-likelihood at each pass")
     lead = "Is the fit sound, does the model describe the rows, and are the groups real? What each answer rests on:"
-    certificate = analysis.found.judged.certificate
-    return Section("verdicts", "Three verdicts", lead, [Verdicts(certificate), Fold("How the fit climbed", [Text(climb), plot])])
+    blocks = [Verdicts(lights), Text(NATS, quiet=True), Fold("How the fit climbed", [Text(climb), plot])]
+    return Section("verdicts", "Three verdicts", lead, blocks)

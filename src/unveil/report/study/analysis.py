@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 from unveil.core.arrays import Floats
 from unveil.judgement.criteria.silhouette import silhouettes
+from unveil.plot.groups.table_plane import plane_numbers
+from unveil.plot.marks.frame import plot_columns
 from unveil.report.study.against_label import LabelStudy, label_study
 from unveil.report.study.groups import Grouping, grouping
 from unveil.report.study.modelling import Modelled, modelled
@@ -23,7 +25,6 @@ from unveil.report.study.placed import PlacedRows, placed
 from unveil.report.study.rows import ModelRows, model_rows
 from unveil.report.study.rules import GroupRule, rules
 from unveil.report.study.settings import Settings
-from unveil.report.study.space import RowSpace, row_space
 from unveil.sources.errors import DataError
 from unveil.tables.prepared import Prepared
 
@@ -77,22 +78,19 @@ class Analysis:
         return np.arange(n) if n <= SHOWN_ROWS else np.asarray(sample_rows(n, SHOWN_ROWS, self.settings.seed))
 
     @cached_property
-    def space(self) -> RowSpace:
-        """The rows that figures draw, on one scale."""
-        return row_space(self.rows.taken(self.shown))
-
-    @cached_property
     def silhouettes(self) -> Floats:
         """Of the first of the rows that figures draw; empty where there is one group."""
-        cells, group = self.space.cells[:SILHOUETTE_ROWS], self.placed.group[self.shown][:SILHOUETTE_ROWS]
+        chosen = self.shown[:SILHOUETTE_ROWS]
+        group = self.placed.group[chosen]
         if len(np.unique(group)) < 2:
             return np.empty(0)
+        cells, _ = plane_numbers(plot_columns(self.rows.taken(chosen).frame))
         squares = (cells**2).sum(axis=1)
 
         def distances(part: slice) -> Floats:
             return np.asarray(np.sqrt(np.maximum(squares[part, None] + squares - 2 * cells[part] @ cells.T, 0.0)))
 
-        weights = np.ones(len(cells)) if self.rows.weights is None else self.rows.weights[self.shown][: len(cells)]
+        weights = np.ones(len(cells)) if self.rows.weights is None else self.rows.weights[chosen]
         return silhouettes(distances, weights, group)
 
     def row_number(self, row: int) -> int:

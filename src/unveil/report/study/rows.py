@@ -103,6 +103,17 @@ class ModelRows:
             transforms[j] = "log"
         return ModelRows(self.names, self.kinds, self.levels, tuple(transforms), frame, self.weights, self.places)
 
+    @property
+    def as_in_table(self) -> Any:
+        """The columns as the table has them: logs undone."""
+        import pyarrow.compute as pc
+
+        frame = self.frame
+        for j, word in enumerate(self.transforms):
+            if word == "log":
+                frame = frame.set_column(j, self.names[j], pc.exp(frame.column(j)))
+        return frame
+
     def shown(self, column: int, value: float) -> float:
         """A value of a column in the units of the table."""
         return float(np.exp(value)) if self.transforms[column] == "log" else float(value)
