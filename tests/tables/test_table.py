@@ -161,6 +161,7 @@ def test_a_bad_cell_is_missing_and_said(tmp_path):
 
 def test_a_large_table_lies_in_a_file_and_gives_the_same(file, monkeypatch, tmp_path):
     want = prepare(file)
+    assert not isinstance(want.numbers, np.memmap)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(room, "IN_MEMORY", 100)
 
