@@ -30,10 +30,12 @@ from unveil.sources.files.plan import File, reject_extras
 from unveil.sources.files.settle import Settled
 from unveil.sources.files.text.bad import BadCells as BadCells
 from unveil.sources.files.text.bad import CellTally
+from unveil.sources.files.text.dialect import MISSING_WORDS
 from unveil.sources.files.text.dialect import Dialect as Dialect
+from unveil.sources.files.text.parse import parse
 from unveil.sources.files.text.said import layout_words
 from unveil.sources.files.text.style import ColumnStyle, merged
-from unveil.sources.files.types import fitted, kind_of, usual_type, wider_type
+from unveil.sources.files.types import fitted, is_unparsed, kind_of, usual_type, wider_type
 
 RECIPE_VERSION = 1
 
@@ -72,6 +74,7 @@ class Reading:
     ) -> None:
         self._files, self._styles, self._options = tuple(files), styles, options
         self._loose = {} if settled is None else settled.loose
+        self._missing = self.dialect.missing if self.dialect else options.missing or ()
         self._types = {name: _type(name, files, styles) for name in _names(files)}
         self.bad: dict[str, BadCells] = {} if settled is None else settled.bad  # of the last pass
         self.n_rows: int | None = settled.n_rows if settled else _sum(file.header.n_rows for file in files)
@@ -124,16 +127,12 @@ class Reading:
         header = self._files[0].header
         if header.layout is None:
             return header.said
-        own = header.said[: 1 if self._is_copy else 0] or header.layout.dialect.words()
-        if self._is_copy:
-            own = [header.said[0], *header.layout.dialect.words()[1:]]
+        first, *more = header.layout.dialect.words()
+        own = [header.said[0] if getattr(self._files[0].format, "convert", None) else first, *more]
         kinds = self.kinds
         bad = [cells.words(name, kinds[name]) for name, cells in self.bad.items()]
-        return (*own, *layout_words(header.layout._replace(styles=self._styles)), *bad)
-
-    @property
-    def _is_copy(self) -> bool:
-        return getattr(self._files[0].format, "convert", None) is not None
+        columns = layout_words(header.layout._replace(styles=self._styles))
+        return (*own, *_other_dialects(self._files), *columns, *bad)
 
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
         """All rows, typed; may be called again and again. At the end of a pass `bad` is what it found."""
@@ -146,28 +145,48 @@ class Reading:
             rows = 0
             for batch in file.format.batches(file.path, file.header, names, tally):
                 yield self._typed(batch, names, file.path, tally)
+                tally.first_row += 0 if file.header.layout else batch.num_rows
                 rows += batch.num_rows
-            tally.first_row += rows
+            tally.first_row += rows if file.header.layout else 0
         found = tally.bad()
         self.bad = {name: cells for name, cells in self.bad.items() if name not in names} | found
 
     def _typed(self, batch: Any, names: list[str], path: Path, tally: CellTally) -> pa.RecordBatch:
         with blame(path, "a table"):
-            cells = [fitted(batch.column(name), self._types[name], self._styles.get(name)) for name in names]
+            cells = [self._cells(batch.column(name), name, path, tally) for name in names]
         return pa.RecordBatch.from_arrays(cells, schema=pa.schema([(name, self._types[name]) for name in names]))
+
+    def _cells(self, cells: Any, name: str, path: Path, tally: CellTally) -> Any:
+        """Cells of the column's type; text in a file that has types is parsed as the recipe says."""
+        kind = self._types[name]
+        if name in self._styles and is_unparsed(cells, kind):
+            text = cells.cast(pa.string())
+            parsed = parse(text, self._styles[name], pa.array([*MISSING_WORDS, *self._missing]))
+            if parsed.bad is not None:
+                tally.column(name).add(text, parsed.bad, tally.first_row, path.name)
+            cells = parsed.values
+        return fitted(cells, kind)
 
     def recipe(self) -> dict[str, Any]:
         """How to read another file of these columns the same way, as JSON values."""
         told = {name: value for name, value in self._options._asdict().items() if value is not None}
         kinds = self.kinds
-        columns = {name: self._styles.get(name, ColumnStyle(kinds[name])).to_dict() for name in self.names}
-        missing = list(self.dialect.missing) if self.dialect else []
+        typed = {name: {"kind": kinds[name], "typed": True} for name in self.names if name not in self._styles}
+        columns = {name: typed[name] if name in typed else self._styles[name].to_dict() for name in self.names}
+        missing = list(self._missing)
         if "missing" in told:
             told["missing"] = list(told["missing"])
         return {"version": RECIPE_VERSION, "options": told, "missing": missing, "columns": columns}
 
     def __repr__(self) -> str:
         return f"Reading({self.title!r}, {len(self.names):,} columns)"
+
+
+def _other_dialects(files: Sequence[File]) -> list[str]:
+    """Files that are written otherwise than the first."""
+    first, *others = [(file.path.name, file.header.layout.dialect) for file in files if file.header.layout]
+    said = [f"{name}: {dialect.words()[0]}" for name, dialect in others if dialect.words()[0] != first[1].words()[0]]
+    return said if len(said) <= 3 else [*said[:2], f"{len(said) - 2} more files are written otherwise than the first."]
 
 
 def _sum(counts: Any) -> int | None:
@@ -211,9 +230,20 @@ def _styles(files: Sequence[File], recipe: dict[str, Any] | None) -> dict[str, C
         for name, style in (file.header.layout.styles if file.header.layout else {}).items():
             styles[name] = merged(styles[name], style) if name in styles else style
     for name in _names(files):
-        if name in told and told[name]["kind"] not in ("empty", "category"):
-            styles[name] = replace(ColumnStyle.from_dict(told[name]), why="")
+        if name in told:
+            styles |= _told_style(name, told[name], styles.get(name))
     return styles
+
+
+def _told_style(name: str, told: dict[str, Any], guessed: ColumnStyle | None) -> dict[str, ColumnStyle]:
+    """The style that a recipe has for a column. One that came from a file with types knows the kind alone."""
+    kind = told["kind"]
+    if not told.get("typed"):
+        return {} if kind == "empty" else {name: replace(ColumnStyle.from_dict(told), why="")}
+    alike = guessed is None or guessed.kind == kind or {guessed.kind, kind} <= {"number", "integer"}
+    if alike or kind in ("empty", "date"):
+        return {}
+    return {name: ColumnStyle("text" if kind == "category" else kind)}
 
 
 def _with_styles(file: File, styles: dict[str, ColumnStyle], recipe: dict[str, Any] | None) -> File:

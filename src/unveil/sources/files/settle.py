@@ -33,6 +33,7 @@ class Settled:
     guess_encoding: bool
     bad: dict[str, BadCells] = field(default_factory=dict)
     loose: dict[Path, set[str]] = field(default_factory=dict)
+    tried: dict[str, tuple[ColumnStyle, BadCells]] = field(default_factory=dict)  # dates, in their first order
     n_rows: int = 0
 
     def settle(self) -> Settled:
@@ -83,39 +84,56 @@ class Settled:
         """Give columns that need it another style; those are to be looked at again."""
         again = []
         for name in names:
-            seen, before = tally.column(name), self.styles[name]
+            seen = tally.column(name)
             self.bad.pop(name, None)
             if seen.wider == "text":
                 self._make_text(name, "its numbers have more digits than a number can keep")
-                continue
-            if seen.wider == "number":
-                self._set(name, replace(before, kind="number"))
-            if seen.count and self._still_bad(name, seen):
+            elif seen.wider == "number":
+                self._set(name, replace(self.styles[name], kind="number"))
+            if (self._other_order(name, seen) or self._still_bad(name, seen)) and self.styles[name].kind != "text":
                 again.append(name)
-        return [name for name in again if self.styles[name].kind != "text"]
+        return again
+
+    def _other_order(self, name: str, seen: ColumnTally) -> bool:
+        """Try day and month the other way round where cells do not settle it or do not fit; keep the better."""
+        style, before = self.styles[name], self.tried.get(name)
+        if style.kind != "date" or name in self.fixed or (other := swapped(style)) is None:
+            return False
+        if before is None:
+            self.tried[name] = (style, seen.cells)
+            if not style.ambiguous and not seen.count:
+                return False
+            self._set(name, other)
+            return True
+        first, cells = before
+        if cells.count <= seen.count and style.order != first.order:
+            self._set(name, replace(first, ambiguous=cells.count == seen.count))
+            seen.replace_by(cells)
+        return False
 
     def _still_bad(self, name: str, seen: ColumnTally) -> bool:
-        """Note cells that do not fit; True where they are so many that the style was changed."""
+        """Note cells that do not fit; True where the style was changed for them."""
         cells, style = seen.cells, self.styles[name]
+        if not cells.count or style.kind == "text":
+            return False
+        words = [] if name in self.fixed else _missing_words(seen)
+        if words and not self._known_missing(words):
+            self._add_missing(words)
+            return True
         if cells.tolerable or (name in self.fixed and cells.count < cells.of):
             self.bad[name] = cells
             return False
         if name in self.fixed:
-            row, text = cells.first[0]
-            raise DataError(
-                f"{self.files[0].path}: column {name!r}, row {row:,}: {text!r} is not of kind {style.kind}, nor is any"
-                " other cell; the model was fitted to that kind"
-            )
-        if words := _missing_words(seen):
-            self._add_missing(words)
-        elif style.kind == "date" and (other := swapped(style)) and not style.why:
-            self._set(name, replace(other, why="swapped"))
-        else:
-            share = f"{100 * cells.count / cells.of:.2g}%"
-            example = f"such as {cells.first[0][1]!r} in row {cells.first[0][0]:,}"
-            kind = {"date": "dates", "yes/no": "true or false"}.get(style.kind, "numbers")
-            self._make_text(name, f"{share} of its cells are not {kind}, {example}")
-        return True
+            raise DataError(_not_the_kind(self.files[0].path, name, style, cells))
+        share = f"{100 * cells.count / cells.of:.2g}%"
+        example = f"such as {cells.first[0][1]!r} in row {cells.first[0][0]:,}"
+        kind = {"date": "dates", "yes/no": "true or false"}.get(style.kind, "numbers")
+        self._make_text(name, f"{share} of its cells are not {kind}, {example}")
+        return False
+
+    def _known_missing(self, words: list[str]) -> bool:
+        layouts = [file.header.layout for file in self.files if file.header.layout is not None]
+        return all(word in layout.dialect.missing for layout in layouts for word in words)
 
     def _add_missing(self, words: list[str]) -> None:
         for file in list(self.files):
@@ -136,11 +154,17 @@ class Settled:
                 self.files[self.files.index(file)] = file._replace(header=header)
 
 
+def _not_the_kind(path: Path, name: str, style: ColumnStyle, cells: BadCells) -> str:
+    row, text = cells.first[0]
+    taken = f"is not of kind {style.kind}, nor is any other cell; the recipe says that the column is"
+    return f"{path}: column {name!r}, row {row:,}: {text!r} {taken}"
+
+
 def _missing_words(seen: ColumnTally) -> list[str]:
     """Words that stand for missing cells among those that do not fit, where there is nothing else among them."""
     soft = [word for word in seen.words if word.lower() in SOFT_WORDS]
     if len(soft) == len(seen.words):
         return soft
-    one = len(seen.words) == 1 and seen.count >= 2 and seen.of >= 2 * seen.count
+    one = len(seen.words) == 1 and not seen.cells.tolerable and seen.of >= 2 * seen.count
     word = next(iter(seen.words))
     return [word] if one and not any(letter.isdigit() for letter in word) else []

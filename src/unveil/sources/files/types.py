@@ -9,10 +9,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from unveil.sources.files.text.dialect import MISSING_WORDS
-from unveil.sources.files.text.parse import parse
-from unveil.sources.files.text.style import ColumnStyle
-
 CATEGORY = pa.dictionary(pa.int32(), pa.string())
 _is = pa.types
 _TEXT = (_is.is_string, _is.is_large_string, _is.is_string_view, _is.is_binary, _is.is_large_binary)
@@ -62,18 +58,22 @@ def wider_type(types: Sequence[Any]) -> Any:
     return pa.string()
 
 
-def fitted(cells: Any, kind: Any, style: ColumnStyle | None) -> Any:
-    """`cells` as `kind`; text is parsed by the style that a recipe has for it."""
+def is_unparsed(cells: Any, kind: Any) -> bool:
+    """Is this text that is to become something else, as a recipe says?"""
+    return any(test(cells.type) for test in _TEXT) and not (_is.is_string(kind) or _is.is_dictionary(kind))
+
+
+def fitted(cells: Any, kind: Any) -> Any:
+    """`cells` as `kind`."""
     if cells.type == kind:
         return cells
     if _is.is_null(kind):
         return pa.nulls(len(cells))
     if _is.is_dictionary(cells.type) and not _is.is_dictionary(kind):
         cells = cells.dictionary_decode()
-    if style is not None and any(test(cells.type) for test in _TEXT) and not _is.is_string(kind):
-        return pc.cast(parse(pc.cast(cells, pa.string()), style, pa.array(MISSING_WORDS)).values, kind, safe=False)
     if _is.is_duration(cells.type):
         return pc.divide(pc.cast(pc.cast(cells, pa.duration("us")), pa.int64()).cast(pa.float64()), 1e6)
     if _is.is_nested(cells.type):
         return pa.array([None if cell is None else json.dumps(cell, default=str) for cell in cells.to_pylist()])
-    return pc.cast(cells, kind, safe=not _is.is_floating(kind))
+    exact = not (_is.is_floating(kind) or _is.is_timestamp(kind))  # below a microsecond nothing is kept
+    return pc.cast(cells, kind, safe=exact)

@@ -63,6 +63,11 @@ class ColumnTally:
             self.words.update(text.strip() for text in texts)
         self.count += len(texts)
 
+    def replace_by(self, cells: BadCells) -> None:
+        """Take what another look at the column saw."""
+        self.count, self.of, self.first, self.files = cells.count, cells.of, list(cells.first), list(cells.files)
+        self.words = Counter(text for _, text in cells.first)
+
     @property
     def cells(self) -> BadCells:
         """As it stands."""

@@ -158,5 +158,5 @@ def _at(row: str | None, layout: TextLayout) -> str:
     """Where in the file, as far as it is known."""
     if row is None:
         return ""
-    named = ", its header being row 1" if layout.dialect.header else ""
+    named = f", its header being row {layout.dialect.skip + 1}" if layout.dialect.header else ""
     return f" (row {int(row):,} of the file{named})"
