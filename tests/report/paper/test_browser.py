@@ -93,6 +93,22 @@ def test_another_column_is_chosen(look):
     assert block.locator(".choice:visible h3").all_text_contents() == ["x0"]
 
 
+def test_an_address_shows_what_it_points_to(look):
+    look.page.evaluate("window.location.hash = 'density-3'")
+    look.until("Boolean(document.querySelector('#plot-density-3 .main-svg'))")
+    assert look.page.locator("#densities select").input_value() == "3"
+
+
+def test_a_figure_that_fails_says_so(browser, tmp_path):
+    plot = {"data": [{"type": "scatter", "x": [1], "y": [1]}]}
+    page = Page("t", "h", [], CERTIFICATE, [Section("s", "S", "", [FigureBlock("f", plot, "alt", "")])], 0)
+    file = tmp_path / "page.html"
+    file.write_text(render(page).replace('data-figure="f"', 'data-figure="g"'), encoding="utf-8")
+    with opened(browser, file) as look:
+        look.until("document.getElementById('plot-f').textContent.startsWith('This figure could not be drawn')")
+        assert len(look.console) == 1
+
+
 def test_a_long_list_is_filtered(look):
     block = look.page.locator("#many-densities")
     block.locator("input").fill("x2")
@@ -147,7 +163,8 @@ def test_a_listing_is_copied(look):
 
 
 def test_a_phone(browser, path):
-    with opened(browser, path, width=400, height=800, has_touch=True, is_mobile=True) as look:
+    phone = {"width": 400, "height": 800, "has_touch": True, "is_mobile": True, "reduced_motion": "reduce"}
+    with opened(browser, path, **phone) as look:
         assert not look.page.locator("#contents ol").is_visible()
         look.scroll()
         assert look.overflow() == 0
@@ -156,6 +173,9 @@ def test_a_phone(browser, path):
         assert max(look.page.evaluate(widths)) <= 400
         panels = [box.bounding_box() for box in look.page.locator("#plot-em .subplot .gridlayer").all()]
         assert panels[0]["y"] + panels[0]["height"] <= panels[1]["y"]  # below each other
+        look.page.locator("#em .play").click()
+        look.page.wait_for_timeout(700)  # longer than any step, but for readers who want less motion
+        assert look.page.locator("#em output").text_content() == "pass 0 of 11"
         assert look.troubles == []
 
 
@@ -179,6 +199,8 @@ def test_the_dark_and_paper(browser, path):
         look.page.emulate_media(media="screen")
         look.until(f"{STEP} === 0")
         assert ink(look) == "rgb(213, 219, 227)"
+        wide = look.page.locator("#plot-plane-figure .main-svg").first.bounding_box()["width"]
+        assert wide == pytest.approx(look.page.locator("#plot-plane-figure").bounding_box()["width"], abs=1)
         assert look.troubles == []
 
 

@@ -102,6 +102,7 @@ function forNarrow(figure) {
 
 function adapted(figure) {
   const layout = figure.layout;
+  layout.autosize = !onPaper;
   layout.uirevision = "kept"; // a replay and a change of scheme leave the reader's zoom alone
   if (touched.matches) layout.dragmode = false; // a finger scrolls the page
   if (onPaper) {
