@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
@@ -156,6 +158,7 @@ def few(prefix, n):
     }
 
 
+@cache
 def rich_page():
     python = f'import unveil\n\nreport = unveil.report("table.csv", seed=0)  # {"x" * 99}'
     sections = [

@@ -11,6 +11,7 @@ from unveil.report.paper.render import render
 from unveil.report.parts import Cell, FigureBlock, Head, Page, Section, TableBlock
 
 pytestmark = pytest.mark.browser
+STEP = "document.querySelector('#plot-em').data[3].x[0]"  # where the mark on the free energy stands
 
 
 @pytest.fixture(scope="module")
@@ -92,6 +93,22 @@ def test_another_column_is_chosen(look):
     assert block.locator(".choice:visible h3").all_text_contents() == ["x0"]
 
 
+def test_an_address_shows_what_it_points_to(look):
+    look.page.evaluate("window.location.hash = 'density-3'")
+    look.until("Boolean(document.querySelector('#plot-density-3 .main-svg'))")
+    assert look.page.locator("#densities select").input_value() == "3"
+
+
+def test_a_figure_that_fails_says_so(browser, tmp_path):
+    plot = {"data": [{"type": "scatter", "x": [1], "y": [1]}]}
+    page = Page("t", "h", [], CERTIFICATE, [Section("s", "S", "", [FigureBlock("f", plot, "alt", "")])], 0)
+    file = tmp_path / "page.html"
+    file.write_text(render(page).replace('data-figure="f"', 'data-figure="g"'), encoding="utf-8")
+    with opened(browser, file) as look:
+        look.until("document.getElementById('plot-f').textContent.startsWith('This figure could not be drawn')")
+        assert len(look.console) == 1
+
+
 def test_a_long_list_is_filtered(look):
     block = look.page.locator("#many-densities")
     block.locator("input").fill("x2")
@@ -146,7 +163,8 @@ def test_a_listing_is_copied(look):
 
 
 def test_a_phone(browser, path):
-    with opened(browser, path, width=400, height=800, has_touch=True, is_mobile=True) as look:
+    phone = {"width": 400, "height": 800, "has_touch": True, "is_mobile": True, "reduced_motion": "reduce"}
+    with opened(browser, path, **phone) as look:
         assert not look.page.locator("#contents ol").is_visible()
         look.scroll()
         assert look.overflow() == 0
@@ -155,36 +173,39 @@ def test_a_phone(browser, path):
         assert max(look.page.evaluate(widths)) <= 400
         panels = [box.bounding_box() for box in look.page.locator("#plot-em .subplot .gridlayer").all()]
         assert panels[0]["y"] + panels[0]["height"] <= panels[1]["y"]  # below each other
-        assert look.hurdles() == []
+        look.page.locator("#em .play").click()
+        look.page.wait_for_timeout(700)  # longer than any step, but for readers who want less motion
+        assert look.page.locator("#em output").text_content() == "pass 0 of 11"
         assert look.troubles == []
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_serious(browser, path, scheme):
-    with opened(browser, path, color_scheme=scheme) as look:
-        look.scroll()
-        ink = look.page.locator("#plot-plane-figure text.xtitle").evaluate("(node) => getComputedStyle(node).fill")
-        assert ink == {"light": "rgb(58, 68, 80)", "dark": "rgb(213, 219, 227)"}[scheme]
-        assert look.hurdles() == []
-        assert look.troubles == []
+def test_axe_finds_nothing_serious(look):
+    assert look.hurdles() == []
 
 
-def test_paper_has_all_figures_without_scrolling(browser, path):
+def test_the_dark_and_paper(browser, path):
     with opened(browser, path, color_scheme="dark") as look:
-        look.until("Boolean(window.Plotly)")
+        look.until("Boolean(document.querySelector('#plot-plane-figure .main-svg'))")
+        assert ink(look) == "rgb(213, 219, 227)"
+        assert look.hurdles() == []
         sheets = len(re.findall(rb"/Type\s*/Page\b", look.paper()))
         assert 5 <= sheets <= 15
         look.page.emulate_media(media="print")
-        look.until("document.querySelectorAll('.plot .main-svg').length > 0")
-        assert look.undrawn() == []
+        look.until("Boolean(document.querySelector('#plot-em .main-svg'))")
+        assert look.undrawn() == []  # without any scrolling
         assert look.page.locator(".choice:visible").count() == 6  # the first three of each list
-        last = look.page.evaluate("document.querySelector('#plot-em').data[3].x[0]")
-        assert last == 11  # a replay is printed at its end
-        ink = look.page.locator("#plot-plane-figure text.xtitle").evaluate("(node) => getComputedStyle(node).fill")
-        assert ink == "rgb(58, 68, 80)"  # dark schemes are for screens
+        assert look.page.evaluate(STEP) == 11  # a replay is printed at its end
+        assert ink(look) == "rgb(58, 68, 80)"  # dark schemes are for screens
         look.page.emulate_media(media="screen")
-        look.until("document.querySelector('#plot-em').data[3].x[0] === 0")
+        look.until(f"{STEP} === 0")
+        assert ink(look) == "rgb(213, 219, 227)"
+        wide = look.page.locator("#plot-plane-figure .main-svg").first.bounding_box()["width"]
+        assert wide == pytest.approx(look.page.locator("#plot-plane-figure").bounding_box()["width"], abs=1)
         assert look.troubles == []
+
+
+def ink(look):
+    return look.page.locator("#plot-plane-figure text.xtitle").evaluate("(node) => getComputedStyle(node).fill")
 
 
 def test_a_browser_that_cannot_unpack_says_so_and_shows_the_tables(browser, path):
@@ -207,11 +228,11 @@ def test_without_scripts_all_words_and_tables_are_there(browser, path):
 
 def test_pages_of_hardly_anything_and_of_a_great_deal(browser, tmp_path):
     empty = Page("t", "Nothing was found.", [], CERTIFICATE, [], 0)
-    wide = [[Cell("x" * 400), *("1" for _ in range(300))] for _ in range(60)]
+    wide = [[Cell("x" * 400), *("1" for _ in range(300))] for _ in range(40)]
     table = TableBlock("wide", [Head("y" * 300), *(Head(f"c{n}", True) for n in range(300))], wide)
     points = {"data": [{"type": "scatter", "x": list(range(500)), "y": list(range(500))}], "layout": {}}
     sections = [Section("wide-table", "z" * 200, "", [table])]
-    sections += [Section(f"s{n}", f"Section {n}", "", [FigureBlock(f"f{n}", points, "a", "c")]) for n in range(40)]
+    sections += [Section(f"s{n}", f"Section {n}", "", [FigureBlock(f"f{n}", points, "a", "c")]) for n in range(15)]
     for page in (empty, replace(empty, headline="h" * 300, sections=sections)):
         file = tmp_path / "page.html"
         file.write_text(render(page), encoding="utf-8")

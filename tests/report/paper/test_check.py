@@ -20,7 +20,7 @@ def test_blocks_inside_others_are_found():
     assert checked(page) is page
 
 
-@pytest.mark.parametrize("name", ["", "A", "1a", "a b", 'a"b', "main"])
+@pytest.mark.parametrize("name", ["", "A", "1a", "a b", 'a"b', "main", "verdict-real", "h-only"])
 def test_anchors_that_are_none_are_named(name):
     with pytest.raises(ValueError, match="anchor"):
         checked(with_blocks(TableBlock(name, [], [])))

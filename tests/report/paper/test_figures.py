@@ -16,7 +16,7 @@ def test_arrays_of_every_type_become_lists():
     heat, scatter, bar = plain_figure(figure)["data"]
     assert heat["z"] == [[1.5, None], [2.25, 3]]
     assert heat["x"] == ["a", "b"]
-    assert (scatter["x"], scatter["y"]) == ([1, 2], [0.5, 0.333333])
+    assert (scatter["x"], scatter["y"]) == ([1, 2], [0.5, 0.33333])
     assert bar["x"][0].startswith("2024-01-01")
 
 

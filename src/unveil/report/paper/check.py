@@ -5,21 +5,25 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from unveil.certificate.certificate import QUESTIONS
 from unveil.report.parts import TONES, Block, Cell, Columns, FigureBlock, Fold, Page, Replay, TableBlock
 
 _ANCHOR = re.compile(r"[a-z][a-z0-9-]*")
-_TAKEN = frozenset({"main", "contents", "lights", "tip", "library", "figures"})  # by the page itself
+_TAKEN = frozenset(
+    {"main", "contents", "lights", "tip", "library", "figures", *(f"verdict-{name}" for name in QUESTIONS)}
+)
+"""By the page itself, besides what it makes of anchors."""
 
 
 def checked(page: Page) -> Page:
     """The page, if its anchors are in order and its tables are tables; an error that names what is wrong otherwise."""
     taken = set(_TAKEN)
-    for anchor in _anchors(page):
+    for anchor, made in _anchors(page):
         if not _ANCHOR.fullmatch(anchor):
             raise ValueError(f"an anchor must be small letters, digits and hyphens; got {anchor!r}")
-        if anchor in taken:
+        if taken & {anchor, made}:
             raise ValueError(f"anchors must differ from each other and from the page's own; got {anchor!r} again")
-        taken.add(anchor)
+        taken |= {anchor, made}
     for block in all_blocks(page):
         if isinstance(block, TableBlock):
             _check_table(block)
@@ -44,11 +48,14 @@ def _within(blocks: Iterable[Block]) -> Iterator[Block]:
                 yield from _within(choice)
 
 
-def _anchors(page: Page) -> Iterator[str]:
-    yield from (section.anchor for section in page.sections)
+def _anchors(page: Page) -> Iterator[tuple[str, str]]:
+    """Each anchor, and the one that the page makes of it."""
+    yield from ((section.anchor, f"h-{section.anchor}") for section in page.sections)
     for block in all_blocks(page):
-        if isinstance(block, FigureBlock | TableBlock | Columns | Replay):
-            yield block.name
+        if isinstance(block, FigureBlock | Replay):
+            yield block.name, f"plot-{block.name}"
+        if isinstance(block, TableBlock | Columns):
+            yield block.name, f"caption-{block.name}"
 
 
 def _check_table(table: TableBlock) -> None:

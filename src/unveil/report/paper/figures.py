@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from unveil.plot.style import PAPER, TEXT
 from unveil.report.paper.rounding import rounded
 
 HEIGHT = 460  # of a figure that does not say its own, in pixels
@@ -48,8 +49,7 @@ def _layout(given: dict[str, Any]) -> dict[str, Any]:
     headed = any(note.get("yref") == "paper" and note.get("y", 0) >= 1 for note in layout.get("annotations", ()))
     margin = {"l": 60, "r": 16, "b": 55} | layout.get("margin", {})
     layout["margin"] = margin | {"t": _TOP + (_TITLE_ROOM if headed else 0)}
-    layout.setdefault("height", HEIGHT)
-    return layout
+    return {**PAPER, "font": TEXT, "height": HEIGHT, **layout}
 
 
 def _decoded(value: Any) -> Any:

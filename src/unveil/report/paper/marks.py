@@ -25,12 +25,12 @@ def share(value: float) -> str:
 
 
 def spark_path(heights: Sequence[float]) -> str:
-    """Bars of a small histogram, a unit apart, as an SVG path; a bar that is not zero can be seen.
+    """Bars of a small histogram, strokes a unit apart, as an SVG path; a bar that is not zero can be seen.
 
     >>> spark_path([1, 0, 4])
-    'M0 20v-5h.8v5zM2 20v-20h.8v20z'
+    'M0 20v-5M2 20v-20'
     """
     sizes = [float(height) if math.isfinite(height) and height > 0 else 0.0 for height in heights]
     most = max(sizes, default=0.0)
     tall = [max(1, round(_TALL * (size / most))) if size else 0 for size in sizes]
-    return "".join(f"M{place} {_TALL}v-{size}h.8v{size}z" for place, size in enumerate(tall) if size)
+    return "".join(f"M{place} {_TALL}v-{size}" for place, size in enumerate(tall) if size)

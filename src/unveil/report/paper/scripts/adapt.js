@@ -71,7 +71,20 @@ function thinBars(figure) {
   });
 }
 
-function legendBelow(layout) {
+// Lines that the legend takes below the axes: its entries stand in columns as wide as the longest.
+function legendLines(entries) {
+  const widest = Math.max.apply(null, entries.map((trace) => 44 + 6.2 * trace.name.replace(/<[^>]*>|&[^;]*;/g, "x").length));
+  const columns = Math.max(1, Math.floor((document.documentElement.clientWidth - 50) / widest));
+  return Math.ceil(entries.length / columns);
+}
+
+function legendBelow(figure) {
+  const layout = figure.layout;
+  const entries = figure.data.filter((trace) => trace.showlegend !== false && trace.name);
+  if (layout.showlegend === false || entries.length < (layout.showlegend ? 1 : 2)) return;
+  const room = 17 * legendLines(entries) + 4;
+  layout.height += room;
+  layout.margin.b += room;
   layout.legend = Object.assign({}, layout.legend, {
     orientation: "h", x: 0, xref: "container", xanchor: "left", y: 0, yref: "container", yanchor: "bottom",
   });
@@ -84,11 +97,12 @@ function forNarrow(figure) {
   layout.height = layout.height > 520 ? layout.height : Math.min(layout.height, 380);
   stack(layout);
   thinBars(figure);
-  if (figure.data.length > 1 && layout.showlegend !== false) legendBelow(layout);
+  legendBelow(figure);
 }
 
 function adapted(figure) {
   const layout = figure.layout;
+  layout.autosize = !onPaper;
   layout.uirevision = "kept"; // a replay and a change of scheme leave the reader's zoom alone
   if (touched.matches) layout.dragmode = false; // a finger scrolls the page
   if (onPaper) {

@@ -1,5 +1,18 @@
 // One of many columns at a time: a list, buttons to the neighbours, and a filter where the list is long.
 
+const choosers = new Map();
+
+// What the address points to is shown, be it in a fold or in a choice that is not made.
+function reveal() {
+  const target = document.getElementById(decodeURIComponent(window.location.hash.slice(1)));
+  if (!target) return;
+  for (let node = target.parentElement; node; node = node.parentElement) {
+    if (node.tagName === "DETAILS") node.open = true;
+    if (node.classList.contains("choice")) choosers.get(node.parentElement)(node);
+  }
+  target.scrollIntoView();
+}
+
 function startChoices(block) {
   const list = block.querySelector("select");
   const filter = block.querySelector("input[type=search]");
@@ -35,5 +48,6 @@ function startChoices(block) {
     if (button) button.addEventListener("click", () => move(pair[1]));
   });
   if (filter) filter.addEventListener("input", narrowDown);
+  choosers.set(block, (choice) => show(choices.indexOf(choice)));
   show(0);
 }

@@ -14,16 +14,21 @@ function tell(node, words) {
   node.replaceChildren(line);
 }
 
+function failed(node, error) {
+  drawn.delete(node);
+  tell(node, "This figure could not be drawn. The words and tables around it hold without it.");
+  console.error(node.id, error);
+}
+
 function draw(node) {
   const frame = onPaper ? lastFrame(node) : Number(node.dataset.frame || 0);
   try {
     const figure = adapted(atFrame(stored.value[node.dataset.figure], frame));
     node.style.height = figure.layout.height + "px";
-    window.Plotly.react(node, figure.data, figure.layout, config);
     drawn.add(node);
+    window.Plotly.react(node, figure.data, figure.layout, config).catch((error) => failed(node, error));
   } catch (error) {
-    tell(node, "This figure could not be drawn. The words and tables around it hold without it.");
-    console.error(node.id, error);
+    failed(node, error);
   }
 }
 

@@ -9,4 +9,6 @@ document.querySelectorAll(".replay").forEach(startReplay);
 document.querySelectorAll("details").forEach((fold) => fold.addEventListener("toggle", () => startScrollers(fold)));
 new ResizeObserver(() => startScrollers(document)).observe(document.body);
 startScrollers(document);
+window.addEventListener("hashchange", reveal);
+reveal();
 startFigures();
