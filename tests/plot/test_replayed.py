@@ -58,9 +58,9 @@ def test_one_column_is_a_histogram_with_densities_that_integrate_to_one() -> Non
     assert figure.layout.xaxis.title.text == "&lt;b&gt;length"
     x = np.array(figure.data[1].x)
     for frame in figure.frames:
-        one, other, both = (np.array(part.y) for part in frame.data[:3])
+        both, one, other = (np.array(part.y) for part in frame.data[:3])
         np.testing.assert_allclose(one + other, both, atol=0.002)
-    assert np.trapezoid(figure.frames[-1].data[2].y, x) == pytest.approx(1.0, abs=0.05)
+    assert np.trapezoid(figure.frames[-1].data[0].y, x) == pytest.approx(1.0, abs=0.05)
 
 
 @pytest.mark.filterwarnings("ignore::unveil.certificate.FitWarning", "ignore::unveil.certificate.NotConvergedWarning")

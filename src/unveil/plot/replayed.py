@@ -19,7 +19,7 @@ from unveil.estimation.shapes import Shapes
 from unveil.estimation.stages import Stage, stages
 from unveil.plot.labels import label
 from unveil.plot.plane import Plane, ellipse
-from unveil.plot.style import AXIS, INK, colour, faded, finish, new_figure
+from unveil.plot.style import AXIS, colour, faded, finish, new_figure
 from unveil.sources.rows import sample_rows
 
 MOST_ROWS, FEWEST_ROWS = 1500, 300  # that are drawn
@@ -28,6 +28,7 @@ OUTLINE, CURVE = 25, 81  # points of an ellipse, which a spline makes round, and
 DIGITS = 6  # characters of a number, with its comma, where a thousandth of the axis is told apart, or nearly
 SHARE = 0.68  # of the width that the rows take
 MOST_BINS = 60
+TOTAL = "rgba(110, 122, 138, 0.55)"  # colour of the density of all groups together
 SPEED = 120  # milliseconds for which a frame stays
 
 
@@ -261,7 +262,7 @@ class _Curves:
         self.ranges, self.words = [_range(values), [0.0, top]], f"The histogram holds all {scene.n_rows:,} rows."
 
     def _densities(self, number: int) -> Floats:
-        """Of the groups and in all, (lines, grid); none where groups have no width."""
+        """In all and of the groups, (lines, grid); none where groups have no width."""
         shapes, model = self.scene.shapes[number], self.scene.told[number].model
         if shapes.matrices is None:
             return np.empty((0, CURVE))
@@ -271,7 +272,7 @@ class _Curves:
             each = bare.predict_proba(self.grid[:, None]).T * bare.density(self.grid[:, None])
         else:
             each = shapes.densities(self.grid)
-        return np.concatenate([each, each.sum(axis=0, keepdims=True)])
+        return np.concatenate([each.sum(axis=0, keepdims=True), each])
 
     def still(self) -> list[Any]:
         """The histogram, as steps."""
@@ -286,11 +287,9 @@ class _Curves:
         import plotly.graph_objects as go
 
         count, shared = len(self.densities[0]), {"showlegend": False, "hoverinfo": "skip"}
-        paints = [*map(colour, range(count - 1)), INK][-count:] if count else []
-        traces = [
-            go.Scatter(x=self.x(self.grid), mode="lines", line={"color": paint, "width": 2.2}, **shared)
-            for paint in paints
-        ]
+        whole = {"color": TOTAL, "width": 6}  # behind the others, which it runs along
+        looks = [whole, *({"color": colour(group), "width": 2.2} for group in range(count - 1))][:count]
+        traces = [go.Scatter(x=self.x(self.grid), mode="lines", line=look, **shared) for look in looks]
         owners = self.scene.shapes[0].owner_of
         mark = {"symbol": "triangle-up", "size": 13, "color": [colour(owner) for owner in owners.tolist()]}
         flat = [0.0] * len(owners)

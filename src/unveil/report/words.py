@@ -120,6 +120,8 @@ def _condition(one: Condition, rows: ModelRows) -> str:
     name = plain(rows.names[one.column])
     if one.level >= 0:
         return f"{name} is {'' if one.above else 'not '}{level_of(rows, one.column, one.level)}"
+    if math.isinf(one.threshold):
+        return f"{name} is {'missing' if one.above else 'known'}"
     return f"{name} {'>' if one.above else chr(0x2264)} {number(one.threshold)}"
 
 

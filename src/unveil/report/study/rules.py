@@ -25,7 +25,7 @@ class Condition(NamedTuple):
     column: int
     level: int  # of a category or yes/no; -1 for numbers
     above: bool  # greater than the threshold; for a level, whether it is that level
-    threshold: float  # in the units of the table
+    threshold: float  # in the units of the table; infinite: above it, the cell is missing
 
 
 class GroupRule(NamedTuple):
@@ -102,6 +102,8 @@ def _condition(
     j, level = meaning
     if level >= 0:
         return Condition(j, level, above, math.nan)
+    if not math.isfinite(threshold):  # the tree splits by whether the cell is there at all
+        return Condition(j, -1, above, math.inf)
     cells = features[:, column]
     cells = cells[~np.isnan(cells)]
     below = cells[cells <= threshold]
