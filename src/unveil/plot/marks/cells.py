@@ -48,7 +48,7 @@ def add_cells(
         share = np.abs(np.nan_to_num(np.asarray(depth, dtype=np.float64))) / max(abs(ends[0]), abs(ends[1]))
         for deep, paint in ((True, "#FFFFFF"), (False, INK)):
             _add_words(figure, texts, across, down, (share >= WHITE_FROM) == deep, paint)
-    figure.update_yaxes(autorange="reversed", showgrid=False, type="category")
+    figure.update_yaxes(autorange="reversed", showgrid=False, type="category", title={"standoff": 12})
     figure.update_xaxes(showgrid=False, type="category")
 
 
