@@ -23,6 +23,7 @@ from unveil.core.statistics import Statistics
 from unveil.core.stopping import GainLeft
 from unveil.estimation.input import FiniteGuard
 from unveil.expectations import Exact
+from unveil.families.small.cells import CellTable, cell_groups
 from unveil.families.small.table import GaussianTable
 from unveil.mixtures.model.model import Mixture, MixtureParams
 from unveil.schedules import Batch
@@ -39,14 +40,22 @@ def climb_over(
 
     `table` are these rows, if somebody has laid them out before.
     """
-    source = parts.source
+    source, own = parts.source, table
     plain = isinstance(parts.schedule, Batch | Adaptive) and isinstance(parts.expectation, Exact)
     work = source.n_rows * model.n_components * model.family.n_statistics(source.n_columns)
-    if not (plain and model.plain and work <= MOST_WORK and count_of(source) == 1):
+    known = model.plain or (model.concentration == 1.0 and cell_groups(model.family, source.n_columns) is not None)
+    if not (plain and known and work <= MOST_WORK and count_of(source) == 1):
         return fit
-    table = table or small_table(model, next(iter(source.read())))
+    laid = own or table_at_hand(model, next(iter(source.read())))
     goal = parts.schedule.goal if isinstance(parts.schedule, Adaptive) else None
-    return fit if table is None else SmallClimb(table, goal)
+    return fit if laid is None else SmallClimb(laid, goal)
+
+
+def table_at_hand(model: Mixture, block: Block) -> GaussianTable | CellTable | None:
+    """The rows of a block laid out for whole passes: Gaussians by themselves, all else by the kinds of its cells."""
+    laid = small_table(model, block) if model.plain else None
+    rows = np.asarray(block.rows, dtype=np.float64) - model.shift
+    return laid or CellTable.of(model.family, rows, block.weights, model.shift)
 
 
 def small_table(model: Mixture, block: Block) -> GaussianTable | None:
@@ -58,7 +67,7 @@ def small_table(model: Mixture, block: Block) -> GaussianTable | None:
 class Leaps(JudgedLeaps):
     """Squarem on raw moments: three passes, then a leap, to be judged by the pass that follows."""
 
-    def __init__(self, table: GaussianTable) -> None:
+    def __init__(self, table: GaussianTable | CellTable) -> None:
         super().__init__()
         self.table = table
 
@@ -99,7 +108,7 @@ class Leaps(JudgedLeaps):
 class SmallClimb:
     """Climbs over `table`; in the general way where that does not do."""
 
-    table: GaussianTable
+    table: GaussianTable | CellTable
     goal: GainLeft | None = None  # leaps begin where it is many passes away
 
     def __call__(self, parts: Parts, start: MixtureParams) -> Fit:
@@ -111,7 +120,7 @@ class SmallClimb:
         table, weight, began = self.table, self.table.weight, perf_counter()
         watching = [one for one in parts.callbacks if not isinstance(one, FiniteGuard)]
         vector = entered = reached = table.vector(start.weights, start.components)
-        sums, leaps, pace, passes = np.zeros_like(vector), Leaps(table), Pace(), 0
+        sums, leaps, pace, passes = table.empty_sums(vector), Leaps(table), Pace(), 0
         records: list[Record] = []
         status, kept = Status.MAX_ITER, album()
         try:
@@ -139,9 +148,10 @@ class SmallClimb:
             status = told_of_interrupt(len(records))
         if not records:
             return Fit(start, Statistics(), History(status=status), start)
-        events = {"taken_back": leaps.taken_back} if leaps.taken_back else {}
         before = self._params(entered)
-        after = MixtureParams(*table.params(reached, before.components.origins))
+        after = MixtureParams(*table.params(reached, before.components))
+        told = {"taken_back": leaps.taken_back, "floored": self.table.family.floored(after.components)}
+        events = {name: count for name, count in told.items() if count}
         seen = () if kept is None else kept.ended(len(records), after, self._params)
         history = History(tuple(records), events, status, True, (), passes, seen)
         return Fit(after, self._statistics(entered, sums, before, records[-1]), history, before)
