@@ -44,6 +44,16 @@ def test_every_figure_is_drawn(look):
     assert look.overflow() == 0
 
 
+def test_figures_follow_the_width_of_the_window(look):
+    for width in (1, 1300, 1200):  # a picture of a whole page makes windows of one pixel
+        look.page.set_viewport_size({"width": width, "height": 900})
+        look.page.wait_for_timeout(150)
+    look.until(
+        "document.querySelector('#plot-heat')._fullLayout.width === document.querySelector('#plot-heat').clientWidth"
+    )
+    assert look.page.evaluate("document.querySelector('#plot-heat')._fullLayout._size.l") > 40
+
+
 def test_figures_that_are_not_shown_wait(look):
     assert look.page.locator("#plot-folded .main-svg").count() == 0
     look.page.locator("details.fold summary").click()

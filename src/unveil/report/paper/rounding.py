@@ -1,7 +1,8 @@
 """Numbers of a figure with as many digits as a screen can show.
 
-A value keeps five digits of its own, so that a logarithmic axis and a label under the pointer are right, and five digits
-of the spread of its array, so that points far from zero stay apart (years with fractions). Whole numbers stay whole.
+A value keeps five digits of its own, so that a logarithmic axis and a label under the pointer are right, and five
+digits of the spread of its array, so that points far from zero stay apart (years with fractions). Whole numbers stay
+whole.
 """
 
 from __future__ import annotations

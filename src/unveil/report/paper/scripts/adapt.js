@@ -100,13 +100,12 @@ function forNarrow(figure) {
   legendBelow(figure);
 }
 
-function adapted(figure) {
+function adapted(figure, width) {
   const layout = figure.layout;
-  layout.autosize = !onPaper;
+  layout.width = onPaper ? paperWidth : width;
   layout.uirevision = "kept"; // a replay and a change of scheme leave the reader's zoom alone
   if (touched.matches) layout.dragmode = false; // a finger scrolls the page
   if (onPaper) {
-    layout.width = paperWidth;
     layout.height = layout.height > 520 ? layout.height : Math.min(layout.height, 340);
     layout.font = Object.assign({}, layout.font, { size: 11 });
   } else if (narrow.matches) {

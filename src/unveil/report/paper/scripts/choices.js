@@ -26,7 +26,6 @@ function startChoices(block) {
     choices.forEach((choice, place) => choice.classList.toggle("current", place === number));
     options.forEach((option, place) => { option.selected = place === number; });
     which.textContent = number + 1 + " of " + choices.length;
-    choices[number].querySelectorAll(".plot").forEach(function (node) { if (drawn.has(node)) draw(node); });
     startScrollers(choices[number]);
   }
   // The neighbour among those that the filter leaves, and round at the ends.

@@ -1,8 +1,8 @@
 // Figures are drawn when they come near what is seen, anew when scheme or width change, and all of them for paper.
 
-const config = { responsive: true, displaylogo: false, displayModeBar: false, scrollZoom: false, doubleClickDelay: 400 };
+const config = { responsive: false, displaylogo: false, displayModeBar: false, scrollZoom: false, doubleClickDelay: 400 };
 const plots = Array.from(document.querySelectorAll(".plot"));
-const drawn = new Set();
+const drawn = new Map(); // each figure that is drawn, and for what
 let stored = null;
 
 function tell(node, words) {
@@ -23,22 +23,29 @@ function failed(node, error) {
 function draw(node) {
   const frame = onPaper ? lastFrame(node) : Number(node.dataset.frame || 0);
   try {
-    const figure = adapted(atFrame(stored.value[node.dataset.figure], frame));
+    const figure = adapted(atFrame(stored.value[node.dataset.figure], frame), node.clientWidth);
     node.style.height = figure.layout.height + "px";
-    drawn.add(node);
+    drawn.set(node, circumstances(node));
     window.Plotly.react(node, figure.data, figure.layout, config).catch((error) => failed(node, error));
   } catch (error) {
     failed(node, error);
   }
 }
 
-// Not in a closed fold or a choice that is not made; those are drawn again when they are shown.
-function isShown(node) {
-  return node.clientWidth > 0 && !node.closest("details:not([open])");
+function circumstances(node) {
+  return onPaper ? "paper" : [node.clientWidth, scheme.matches, narrow.matches].join(" ");
 }
 
-function redraw() {
-  drawn.forEach((node) => { if (isShown(node)) draw(node); });
+// Not those in a closed fold or a choice that is not made, which are looked at again when they are shown.
+function refresh(node) {
+  const shown = node.clientWidth > 100 && !node.closest("details:not([open])");
+  if (shown && !onPaper && drawn.has(node) && drawn.get(node) !== circumstances(node)) draw(node);
+}
+
+let waiting = null;
+function refreshAll() {
+  clearTimeout(waiting);
+  waiting = setTimeout(() => plots.forEach(refresh), 80); // a window that is being dragged changes all the time
 }
 
 // Those that paper shows: not in a closed fold, and of many choices the first few.
@@ -57,7 +64,7 @@ function toPaper() {
 function fromPaper() {
   if (!onPaper) return;
   onPaper = false;
-  redraw();
+  plots.forEach(refresh);
 }
 
 function watchPlots() {
@@ -68,8 +75,9 @@ function watchPlots() {
       if (!drawn.has(entry.target)) draw(entry.target);
     });
   }, { rootMargin: "700px 0px" });
-  plots.forEach((node) => watcher.observe(node));
-  [scheme, narrow].forEach((query) => query.addEventListener("change", redraw));
+  const sizes = new ResizeObserver(refreshAll);
+  plots.forEach(function (node) { watcher.observe(node); sizes.observe(node); });
+  [scheme, narrow].forEach((query) => query.addEventListener("change", refreshAll));
   window.addEventListener("beforeprint", toPaper);
   window.addEventListener("afterprint", fromPaper);
   window.matchMedia("print").addEventListener("change", (query) => (query.matches ? toPaper() : fromPaper()));
