@@ -35,7 +35,7 @@ def report(
     from unveil.sources.files.paths import find_files
 
     use_threads(threads)
-    protect(output, find_files(data))
+    protect(output, find_files(data), force=True)
     chosen: dict[str, Any] = {
         "columns": names_in(columns),
         "weight": weight,

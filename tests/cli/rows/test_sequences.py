@@ -5,7 +5,7 @@ import pyarrow.csv
 import pytest
 
 import unveil
-from unveil.cli.sequences import read_sentences, sequenced
+from unveil.cli.rows.sequences import read_sentences, sequenced
 from unveil.sources import DataError
 
 GRAMMAR = "S -> NP VP [1.0]\nNP -> 'dogs' [0.5] | 'cats' [0.5]\nVP -> 'bark' [0.5] | V NP [0.5]\nV -> 'chase' [1.0]\n"
