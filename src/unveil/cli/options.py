@@ -137,6 +137,7 @@ def reads_tables(verb: Verb) -> Verb:
         fields = {name: given.pop(name) for name in _READING}
         verb(*args, **given, reading=reading_options(**fields))
 
+    verb.__annotations__.pop("reading", None)  # its type takes long to import, and is no option
     own = [one for one in signature(verb, eval_str=True).parameters.values() if one.name != "reading"]
     more = [
         Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=None, annotation=word)
