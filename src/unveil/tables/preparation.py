@@ -1,0 +1,139 @@
+"""From any file, frame or array to what a model takes, with the role of every column said."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from unveil.tables.prepared import Prepared, frame_of
+from unveil.tables.recipe import Recipe, recipe_column
+from unveil.tables.roles.guess import Wishes, assign_roles
+from unveil.tables.roles.names import says_time
+from unveil.tables.roles.role import ColumnRole, column_name, role_word
+from unveil.tables.survey import ColumnSurvey, survey
+from unveil.tables.table import Table, open_table
+
+IN_ORDER = 0.95  # share of the steps of a date that go one way, for it to be the order of the rows
+MOSTLY = 0.8  # share of its values that differ
+
+
+def prepare(
+    data: Any,
+    *,
+    columns: Sequence[str] | None = None,
+    drop: Sequence[str] | str = (),
+    roles: Mapping[str, str] | None = None,
+    label: str | None = None,
+    time: str | bool | None = None,
+    weights: str | None = None,
+    reading: Any = None,
+) -> Prepared:
+    """A table ready for a model.
+
+    Parameters
+    ----------
+    data : path, list of paths, "-", scan, frame or array
+        Frames are those of pandas, polars or Arrow; "-" is standard input. Columns of an array are x0, x1, ...
+    columns : list of str, optional
+        Columns to look at; the others are dropped. By default all.
+    drop : list of str
+        Columns to leave out of the model.
+    roles : mapping of str to str, optional
+        What columns are, where a guess would be wrong: ``{"Pclass": "category", "PassengerId": "id"}``. No sentinels
+        are looked for in a column whose role is named.
+    label, weights : str, optional
+        A column to compare with what is found, and one that says how often each row counts; neither is modelled.
+    time : str or False, optional
+        The column that gives the order of rows in time. By default guessed; False for none.
+    reading : ReadingOptions, optional
+        How files are read, where a guess would be wrong.
+
+    Returns
+    -------
+    Prepared
+        Columns by role, the modelled ones as a frame, and the recipe by which another table is taken the same way.
+
+    Examples
+    --------
+    >>> from unveil.tables import prepare
+    >>> ready = prepare({"id": range(40), "size": [1.5, 2.25] * 20, "kind": ["a", "b", "b", "c"] * 10})
+    >>> [(role.name, role.role) for role in ready.roles]
+    [('id', 'identifier'), ('size', 'category'), ('kind', 'category')]
+    """
+    table = open_table(data, columns, reading)
+    table = replace(table, names=_looked_at(table, columns))
+    wishes = _wishes(table, drop, roles, label, time, weights)
+    seen = survey(table, wishes.said)
+    found = assign_roles(table, seen, wishes)
+    recipe = _recipe(table, seen, found, wishes)
+    frame, _ = frame_of(recipe, table)
+    ready = Prepared(table, seen, found, recipe, frame)
+    _ = ready.weights  # what is wrong with them is said here
+    return ready
+
+
+def _looked_at(table: Table, columns: Sequence[str] | None) -> tuple[str, ...]:
+    if columns is None:
+        return table.names
+    if isinstance(columns, str):
+        raise ValueError(f"columns must be a list of names, got the string {columns!r}")
+    return tuple(dict.fromkeys(column_name(name, table.names, "columns") for name in columns))
+
+
+def _wishes(table: Table, drop: Sequence[str] | str, roles: Any, label: Any, time: Any, weights: Any) -> Wishes:
+    """What the user said, names and words checked."""
+    names = table.names
+    said = {column_name(name, names, "roles"): role_word(word, str(name)) for name, word in (roles or {}).items()}
+    dropped = [drop] if isinstance(drop, str) else drop
+    said |= {column_name(name, names, "drop"): "dropped" for name in dropped}
+    single = {}
+    for argument, given in (
+        ("label", label),
+        ("time", None if time in ("", None, False, True) else time),
+        ("weights", weights),
+    ):
+        single[argument] = _single(argument, given, said, names)
+    taken = [name for name in single.values() if name is not None]
+    if len(set(taken)) < len(taken):
+        raise ValueError(f"label, time and weights must be different columns, got {', '.join(map(repr, taken))}")
+    rest = {name: word for name, word in said.items() if name not in taken}
+    return Wishes(rest, **single, guess_time=time is not False and single["time"] is None)
+
+
+def _single(argument: str, given: Any, roles: Mapping[str, str], names: Sequence[str]) -> str | None:
+    """The column that is the label, the time or the weights, by its argument or by its role."""
+    by_role = [name for name, word in roles.items() if word == argument]
+    chosen = ([] if given in (None, "") else [column_name(given, names, argument)]) + by_role
+    if len(set(chosen)) > 1:
+        raise ValueError(f"{argument} must be one column, got {', '.join(map(repr, dict.fromkeys(chosen)))}")
+    return chosen[0] if chosen else None
+
+
+def _recipe(table: Table, seen: tuple[ColumnSurvey, ...], roles: tuple[ColumnRole, ...], wishes: Wishes) -> Recipe:
+    identifiers = sorted(
+        (role.name for role in roles if role.role == "identifier"),
+        key=lambda name: _naming(next(one for one in seen if one.name == name)),
+    )
+    time = wishes.time or (_time_of(seen, roles) if wishes.guess_time else None)
+    columns = tuple(map(recipe_column, roles))
+    return Recipe(columns, table.reading, wishes.label, time, wishes.weights, identifiers=tuple(identifiers))
+
+
+def _naming(seen: ColumnSurvey) -> tuple[bool, bool]:
+    """How well a column names rows, the best first: each value once, words rather than numbers."""
+    return seen.distinct < seen.n, seen.word not in ("text", "category")
+
+
+def _time_of(seen: tuple[ColumnSurvey, ...], roles: tuple[ColumnRole, ...]) -> str | None:
+    """The date that gives the order of the rows, or a count of them whose name says time."""
+    pairs = list(zip(seen, roles, strict=True))
+    dates = [one for one, role in pairs if role.role == "date" and _gives_order(one)]
+    counters = [one for one, role in pairs if role.role == "row number" and says_time(one.name)]
+    return next((one.name for one in (*dates, *counters)), None)
+
+
+def _gives_order(seen: ColumnSurvey) -> bool:
+    if seen.present < 0.9 * seen.n or seen.present < 3:
+        return False
+    return max(seen.rising, seen.falling) >= IN_ORDER * MOSTLY and seen.distinct >= MOSTLY * seen.present
