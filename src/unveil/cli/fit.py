@@ -133,7 +133,7 @@ def fit(
     if "kinds" in model.kind.options:
         settled["families"] = _families(opened, kinds)
     estimator = getattr(unveil, model.kind.estimator)(**settled)
-    _announce(model, estimator, opened.said, components)
+    _announce(model, estimator, components)
     began = perf_counter()
     interrupted = _run(estimator, opened, data)
     opened.marked(estimator).save(output)
@@ -148,10 +148,8 @@ def fit(
         raise typer.Exit(INTERRUPTED)
 
 
-def _announce(model: ModelName, estimator: Any, said: tuple[str, ...], components: int | None) -> None:
-    """How the table was read, and the number of components where that is a default nobody chose."""
-    for words in said:
-        say(words)
+def _announce(model: ModelName, estimator: Any, components: int | None) -> None:
+    """The number of components, where that is a default nobody chose."""
     size = estimator.get_params().get(model.kind.options.get("components", ""))
     if components is None and isinstance(size, int):
         noun = {"n_clusters": "cluster"}.get(model.kind.options["components"], "component")
@@ -220,11 +218,13 @@ def _tell(estimator: Any, opened: Any, output: str, seconds: float, as_json: boo
     """What was fitted, to what, and where it is."""
     from unveil.cli.summary import show_page, summary
 
-    facts: dict[str, Any] = {"rows": opened.n_rows, "skipped": list(opened.left_out), "seconds": round(seconds, 3)}
+    facts: dict[str, Any] = {"rows": opened.n_rows, "skipped": list(opened.left_out), "said": list(opened.said)}
+    facts |= {"seconds": round(seconds, 3)}
     if as_json:
         typer.echo(json.dumps({"output": output, **facts, **summary(estimator)}, allow_nan=False))
         return
     said = {"saved to": output, "rows": f"{opened.n_rows:,}"}
+    said |= {"read": "; ".join(opened.said)} if opened.said else {}
     said |= {"columns": ", ".join(opened.names)} if opened.names else {}
     said |= {"left out": ", ".join(opened.left_out)} if opened.left_out else {}
     show_page(said | {"seconds": f"{seconds:.2f}"}, estimator, type(estimator).__name__)

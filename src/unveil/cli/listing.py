@@ -20,7 +20,7 @@ def models(as_json: Json = False) -> None:
         return
     widest = max(len(name.value) for group in listed().values() for name in group)
     for group, names in listed().items():
-        typer.secho(f"{group.capitalize()}: {GROUPS[group]}", bold=True)
+        typer.secho(f"{group.capitalize()} ({GROUPS[group]})", bold=True)
         for name in names:
             typer.echo(f"  {name.value:{widest}}  {name.kind.line}{_takes(name.kind)}")
 

@@ -30,6 +30,8 @@ def parse(
     estimator = unveil.load(model)
     if not hasattr(estimator, "grammar_"):
         raise ValueError(f"{model}: must be a grammar to parse with, got a {type(estimator).__name__}")
+    if estimator.unknown_words == "error":
+        estimator.set_params(unknown_words="impossible")  # a sentence with such a word has no tree, and that is said
     for sentence in _sentences(sentences):
         found = _parsed(estimator, sentence)
         typer.echo(json.dumps(found) if as_json else _said(found, estimator))

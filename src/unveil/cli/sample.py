@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from math import exp, expm1
 from typing import Annotated, Any
 
 from unveil.cli.options import Force, Model, Output, Seed, option, protect
@@ -45,13 +47,23 @@ def _columns(estimator: Any, drawn: Any) -> dict[str, Any]:
     rows = np.asarray(rows)
     names = [str(name) for name in getattr(estimator, "feature_names_in_", ())]
     names = names or [f"x{number}" for number in range(rows.shape[1])]
-    columns = {name: _plain(rows[:, place]) for place, name in enumerate(names)}
+    taken = {column["name"]: column for column in getattr(estimator, "recipe_", {}).get("columns", ())}
+    columns = {name: _as_written(rows[:, place], taken.get(name, {})) for place, name in enumerate(names)}
     return columns if origin is None else columns | {_origin(estimator): np.asarray(origin)}
 
 
-def _plain(cells: Any) -> Any:
-    """A column in the type of its cells, where rows of several types are objects."""
-    return cells.tolist() if cells.dtype == object else cells
+BACK: Mapping[str, Callable[[float], float]] = {"log": exp, "log1p": expm1, "sqrt": lambda root: root * root}
+"""From what a number was turned into for the model back to the number."""
+
+
+def _as_written(cells: Any, column: Mapping[str, Any]) -> list[Any]:
+    """A column as the table had it: words for yes and no, numbers without the transform that the model took."""
+    found = cells.tolist()
+    if column.get("kind") == "yes/no" and len(column.get("levels", ())) == 2:
+        return [column["levels"][int(cell)] for cell in found]
+    if column.get("transform") in BACK:
+        return [BACK[column["transform"]](cell) for cell in found]
+    return found
 
 
 def _origin(estimator: Any) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unveil.cli.errors import printable, say
+from unveil.cli.errors import printable
 from unveil.cli.models import ModelName, chosen, named, named_so_far, parameters
 from unveil.cli.options import (
     Columns,
@@ -83,8 +83,6 @@ def select(
     opened = opened_for(model, asked._replace(reading=reading))
     if output is not None:
         protect(output, opened.files, force)
-    for words in opened.said:
-        say(words)
     estimator = getattr(unveil, model.kind.estimator)(**settled)
     with progress(f"{model.value} on {data}") as bar:
         outcome = unveil.select(
@@ -144,6 +142,8 @@ def _tell(outcome: Any, opened: Any, output: str | None, as_json: bool) -> None:
         return
     from rich.console import Console
 
+    for words in opened.said:
+        typer.echo(printable(words))
     Console(highlight=False).print(_table(outcome))
     lines = [outcome.verdict(), outcome.certificate.verdict if outcome.certificate.findings else ""]
     lines += [f"The best is in {output}" if output is not None else ""]
@@ -175,8 +175,8 @@ def _table(outcome: Any) -> Any:
     from rich.table import Table
 
     rows = [{**row, "note": row["error"] or row["degenerate"] or _unfinished(row)} for row in outcome.table]
-    hidden = {"seconds", "error", "degenerate", "converged"}
-    names = [name for name in rows[0] if name not in hidden and any(row[name] not in (None, "") for row in rows)]
+    asked = [name for name in (*outcome.grid, *SHOWN, "note") if name in rows[0]]
+    names = [name for name in asked if any(row[name] not in (None, "") for row in rows)]
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("")
     for name in names:
@@ -190,6 +190,8 @@ def _table(outcome: Any) -> Any:
 HEADINGS = {"n_components": "k", "n_clusters": "k", "n_nonterminals": "symbols", "covariance_type": "covariance"}
 HEADINGS |= {"bic": "BIC", "aic": "AIC", "icl": "ICL", "log_likelihood": "log-likelihood"}
 LEFT = ("covariance_type", "note")
+SHOWN = ("votes", "inertia", "elbow", "silhouette", "gap", "stability", "bic", "aic", "icl", "held_out", "log_likelihood")
+"""Criteria that a terminal has room for; --json has what else was measured."""
 
 
 def _unfinished(row: dict[str, Any]) -> str:

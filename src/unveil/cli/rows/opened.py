@@ -110,7 +110,7 @@ def of_table(model: ModelName, asked: Asked, table: Table) -> Opened:
         ready.rows_read,
         files_of(asked.data),
         ready.kinds,
-        (*ready.table.said, *said_of(ready)),
+        ready.table.said,
         tuple(f"{role.name} ({role.role})" for role in ready.roles if role.name not in names),
         ready.weights,
         lengths,
@@ -202,14 +202,6 @@ def _labels(ready: Prepared) -> Any:
     if missing:
         raise DataError(f"--label: column {ready.label.name!r} is empty in row {missing[0] + 1:,}")
     return values.astype(str)
-
-
-def said_of(ready: Prepared) -> tuple[str, ...]:
-    """What is worth a line: columns that are not modelled, and why."""
-    left = [role for role in ready.roles if role.name not in ready.names and role.role not in ("label", "weights")]
-    named = [f"{role.name} ({role.role})" for role in left]
-    shown = ", ".join(named[:8]) + (f" and {len(named) - 8} more" if len(named) > 8 else "")
-    return (f"not modelled: {shown}",) if named else ()
 
 
 def nothing_to_model(model: ModelName, ready: Prepared) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from unveil.cli.models import ModelName
-from unveil.cli.rows.opened import SAMPLED, Asked, Opened, chosen, files_of, said_of
+from unveil.cli.rows.opened import SAMPLED, Asked, Opened, chosen, files_of
 from unveil.cli.rows.again import TOGETHER, Batch, NewRows, numbered
 from unveil.estimation.input import refuse_nonfinite
 from unveil.sources import ArraySource
@@ -39,7 +39,7 @@ def streamed(model: ModelName, asked: Asked) -> Opened:
     ready = chosen(model, asked, first_rows(asked.data, asked.reading))
     how = (asked.reading or ReadingOptions())._asdict()
     X = unveil.scan(asked.data, columns=list(ready.names), weight=asked.weight, **how)
-    said = (*ready.table.said, f"roles of columns go by the first {ready.rows_read:,} rows", *said_of(ready))
+    said = (*ready.table.said, f"roles of columns go by the first {ready.rows_read:,} rows")
     left = tuple(f"{role.name} ({role.role})" for role in ready.roles if role.name not in ready.names)
     recipe = replace(ready.recipe, sequence=None)
     labels = asked.label  # by name: the scan reads the column itself

@@ -121,9 +121,9 @@ def _change(one: _Compared, p_values: float, p_holes: float) -> ColumnChange:
     holes = p_holes < CERTAIN and size_word(one.holes.effect) != "none"
     kind = _is_of_another_kind(one)
     appeared, vanished = _listed(now.counts, then.counts), _listed(then.counts, now.counts)
-    parts = [f"was taken for {one.role_then.role}, is now for {one.role_now.role}"] if kind else []
-    effect = max([one.values.effect] * moved + [one.holes.effect] * holes, default=0.0) if one.values else 0.0
-    effect = max(effect, one.holes.effect if holes else 0.0)
+    other = one.role_then.role != one.role_now.role
+    parts = [f"was taken for {one.role_then.role}, is now for {one.role_now.role}"] if other else []
+    effect = max(one.values.effect if one.values is not None and moved else 0.0, one.holes.effect if holes else 0.0)
     if one.values is not None and moved:
         parts += [_moved(one, one.values)]
     if holes:
@@ -132,7 +132,7 @@ def _change(one: _Compared, p_values: float, p_holes: float) -> ColumnChange:
         parts += [f"new: {', '.join(appeared)}"] if appeared else []
         parts += [f"gone: {', '.join(vanished)}"] if vanished else []
     largest = max(one.holes.effect, one.values.effect if one.values is not None else 0.0)
-    if not (moved or holes) and size_word(largest) != "none":
+    if not (moved or holes) and size_word(largest) in ("clear", "large"):
         parts += ["what moved may be chance: too few rows to tell"]
     return ColumnChange(
         one.role_then.name,
@@ -151,9 +151,9 @@ def _change(one: _Compared, p_values: float, p_holes: float) -> ColumnChange:
 
 
 def _is_of_another_kind(one: _Compared) -> bool:
-    """Is it something else now, so that values do not compare or a model would take them otherwise?"""
+    """Is it something else now: words in place of numbers, or all cells the same where they were not?"""
     apart = (one.then.numbers is None) != (one.now.numbers is None)
-    return apart or (one.role_then.used != one.role_now.used)
+    return apart or (one.role_then.role == "constant") != (one.role_now.role == "constant")
 
 
 def _listed(here: Mapping[str, int], there: Mapping[str, int]) -> tuple[str, ...]:
