@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 from unveil.sources import DataError, from_frame, is_frame
@@ -95,3 +96,16 @@ def test_no_library_is_imported() -> None:
         "assert not {'pandas', 'polars', 'pyarrow', 'numba'} & set(sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_table_of_arrow_is_a_frame():
+    table = pa.table({"a": [1.5, None], "b": pa.array([True, None]), "c": pa.array([1, 2], pa.uint8())})
+    assert is_frame(table)
+    source = from_frame(table)
+    assert source.names == ("a", "b", "c")
+    np.testing.assert_array_equal(source.rows, [[1.5, 1.0, 1.0], [np.nan, np.nan, 2.0]])
+    assert from_frame(table.select(["a"]).cast(pa.schema([("a", pa.float32())]))).rows.dtype == np.float32
+    with pytest.raises(DataError, match="these columns do not: 'w'"):
+        from_frame(pa.table({"w": ["x"]}))
+    with pytest.raises(DataError, match="at least one column"):
+        from_frame(pa.table({}))

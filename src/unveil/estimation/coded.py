@@ -14,6 +14,7 @@ from sklearn.utils.validation import _check_feature_names, check_array
 
 from unveil.core.arrays import Array, Floats
 from unveil.core.protocols import Source
+from unveil.estimation.arrow_columns import CodedCells
 from unveil.estimation.columns import Codes, Column, codes_of, column_number, columns_of, is_missing, numbers_of
 from unveil.estimation.input import SUPPORTS, RowsIn, as_source, rows_in
 from unveil.estimation.plain_rows import LEAST, PlainRows
@@ -124,7 +125,7 @@ class Coded(RowsIn):
             raise ValueError(f"column {name!r} must hold {SUPPORTS[kind][1]}, got {len(values)} values")
         return values
 
-    def _encode(self, estimator: Any, number: int, cells: Array, name: Any) -> Floats:
+    def _encode(self, estimator: Any, number: int, cells: Array | CodedCells, name: Any) -> Floats:
         """A column as numbers."""
         values, kind = estimator.categories_[number], estimator.kinds_[number]
         if values is not None:

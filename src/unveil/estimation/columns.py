@@ -12,16 +12,25 @@ from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_array
 
 from unveil.core.arrays import Array
+from unveil.estimation.arrow_columns import (
+    CodedCells,
+    arrow_cells,
+    as_arrow,
+    coded_cells,
+    is_arrow_table,
+    series_cells,
+)
 
 
 class Column(NamedTuple):
     """The cells of a column, and what its type says they are: "yes/no", "category", "count" or "number"."""
 
-    cells: Array
+    cells: Array | CodedCells
     kind: str
 
 
@@ -31,14 +40,18 @@ class Codes:
 
     values: Array
 
-    def encode(self, cells: Array, name: Any, unknown: str) -> NDArray[np.float64]:
+    def encode(self, cells: Array | CodedCells, name: Any, unknown: str) -> NDArray[np.float64]:
         """Codes of a column; `unknown` says what becomes of values that are not listed."""
         known = {value: code for code, value in enumerate(self.values.tolist())}
-        pairs = zip(cells.tolist(), missing_cells(cells), strict=True)
-        codes = np.array([np.nan if gone else known.get(cell, -1) for cell, gone in pairs], dtype=np.float64)
+        coded = coded_cells(cells)
+        if coded is not None:
+            codes = coded.replaced(known.get(value, -1) for value in coded.values)
+        else:
+            pairs = zip(np.asarray(cells).tolist(), missing_cells(cells), strict=True)
+            codes = np.array([np.nan if gone else known.get(cell, -1) for cell, gone in pairs], dtype=np.float64)
         strange = codes < 0
         if strange.any() and unknown == "error":
-            value = cells.tolist()[int(np.argmax(strange))]
+            value = cell_of(cells, int(np.argmax(strange)))
             listed = ", ".join(map(repr, self.values.tolist()[:10]))
             raise ValueError(f"column {name!r} holds {value!r}, which was not there at fit time; values are {listed}")
         codes[strange] = np.nan
@@ -53,10 +66,16 @@ class Codes:
         return out
 
 
-def codes_of(cells: Array, name: Any) -> Codes:
+def cell_of(cells: Array | CodedCells, row: int) -> Any:
+    """A cell."""
+    return cells.values[cells.codes[row]] if isinstance(cells, CodedCells) else cells[row : row + 1].tolist()[0]
+
+
+def codes_of(cells: Array | CodedCells, name: Any) -> Codes:
     """The values of a column."""
+    coded = coded_cells(cells)
     try:
-        distinct = set(cells[~missing_cells(cells)].tolist())
+        distinct = set(np.asarray(cells)[~missing_cells(cells)].tolist() if coded is None else coded.used())
     except TypeError as error:
         raise ValueError(f"column {name!r} holds cells that cannot be categories: {error}") from None
     try:
@@ -68,20 +87,37 @@ def codes_of(cells: Array, name: Any) -> Codes:
     return Codes(values)
 
 
-def numbers_of(cells: Array) -> NDArray[np.float64]:
+def numbers_of(cells: Array | CodedCells) -> NDArray[np.float64]:
     """Cells as numbers, NaN where missing. TypeError or ValueError for what is no number."""
+    if isinstance(cells, CodedCells):
+        known = {value: float(value) for value in cells.used()}
+        return cells.replaced(known.get(value, np.nan) for value in cells.values)
     if cells.dtype.kind in "biuf":
         return cells.astype(np.float64)
+    found = as_arrow(cells)
+    if found is not None and _letter_of(found.type) is not None:
+        return np.array(found.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=np.float64)
     pairs = zip(cells.tolist(), missing_cells(cells), strict=True)
     return np.array([np.nan if gone else float(cell) for cell, gone in pairs], dtype=np.float64)
 
 
-def missing_cells(cells: Array) -> NDArray[np.bool_]:
+def _letter_of(kind: pa.DataType) -> str | None:
+    """NumPy's letter for truth values, whole numbers and numbers of Arrow; None for all else."""
+    tests = {"b": pa.types.is_boolean, "i": pa.types.is_integer, "f": pa.types.is_floating}
+    return next((letter for letter, test in tests.items() if test(kind)), None)
+
+
+def missing_cells(cells: Array | CodedCells) -> NDArray[np.bool_]:
     """Cells that hold nothing: None, NaN, or a value that is not equal to itself in any other way."""
+    if isinstance(cells, CodedCells):
+        return cells.codes < 0
     if cells.dtype.kind in "fc":
         return np.isnan(cells)
     if cells.dtype.kind != "O":
         return np.zeros(len(cells), dtype=np.bool_)
+    found = as_arrow(cells)
+    if found is not None and (pa.types.is_string(found.type) or _letter_of(found.type) is not None):
+        return np.asarray(found.is_null(nan_is_null=True))
     return np.array([is_missing(cell) for cell in cells], dtype=np.bool_)
 
 
@@ -97,6 +133,9 @@ def is_missing(cell: Any) -> bool:
 
 def columns_of(X: Any) -> tuple[list[Column], tuple[str, ...] | None] | None:
     """The columns of a frame or of an array of objects or words, with names; None where `X` is a table of numbers."""
+    if is_arrow_table(X):
+        pairs = zip(X.column_names, X.columns, strict=True)
+        return [_from_arrow(name, column) for name, column in pairs], tuple(X.column_names)
     if hasattr(X, "columns") and (hasattr(X, "iloc") or hasattr(X, "to_series")) and not hasattr(X, "dask"):
         by_position = X.to_series if hasattr(X, "to_series") else lambda j: X.iloc[:, j]  # polars, else pandas
         return [_from_series(by_position(j)) for j in range(X.shape[1])], tuple(map(str, X.columns))
@@ -107,7 +146,7 @@ def columns_of(X: Any) -> tuple[list[Column], tuple[str, ...] | None] | None:
         and getattr(getattr(X, "dtype", None), "kind", "O" if hasattr(X, "iloc") else "f") in "OUSb"
     ):
         table = check_array(X, dtype=None, ensure_all_finite=False, ensure_min_samples=0, ensure_min_features=0)
-        return [Column(cells, _kind_by_content(cells)) for cells in table.T], None
+        return [_by_content(cells) for cells in table.T], None
     return None
 
 
@@ -116,15 +155,32 @@ def _has_words(X: Sequence[Any]) -> bool:
     return any(isinstance(cell, str | bool) or cell is None for row in rows for cell in row)
 
 
+def _from_arrow(name: str, column: Any) -> Column:
+    """A column of an Arrow table, by its declared type."""
+    cells, letter = arrow_cells(column, name), _letter_of(column.type)
+    if isinstance(cells, CodedCells):
+        return Column(cells, "category")
+    return _by_content(cells) if letter is None else Column(cells, _KINDS[letter](cells))
+
+
 def _from_series(series: Any) -> Column:
     """A column of a frame, by its declared type."""
+    coded = series_cells(series)
+    if coded is not None:
+        return Column(coded, "category")
     cells, letter = np.asarray(series), _letter(series.dtype)
     if letter in "mM":
         name = getattr(series, "name", None)
         raise ValueError(f"column {name!r} holds dates or times: leave it out, or turn it into numbers or words")
     if str(series.dtype).lower().startswith(("category", "categorical", "enum")):
         return Column(cells, "category")
-    return Column(cells, _KINDS[letter](cells) if letter in _KINDS else _kind_by_content(cells))
+    return Column(cells, _KINDS[letter](cells)) if letter in _KINDS else _by_content(cells)
+
+
+def _by_content(cells: Array) -> Column:
+    """A column of objects, by what they are; words by code."""
+    coded = coded_cells(cells)
+    return Column(cells, _kind_by_content(cells)) if coded is None else Column(coded, "category")
 
 
 def _letter(dtype: Any) -> str:
@@ -140,6 +196,9 @@ def _kind_by_content(cells: Array) -> str:
     """What the cells of an array of objects are, or those of any array of one type."""
     if cells.dtype.kind in _KINDS:
         return _KINDS[cells.dtype.kind](cells)
+    found = as_arrow(cells)
+    if found is not None and (known := _letter_of(found.type)) is not None:
+        return _KINDS[known](cells)
     present = cells[~missing_cells(cells)].tolist() if cells.dtype.kind == "O" else []
     for letter, kinds in _CELLS.items():
         if present and all(isinstance(cell, kinds) and (letter == "b") == isinstance(cell, _TRUTH) for cell in present):

@@ -1,4 +1,4 @@
-"""Frames of pandas and polars, recognised by their looks: neither library is imported here."""
+"""Frames of pandas, polars and Arrow, recognised by their looks: none of these libraries is imported here."""
 
 from __future__ import annotations
 
@@ -12,13 +12,18 @@ from unveil.sources.errors import DataError
 
 
 def is_frame(X: Any) -> bool:
-    """Is `X` a frame of pandas or polars, held in memory?"""
+    """Is `X` a frame of pandas or polars, or a table of Arrow, held in memory?"""
     library = type(X).__module__.partition(".")[0]
-    return library in ("pandas", "polars") and all(hasattr(X, name) for name in ("to_numpy", "columns"))
+    framed = library in ("pandas", "polars") and all(hasattr(X, name) for name in ("to_numpy", "columns"))
+    return framed or _is_arrow(X)
+
+
+def _is_arrow(X: Any) -> bool:
+    return type(X).__module__.partition(".")[0] == "pyarrow" and hasattr(X, "column_names")
 
 
 def from_frame(X: Any) -> ArraySource:
-    """A frame of pandas or polars as a source: float32 where every column is, else float64; missing cells are NaN.
+    """A frame of pandas, polars or Arrow as a source: float32 where all columns are, else float64; missing is NaN.
 
     Examples
     --------
@@ -28,12 +33,33 @@ def from_frame(X: Any) -> ArraySource:
     >>> source.names, source.n_rows
     (('height', 'age'), 2)
     """
+    if _is_arrow(X):
+        return _from_arrow(X)
     columns = _columns(X)
     _reject_words(X, columns)
     if not columns:
         raise DataError("X must have at least one column, got a frame without any")
     names = tuple(X.columns) if all(isinstance(name, str) for name in X.columns) else None
     return ArraySource(_table(X, columns), names=names)
+
+
+def _from_arrow(X: Any) -> ArraySource:
+    """A table of Arrow."""
+    wrong = [name for name, kind in zip(X.column_names, X.schema.types, strict=True) if not _holds_numbers(kind)]
+    if wrong:
+        raise DataError(f"X must hold numbers only; these columns do not: {', '.join(map(repr, wrong))}")
+    if not X.column_names:
+        raise DataError("X must have at least one column, got a frame without any")
+    single = all(str(kind) == "float" for kind in X.schema.types)
+    table = np.empty(X.shape, dtype=np.float32 if single else np.float64, order="F")
+    for j, column in enumerate(X.columns):  # Arrow casts missing cells to NaN, of truth values too
+        table[:, j] = column.cast("float" if single else "double", safe=False).to_numpy(zero_copy_only=False)
+    return ArraySource(table, names=tuple(X.column_names))
+
+
+def _holds_numbers(kind: Any) -> bool:
+    """Numbers and truth values, by what Arrow calls its types."""
+    return str(kind).startswith(("int", "uint", "float", "halffloat", "double", "bool", "decimal"))
 
 
 def _columns(X: Any) -> list[Any]:
