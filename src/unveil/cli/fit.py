@@ -110,7 +110,7 @@ def fit(
     than the end of the first pass there is nothing to keep, and nothing is written.
     """
     import unveil
-    from unveil.cli.rows.opened import Asked, opened_for
+    from unveil.cli.rows.opened import Asked, files_of, opened_for
 
     use_threads(threads)
     given: dict[str, Any] = {
@@ -126,10 +126,9 @@ def fit(
     check_sequence(model, sequence)
     if grammar is not None:
         settled["grammar"] = _grammar(grammar)
-    protect(output, (), force)
+    protect(output, [data] if model.kind.text else files_of(data), force)
     wished = Asked(data, names_in(columns), names_in(drop, "--drop"), pairs_in(roles, "--roles"), weight, sequence)
     opened = opened_for(model, wished._replace(label=label, reading=reading))
-    protect(output, opened.files, force)
     if "kinds" in model.kind.options:
         settled["families"] = _families(opened, kinds)
     estimator = getattr(unveil, model.kind.estimator)(**settled)

@@ -74,15 +74,15 @@ def select(
     """
     import unveil
     from unveil.cli.progress import progress
-    from unveil.cli.rows.opened import Asked, opened_for
+    from unveil.cli.rows.opened import Asked, files_of, opened_for
 
     use_threads(threads)
     grid = _grid(model, components, covariance)
     settled = parameters(model, {"n_init": n_init}, seed)
     asked = Asked(data, names_in(columns), names_in(drop, "--drop"), pairs_in(roles, "--roles"), weight, sequence)
-    opened = opened_for(model, asked._replace(reading=reading))
     if output is not None:
-        protect(output, opened.files, force)
+        protect(output, [data] if model.kind.text else files_of(data), force)
+    opened = opened_for(model, asked._replace(reading=reading))
     estimator = getattr(unveil, model.kind.estimator)(**settled)
     with progress(f"{model.value} on {data}") as bar:
         outcome = unveil.select(

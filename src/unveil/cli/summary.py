@@ -157,8 +157,8 @@ def _course(model: Any) -> dict[str, Any] | None:
     if len(history):
         last = history[-1]
         course |= {"log_likelihood": last.log_likelihood, "free_energy": last.free_energy, "seconds": last.seconds}
-    plain: dict[str, Any] = plain(course)
-    return plain
+    told: dict[str, Any] = plain(course)
+    return told
 
 
 def _certificate(certificate: Any) -> dict[str, Any] | None:

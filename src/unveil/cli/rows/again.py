@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from unveil.cli.models import ModelName
-from unveil.cli.rows.opened import STREAMED, file_bytes, files_of, rows_for
+from unveil.cli.rows.opened import STREAMED, file_bytes, files_of, infinities, only, rows_for
 from unveil.cli.rows.sequences import lengths_of, read_sentences
 from unveil.core.partition import partition_rows
 from unveil.sources import ArraySource, DataError
@@ -97,7 +97,7 @@ def _cut(whole: Any, start: int, stop: int) -> Any:
     """Some rows of what a model takes."""
     if isinstance(whole, ArraySource):
         return ArraySource(whole.rows[start:stop], names=whole.names)
-    return whole[start:stop]
+    return whole.slice(start, stop - start)
 
 
 def _prepared(model: ModelName, estimator: Any, recipe: Recipe | None, table: Table) -> Prepared:
@@ -116,11 +116,7 @@ def _prepared(model: ModelName, estimator: Any, recipe: Recipe | None, table: Ta
     names = names or [name for name in table.names if _is_numeric(table, name)]
     roles = {} if model.kind.words else dict.fromkeys(names, "number")
     ready = prepare(table, roles=roles, time=False)
-    by_name = {column.name: column for column in ready.recipe.columns}
-    rest = tuple(column._replace(kind="") for name, column in by_name.items() if name not in names)
-    kept = tuple(by_name[name] for name in names)
-    columns = (*kept, *rest)
-    return replace(ready, recipe=replace(ready.recipe, columns=columns), frame=ready.frame)
+    return ready if model.kind.words else only(ready, names)
 
 
 def _is_unnamed(table: Table) -> bool:
@@ -141,12 +137,8 @@ def _rows(model: ModelName, estimator: Any, ready: Prepared) -> Any:
         if not get_tags(estimator).input_tags.allow_nan:
             _refuse_holes(model, ready)
         return rows_for(model, ready)
-    rows = np.empty((ready.rows_read, len(ready.recipe.columns)), dtype=object)
     names = [str(name) for name in getattr(estimator, "feature_names_in_", ready.table.names)]
-    rows = np.empty((ready.rows_read, len(names)), dtype=object)
-    for place, name in enumerate(names):
-        rows[:, place] = plain_cells(ready.table, name).to_pylist()
-    return rows
+    return pa.table({name: plain_cells(ready.table, name) for name in names})  # it knows its values
 
 
 def _refuse_holes(model: ModelName, ready: Prepared) -> None:
@@ -160,4 +152,5 @@ def _refuse_holes(model: ModelName, ready: Prepared) -> None:
 def _said(ready: Prepared) -> tuple[str, ...]:
     """Values that were not there when the model was fitted."""
     found = [f"{name} ({count:,} cells)" for name, count in ready.unknown.items()]
-    return (f"values that the model has not seen are taken as missing: {', '.join(found)}",) if found else ()
+    unseen = (f"values that the model has not seen are taken as missing: {', '.join(found)}",) if found else ()
+    return (*unseen, *infinities(ready))

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from unveil.cli.models import ModelName
 from unveil.cli.rows.sequences import lengths_of, read_sentences
@@ -110,7 +112,7 @@ def of_table(model: ModelName, asked: Asked, table: Table) -> Opened:
         ready.rows_read,
         files_of(asked.data),
         ready.kinds,
-        ready.table.said,
+        (*ready.table.said, *infinities(ready)),
         tuple(f"{role.name} ({role.role})" for role in ready.roles if role.name not in names),
         ready.weights,
         lengths,
@@ -130,12 +132,13 @@ def chosen(model: ModelName, asked: Asked, table: Table) -> Prepared:
         wanted = asked_columns(ready, asked)
     elif model.kind.takes == "count":
         wanted = [role.name for role in ready.roles if _counts(ready, role)]
-    told = {name: model.kind.takes for name in wanted if _is_told(ready.role(name), model) and name not in said}
+    told = {name: _told(ready, name, model) for name in wanted if name not in said}
+    told = {name: role for name, role in told.items() if role}
     if told:
         ready = prepare(table, roles={**said, **told}, **how)
     if not wanted:
         raise DataError(nothing_to_model(model, ready))
-    return _only(ready, wanted)
+    return only(ready, wanted)
 
 
 def asked_columns(ready: Prepared, asked: Asked) -> list[str]:
@@ -149,10 +152,16 @@ def asked_columns(ready: Prepared, asked: Asked) -> list[str]:
     return names
 
 
-def _is_told(role: ColumnRole, model: ModelName) -> bool:
-    """Must a column that was named be taken for something else than was guessed?"""
-    takes = model.kind.takes
-    return takes != "any" and role.kind not in FITTING[takes]
+def _told(ready: Prepared, name: str, model: ModelName) -> str:
+    """What a column that was named is to be taken for, where that is not what was guessed."""
+    role, takes = ready.role(name), model.kind.takes
+    if role.kind in FITTING[takes]:
+        return ""
+    if takes != "any":
+        return takes
+    kind = ready.table.column(name).type
+    words = pa.types.is_dictionary(kind) or pa.types.is_boolean(kind)
+    return "category" if words else "number"
 
 
 def _counts(ready: Prepared, role: ColumnRole) -> bool:
@@ -163,7 +172,7 @@ def _counts(ready: Prepared, role: ColumnRole) -> bool:
     return bool(seen.whole) and seen.low >= 0
 
 
-def _only(ready: Prepared, wanted: list[str]) -> Prepared:
+def only(ready: Prepared, wanted: list[str]) -> Prepared:
     """The same with some of the columns modelled, in the order in which they were asked for."""
     by_name = {column.name: column for column in ready.recipe.columns}
     rest = [column._replace(kind="", transform="") for name, column in by_name.items() if name not in wanted]
@@ -173,10 +182,8 @@ def _only(ready: Prepared, wanted: list[str]) -> Prepared:
 
 def rows_for(model: ModelName, ready: Prepared) -> Any:
     """The rows as the model takes them: numbers (with NaN), or columns of several kinds."""
-    from unveil.report.comparison.model import cells_of
-
     if model.kind.words:
-        return cells_of(ready.frame)
+        return ready.frame
     columns = [column.to_numpy(zero_copy_only=False).astype(np.float64) for column in ready.frame.columns]
     return ArraySource(np.column_stack(columns), names=ready.names)
 
@@ -202,6 +209,18 @@ def _labels(ready: Prepared) -> Any:
     if missing:
         raise DataError(f"--label: column {ready.label.name!r} is empty in row {missing[0] + 1:,}")
     return values.astype(str)
+
+
+def infinities(ready: Prepared) -> tuple[str, ...]:
+    """Cells that are no numbers although they are written as such: they count as missing, and that is said."""
+    found = []
+    for name in ready.names:
+        cells = ready.table.column(name)
+        endless = pc.sum(pc.is_inf(cells)).as_py() if pa.types.is_floating(cells.type) else 0
+        if endless:
+            row = int(np.argmax(np.isinf(cells.to_numpy()))) + 1
+            found.append(f"column {name!r}: {endless:,} infinite, taken as missing (row {row:,} first)")
+    return tuple(found)
 
 
 def nothing_to_model(model: ModelName, ready: Prepared) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from unveil.report.comparison.columns import ColumnChange, column_changes
 from unveil.report.comparison.drift import CERTAIN
 from unveil.report.comparison.groups import MOST_FITTED, GroupShare, Misfits, held_out_scores, misfits, shares
-from unveil.report.comparison.model import TableMixture, best_mixture, refitted, rows_for
+from unveil.report.comparison.model import TableMixture, best_mixture, picked, refitted, rows_for
 
 
 
@@ -181,7 +181,7 @@ def _held_against(then: Any, new: Any, most: int, seed: int) -> dict[str, Any]:
         return nothing | {"remarks": (f"Groups and rows were not compared: {error}.",)}
     rows, later, n = rows_for(then), rows_for(now), then.rows_used
     chosen = np.sort(np.random.default_rng(seed).permutation(n)[:MOST_FITTED])
-    mixture = best_mixture(then, rows[chosen], most, seed)
+    mixture = best_mixture(then, picked(rows, chosen), most, seed)
     misfit = misfits(_unseen(mixture, rows, chosen, n), mixture.model.score_samples(later))
     home_then, home_now = (mixture.groups[np.asarray(mixture.model.predict(table))] for table in (rows, later))
     groups = shares(home_then, home_now, mixture.n_groups) if mixture.n_groups > 1 else []
@@ -198,10 +198,10 @@ def _held_against(then: Any, new: Any, most: int, seed: int) -> dict[str, Any]:
 def _unseen(mixture: TableMixture, rows: Any, chosen: Any, n: int) -> Any:
     """Log-densities of old rows under fits that have not seen them."""
     if n >= 2 * MOST_FITTED:
-        return mixture.model.score_samples(rows[np.setdiff1d(np.arange(n), chosen)])
+        return mixture.model.score_samples(picked(rows, np.setdiff1d(np.arange(n), chosen)))
     return held_out_scores(
-        lambda inside: refitted(mixture, rows[chosen[inside]]),
-        lambda inside: rows[chosen[inside]],
+        lambda inside: refitted(mixture, picked(rows, chosen[inside])),
+        lambda inside: picked(rows, chosen[inside]),
         len(chosen),
     )
 

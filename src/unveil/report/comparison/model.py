@@ -28,17 +28,14 @@ class TableMixture(NamedTuple):
         return int(self.groups.max()) + 1
 
 
-def rows_for(prepared: Any) -> NDArray[Any]:
-    """What the mixture of a table takes: an array of numbers, or of cells of several kinds."""
-    return prepared.numbers if set(prepared.kinds) <= {"number"} else cells_of(prepared.frame)
+def rows_for(prepared: Any) -> Any:
+    """What the mixture of a table takes: an array of numbers, or columns of several kinds as Arrow has them."""
+    return prepared.numbers if set(prepared.kinds) <= {"number"} else prepared.frame
 
 
-def cells_of(frame: Any) -> NDArray[Any]:
-    """Columns of several kinds as one array of objects, None where a cell is missing."""
-    cells = np.empty((frame.num_rows, frame.num_columns), dtype=object)
-    for place, column in enumerate(frame.columns):
-        cells[:, place] = column.to_pylist()
-    return cells
+def picked(rows: Any, numbers: NDArray[np.intp]) -> Any:
+    """Some of the rows, by number."""
+    return rows.take(numbers) if hasattr(rows, "column_names") else rows[numbers]
 
 
 def best_mixture(prepared: Any, rows: Any, most: int, seed: int) -> TableMixture:
