@@ -32,6 +32,11 @@ class Wanted:
         self.size = size
         self._indices = partitions
 
+    @property
+    def everything(self) -> bool:
+        """Are all partitions wanted?"""
+        return self._indices is None
+
     def any_row(self, start: int, stop: int) -> bool:
         """Is any of the rows from `start` to before `stop` in a partition that is wanted?"""
         if self._indices is None or start >= stop:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -51,10 +52,20 @@ def test_nothing_there(tmp_path: Path) -> None:
         find_files([])
 
 
-def test_unknown_and_mixed_formats(tmp_path: Path) -> None:
-    (notes,) = touch(tmp_path, "notes.md")
-    with pytest.raises(DataError, match=r"notes\.md: not a known kind of file; its name must end in one of \.csv"):
-        find_files(notes)
+def test_unknown_endings_are_told_by_their_bytes_and_formats_do_not_mix(tmp_path: Path) -> None:
+    notes, picture = tmp_path / "notes", tmp_path / "picture"
+    notes.write_text("a,b\n1,2\n")
+    assert find_files(notes) == (notes,)
+    for start, said in ((b"\x89PNG", "not a table but a picture"), (b"ab\0", "neither text nor any of Parquet")):
+        picture.write_bytes(start)
+        with pytest.raises(DataError, match=rf"picture: .*{said}"):
+            find_files(picture)
     touch(tmp_path, "a.csv", "b.parquet")
     with pytest.raises(DataError, match=r"b\.parquet: not of the same format as a\.csv"):
         find_files(tmp_path)
+
+
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.csv")
+    with pytest.raises(DataError, match=r"pipe\.csv: not a file but a pipe"):
+        find_files(tmp_path / "pipe.csv")

@@ -7,7 +7,7 @@ Memory is what matters here: pages of a Parquet row group are read as they are n
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import groupby
@@ -24,6 +24,7 @@ from unveil.sources.cut import Chunk
 from unveil.sources.errors import DataError, blame
 from unveil.sources.files.formats import FileColumn, Header, ReadRequest
 
+BATCH_ROWS = 1 << 15  # of a Parquet file handed out at a time
 BUFFER_BYTES = 1 << 22  # bytes of a Parquet file held at a time, shared out among the columns
 SMALLEST_BUFFER, LARGEST_BUFFER = 1 << 12, 1 << 20  # of a column: a page of memory, and the usual page of Parquet
 
@@ -41,7 +42,7 @@ _WORDS = (
 def column_of(name: str, kind: Any) -> FileColumn:
     """A column in plain words, from its Arrow type."""
     word = next((word for word, tests in _WORDS if any(test(kind) for test in tests)), "other")
-    return FileColumn(name, word, bool(pa.types.is_float32(kind)))
+    return FileColumn(name, word, bool(pa.types.is_float32(kind)), kind)
 
 
 def _columns(path: Path, schema: Any) -> tuple[FileColumn, ...]:
@@ -85,7 +86,7 @@ class Parquet:
     def header(self, path: Path) -> Header:
         """From the footer alone."""
         with self._open(path, 1) as file:
-            return Header(_columns(path, file.schema_arrow), int(file.metadata.num_rows))
+            return Header(_columns(path, file.schema_arrow), int(file.metadata.num_rows), said=("Read as Parquet.",))
 
     def chunks(self, path: Path, header: Header, request: ReadRequest) -> Iterator[Chunk]:
         """Batches of the row groups that are needed."""
@@ -96,6 +97,11 @@ class Parquet:
                 for batch in file.iter_batches(**options):
                     yield chunk_of(batch, start, request)
                     start += batch.num_rows
+
+    def batches(self, path: Path, header: Header, names: Sequence[str], tally: Any = None) -> Iterator[Any]:
+        """All rows, some thousands at a time."""
+        with self._open(path, len(names)) as file:
+            yield from file.iter_batches(batch_size=BATCH_ROWS, columns=list(names), use_threads=False)
 
     @contextmanager
     def _open(self, path: Path, n_columns: int) -> Iterator[Any]:
@@ -128,7 +134,7 @@ class Feather:
     def header(self, path: Path) -> Header:
         """The schema, and the number of rows where the file has an index of its batches."""
         with self._open(path) as reader:
-            header, indexed = Header(_columns(path, reader.schema), None), _has_index(reader)
+            header, indexed = Header(_columns(path, reader.schema), None, said=("Read as Arrow.",)), _has_index(reader)
         return header._replace(n_rows=self.count(path, header)) if indexed else header
 
     def count(self, path: Path, header: Header) -> int:
@@ -146,6 +152,13 @@ class Feather:
                     piece = batch.slice(offset, request.size)
                     yield chunk_of(piece, start, request)
                     start += piece.num_rows
+
+    def batches(self, path: Path, header: Header, names: Sequence[str], tally: Any = None) -> Iterator[Any]:
+        """Record batches as they are stored."""
+        places = {column.name: j for j, column in enumerate(header.columns)}
+        with self._open(path, [places[name] for name in names]) as reader:
+            for batch in _batches(reader):
+                yield batch.select(list(names))
 
     @contextmanager
     def _open(self, path: Path, fields: list[int] | None = None) -> Iterator[Any]:

@@ -1,154 +1,127 @@
-"""Text tables: comma- or tab-separated values, gzipped or not, parsed by pyarrow block by block.
-
-The first block decides which columns hold numbers; those are read as float64 throughout, so that a column of whole
-numbers may turn to fractions later. What does not parse is an error that names the column and the row.
-"""
+"""Text tables as a scan reads them: numbers of any style as floats, cells that do not fit as NaN, counted."""
 
 from __future__ import annotations
 
-import re
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from io import BytesIO
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.csv
-
 from unveil.sources.cut import Chunk
-from unveil.sources.errors import DataError, blame
-from unveil.sources.files.arrow import chunk_of, column_of, used
-from unveil.sources.files.formats import Header, ReadRequest
+from unveil.sources.errors import blame
+from unveil.sources.files.arrow import chunk_of, used
+from unveil.sources.files.formats import FileColumn, Header, ReadRequest
+from unveil.sources.files.options import GUESSED, ReadingOptions
+from unveil.sources.files.spool import folder, kept
+from unveil.sources.files.text.bad import CellTally
+from unveil.sources.files.text.dialect import MISSING_WORDS as MISSING_WORDS
+from unveil.sources.files.text.layout import TextLayout, guess_layout
+from unveil.sources.files.text.read import count_rows, explained, read_batches
+from unveil.sources.files.text.said import layout_words
+from unveil.sources.files.text.stream import TextFile
+from unveil.sources.files.text.style import ColumnStyle
 
-TEXT_BLOCK, LONG_LINE_BLOCK = 1 << 20, 1 << 24  # bytes of text parsed at a time; pyarrow may keep 32 of these waiting
-HEAD_BYTES = 1 << 18  # bytes looked at to tell text from anything else
-MISSING_WORDS = [*pyarrow.csv.ConvertOptions().null_values, "?", "None", "none"]
-_CELL = re.compile(r"In CSV column #(\d+): (?:Row #(\d+): )?CSV conversion error to (\w+): invalid value '(.*)'", re.S)
-_RAGGED = re.compile(r"CSV parse error: (?:Row #(\d+): )?Expected (\d+) columns, got (\d+)")
+Convert = Callable[[Path, Path], str]  # writes a file as text to another place, and says how in a sentence
 
 
 @dataclass(frozen=True)
 class Csv:
-    """Separated values with a line of names on top."""
+    """Separated values, or what is first turned into such."""
 
     delimiter: str
     expected: str
     named: bool = True
+    options: ReadingOptions = GUESSED
+    convert: Convert | None = None
 
     def header(self, path: Path) -> Header:
-        """Names from the first line, types from the first block."""
-        with _explained(path, self.expected, ()):
-            head = _head(path)
-            lines = head.strip().splitlines()
-            if len(lines) == 1 and len(head) < HEAD_BYTES:  # names alone, which pyarrow takes for an empty block
-                names = self._reader(BytesIO(lines[0] + b"\n"), head, {}).schema.names
-                return Header(tuple(column_of(name, pa.null()) for name in _distinct(names)), 0)
-            schema = self._reader(_stream(path), head, {}).schema
-            names, kinds = _distinct(schema.names), schema.types
-            return Header(tuple(column_of(name, kind) for name, kind in zip(names, kinds, strict=True)), None)
+        """Names and styles of columns from a sample."""
+        file, said = self.text(path)
+        with blame(path, self.expected):
+            layout = guess_layout(file, self._options(), [self.delimiter])
+        empty = 0 if layout.whole and layout.n_sample == 0 else None
+        return header_of(layout, empty, [said] if said else layout.dialect.words())
 
     def count(self, path: Path, header: Header) -> int:
-        """By parsing the file once, converting one column only, to bytes."""
-        names = [column.name for column in header.columns]
-        options: dict[str, Any] = {"include_columns": names[:1], "column_types": {names[0]: pa.binary()}}
-        with self._open(path, options, names) as reader:
-            return sum(int(batch.num_rows) for batch in reader)
+        """By parsing the file once."""
+        return count_rows(self.text(path)[0], _layout(header))
 
     def chunks(self, path: Path, header: Header, request: ReadRequest) -> Iterator[Chunk]:
-        """Every block of the file, needed or not: lines have no index."""
+        """Every block of the file, needed or not: lines have no index. Whole numbers are read as numbers."""
         if header.n_rows == 0:
             return
-        kinds = {column.name: pa.bool_() if column.word == "yes/no" else pa.float64() for column in header.columns}
-        names = [column.name for column in header.columns]
-        wanted = used(request)
-        options = {"include_columns": wanted, "column_types": {name: kinds[name] for name in wanted}}
-        start = 0
-        with self._open(path, options, names) as reader:
-            for batch in reader:
-                yield chunk_of(batch, start, request)
-                start += batch.num_rows
+        layout, start = _layout(header), 0
+        styles = {name: _as_number(layout.styles[name]) for name in used(request)}
+        for batch in self._batches(path, layout, styles, request.tally or CellTally()):
+            yield chunk_of(batch, start, request)
+            start += batch.num_rows
 
-    @contextmanager
-    def _open(self, path: Path, options: dict[str, Any], names: Sequence[str]) -> Iterator[Any]:
-        with _explained(path, self.expected, names):
-            head = _head(path)
-            # The usable names in place of those in the file, whose line is then the first to be skipped.
-            read = {"column_names": names, "skip_rows_after_names": 1, "skip_rows": _blank_lines(head)}
-            yield self._reader(_stream(path), head, options, **read)
+    def batches(self, path: Path, header: Header, names: Sequence[str], tally: CellTally | None) -> Iterator[Any]:
+        """Columns of the types of their styles."""
+        if header.n_rows != 0:
+            layout = _layout(header)
+            styles = {name: layout.styles[name] for name in names}
+            yield from self._batches(path, layout, styles, tally or CellTally())
 
-    def _reader(self, stream: Any, head: bytes, options: dict[str, Any], **read: Any) -> Any:
-        """pyarrow's reader. It and `stream` are dropped, never closed: pyarrow may be reading ahead still."""
-        block = TEXT_BLOCK if b"\n" in head or len(head) < HEAD_BYTES else LONG_LINE_BLOCK
-        # One thread converts: only then does pyarrow know the row of an error.
-        return pyarrow.csv.open_csv(
-            stream,
-            read_options=pyarrow.csv.ReadOptions(use_threads=False, block_size=block, **read),
-            parse_options=pyarrow.csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
-            convert_options=pyarrow.csv.ConvertOptions(null_values=MISSING_WORDS, strings_can_be_null=True, **options),
-        )
+    def _batches(
+        self, path: Path, layout: TextLayout, styles: dict[str, ColumnStyle], tally: CellTally
+    ) -> Iterator[Any]:
+        file, _ = self.text(path)
+        with explained(file, layout):
+            yield from read_batches(file, layout, styles, tally)
 
+    def text(self, path: Path) -> tuple[TextFile, str]:
+        """Where the text is: in the file itself, or in a copy that is made once; and what there is to say of it."""
+        if self.convert is None:
+            return TextFile(path, path), ""
+        with blame(path, self.expected):
+            state = path.stat()
+            data, said = kept((path, state.st_mtime_ns, state.st_size), lambda: self._converted(path))
+        return TextFile(path, data), said
 
-def _stream(path: Path) -> Any:
-    """The text of a file, unpacked."""
-    with path.open("rb"):  # Python's own errors on opening are the clearer ones
-        return pa.input_stream(str(path), compression="gzip" if path.name.lower().endswith(".gz") else None)
+    def _converted(self, path: Path) -> tuple[Path, str]:
+        assert self.convert is not None
+        data = folder() / f"{len(list(folder().iterdir()))}.csv"
+        return data, self.convert(path, data)
 
-
-def _head(path: Path) -> bytes:
-    """The first bytes, if they can be text."""
-    with _stream(path) as stream:
-        head = bytes(stream.read(HEAD_BYTES))
-    if not head.strip():
-        raise DataError(f"{path}: the file is empty; expected a line of column names and rows below it")
-    if b"\0" in head:
-        raise DataError(f"{path}: not a text file in UTF-8, whatever its name says")
-    return head
+    def _options(self) -> ReadingOptions:
+        """What is known of a copy that was written here is not guessed."""
+        if self.convert is None:
+            return self.options
+        header = True if self.convert is _records else self.options.header
+        return self.options._replace(encoding="utf-8", separator=",", header=header)
 
 
-def _blank_lines(head: bytes) -> int:
-    """Number of empty lines above the names."""
-    text = head.removeprefix(b"\xef\xbb\xbf")
-    return len(text[: len(text) - len(text.lstrip(b"\r\n"))].splitlines())
+def header_of(layout: TextLayout, n_rows: int | None, said: Sequence[str]) -> Header:
+    """What a scan is to know of a layout."""
+    columns = (FileColumn(name, style.kind, False, style.arrow, style.unit) for name, style in layout.styles.items())
+    return Header(tuple(columns), n_rows, layout, (*said, *layout_words(layout)))
 
 
-def _distinct(names: Sequence[str]) -> list[str]:
-    """Names of columns made usable: empty ones numbered, repeated ones with .1, .2 and so on."""
-    seen: Counter[str] = Counter()
-    usable: list[str] = []
-    for position, given in enumerate(names, start=1):
-        name = base = given or f"column {position}"
-        while name in seen or (name != given and name in names):
-            seen[base] += 1
-            name = f"{base}.{seen[base]}"
-        seen.setdefault(name, 0)
-        usable.append(name)
-    return usable
+def _layout(header: Header) -> TextLayout:
+    assert header.layout is not None
+    return header.layout
 
 
-@contextmanager
-def _explained(path: Path, expected: str, names: Sequence[str]) -> Iterator[None]:
-    """Say in plain words what pyarrow found wrong with a cell or a row."""
-    with blame(path, expected):
-        try:
-            yield
-        except pa.ArrowInvalid as error:
-            if cell := _CELL.search(str(error)):
-                number, row, kind, value = cell.groups()
-                taken = "yes/no" if kind == "bool" else "a number"
-                raise DataError(f"{path}: column {names[int(number)]!r}{_at(row)}: {value!r} is not {taken}") from error
-            if ragged := _RAGGED.search(str(error)):
-                row, width, found = ragged.groups()
-                raise DataError(f"{path}: a row{_at(row)} has {found} cells, expected {width}") from error
-            raise
+def _as_number(style: ColumnStyle) -> ColumnStyle:
+    """A column of a scan: fractions may follow whole numbers, and a column without cells may get some."""
+    return replace(style, kind="number") if style.kind in ("integer", "empty") else style
 
 
-def _at(row: str | None) -> str:
-    """Where in the file, as far as it is known."""
-    return "" if row is None else f" (row {int(row):,} of the file, its header being row 1)"
+def _records(source: Path, target: Path) -> str:
+    from unveil.sources.files.records import write_records
+
+    return write_records(source, target)
+
+
+def _sheet(source: Path, target: Path) -> str:
+    from unveil.sources.files.excel import write_sheet
+
+    return write_sheet(source, target)
 
 
 COMMAS = Csv(",", "comma-separated values")
 TABS = Csv("\t", "tab-separated values")
+ANY = Csv(",", "a table in text")
+RECORDS = Csv(",", "JSON records", convert=_records)
+EXCEL = Csv(",", "an Excel file (.xlsx)", convert=_sheet)

@@ -1,4 +1,4 @@
-"""What a file format owes a scan, and the formats there are, by the endings of file names.
+"""What a file format owes a scan, and the formats there are, by the endings of file names or else by first bytes.
 
 A format is a small object that says what columns a file has, how many rows, and hands the rows out in order, in
 pieces of its own choosing. Each lives in its own module, imported when the first such file is met.
@@ -7,14 +7,20 @@ pieces of its own choosing. Each lives in its own module, imported when the firs
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
 from unveil.sources.cut import Chunk
-from unveil.sources.errors import DataError
+from unveil.sources.files.options import GUESSED, ReadingOptions
+from unveil.sources.files.sniff import sniffed
+
+if TYPE_CHECKING:
+    from unveil.sources.files.text.bad import CellTally
+    from unveil.sources.files.text.layout import TextLayout
 
 NUMERIC_WORDS = frozenset({"number", "integer", "yes/no"})
 
@@ -25,6 +31,8 @@ class FileColumn(NamedTuple):
     name: str
     word: str  # number, integer, yes/no, text, category, date, empty (no cell seen yet) or other
     single: bool = False  # kept as float32
+    arrow: Any = None  # Arrow's type
+    unit: str = ""  # such as $ or %
 
 
 class Header(NamedTuple):
@@ -32,6 +40,8 @@ class Header(NamedTuple):
 
     columns: tuple[FileColumn, ...]
     n_rows: int | None  # None where only reading tells
+    layout: TextLayout | None = None  # of a text table
+    said: tuple[str, ...] = ()  # how it is read, a sentence each
 
 
 class ReadRequest(NamedTuple):
@@ -42,6 +52,7 @@ class ReadRequest(NamedTuple):
     dtype: np.dtype[Any]
     size: int  # rows that are convenient to the reader; a hint
     needs: Callable[[int, int], bool]  # is any row from start to before stop needed? Others may be left out
+    tally: CellTally | None = None  # where cells that do not fit are counted
 
 
 class Format(Protocol):
@@ -58,18 +69,28 @@ class Format(Protocol):
     def chunks(self, path: Path, header: Header, request: ReadRequest) -> Iterator[Chunk]:
         """The rows in order, numbered within the file."""
 
+    def batches(self, path: Path, header: Header, names: Sequence[str], tally: CellTally | None) -> Iterator[Any]:
+        """The rows in order as record batches of Arrow, of these columns in this order, words and all."""
+
 
 _HOMES = {
     ".csv": "unveil.sources.files.csv:COMMAS",
-    ".csv.gz": "unveil.sources.files.csv:COMMAS",
     ".tsv": "unveil.sources.files.csv:TABS",
-    ".tsv.gz": "unveil.sources.files.csv:TABS",
+    ".tab": "unveil.sources.files.csv:TABS",
+    ".txt": "unveil.sources.files.csv:ANY",
+    ".dat": "unveil.sources.files.csv:ANY",
+    ".jsonl": "unveil.sources.files.csv:RECORDS",
+    ".ndjson": "unveil.sources.files.csv:RECORDS",
+    ".json": "unveil.sources.files.csv:RECORDS",
+}
+_HOMES = {name + packed: home for name, home in _HOMES.items() for packed in ("", ".gz", ".zst")} | {
     ".parquet": "unveil.sources.files.arrow:PARQUET",
     ".pq": "unveil.sources.files.arrow:PARQUET",
     ".feather": "unveil.sources.files.arrow:FEATHER",
     ".arrow": "unveil.sources.files.arrow:FEATHER",
     ".ipc": "unveil.sources.files.arrow:FEATHER",
     ".npy": "unveil.sources.files.npy:NPY",
+    ".xlsx": "unveil.sources.files.csv:EXCEL",
 }
 ENDINGS = ", ".join(_HOMES)
 
@@ -85,11 +106,8 @@ def is_known(path: Path) -> bool:
     return _home(path) is not None
 
 
-def format_of(path: Path) -> Format:
-    """The format of a file, by the ending of its name."""
-    home = _home(path)
-    if home is None:
-        raise DataError(f"{path}: not a known kind of file; its name must end in one of {ENDINGS}")
-    module, _, name = home.partition(":")
-    found: Format = getattr(importlib.import_module(module), name)
-    return found
+def format_of(path: Path, options: ReadingOptions = GUESSED) -> Format:
+    """The format of a file, by the ending of its name, or by its first bytes where that is not known."""
+    module, _, name = (_home(path) or sniffed(path)).partition(":")
+    found: Any = getattr(importlib.import_module(module), name)
+    return replace(found, options=options) if hasattr(found, "options") else found

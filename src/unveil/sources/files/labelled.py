@@ -7,7 +7,6 @@ one byte a row for up to 256 classes, also where the rows are in files that are 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, final
@@ -16,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.core.protocols import Block
-from unveil.sources.errors import DataError, blame
+from unveil.sources.errors import DataError
 from unveil.sources.files.formats import NUMERIC_WORDS
 from unveil.sources.files.scan import Scan
 from unveil.sources.mapped import Mapped
@@ -149,7 +148,11 @@ def without_column(scan: Scan, name: str) -> Scan:
     """The scan with all of its columns but the one of the labels."""
     _refuse_other(scan, name)
     names = scan._plan.names
-    return scan if name not in names else Scan(scan.files, [other for other in names if other != name], scan._weight)
+    return (
+        scan
+        if name not in names
+        else Scan(scan.files, [other for other in names if other != name], scan._weight, scan._options)
+    )
 
 
 def _refuse_other(table: Any, name: str) -> None:
@@ -191,7 +194,7 @@ def _type(n_classes: int) -> Any:
 def _numbers(scan: Scan, name: str, kind: str) -> Iterator[Labels]:
     """Labels in a column of numbers, as whole numbers or truth values where it holds these."""
     dtype = {"integer": np.int64, "yes/no": np.bool_}.get(kind, np.float64)
-    for block in Scan(scan.files, [name]).read():
+    for block in Scan(scan.files, [name], None, scan._options).read():
         cells = block.rows[:, 0]
         _refuse_missing(np.isnan(cells), name, block.start)
         _refuse_inexact(cells, name, block.start)
@@ -204,28 +207,12 @@ def _words(scan: Scan, name: str) -> Iterator[Labels]:
 
     first = 0
     for file in scan._plan.files:
-        with _column(file, name) as batches:
-            for batch in batches:
-                cells = batch.column(0)
-                _refuse_missing(np.asarray(cells.is_null()), name, first)
-                yield _hashed(cells.dictionary_decode() if pa.types.is_dictionary(cells.type) else cells)
-                first += len(cells)
-
-
-@contextmanager
-def _column(file: Any, name: str) -> Iterator[Any]:
-    """One column of words of a file, batch by batch."""
-    import pyarrow.dataset
-
-    names = [column.name for column in file.header.columns]
-    if not hasattr(file.format, "delimiter"):
-        kind = "parquet" if file.path.suffix.lower() in (".parquet", ".pq") else "ipc"
-        with blame(file.path, kind):
-            yield pyarrow.dataset.dataset(str(file.path), format=kind).to_batches(columns=[name], use_threads=False)
-        return
-    options = {"include_columns": [name], "column_types": {name: pyarrow.string()}}
-    with file.format._open(file.path, options, names) as reader:
-        yield reader
+        for batch in file.format.batches(file.path, file.header, [name], None):
+            cells = batch.column(0)
+            _refuse_missing(np.asarray(cells.is_null()), name, first)
+            words = cells.dictionary_decode() if pa.types.is_dictionary(cells.type) else cells
+            yield _hashed(words if pa.types.is_string(words.type) else words.cast(pa.string()))
+            first += len(cells)
 
 
 def _refuse_missing(missing: NDArray[np.bool_], name: str, first: int) -> None:

@@ -7,18 +7,20 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from unveil.core.arrays import Array
 from unveil.sources.cut import Chunk
 from unveil.sources.errors import DataError, blame
 from unveil.sources.files.formats import FileColumn, Header, ReadRequest
 
+BATCH_ROWS = 1 << 14  # handed out at a time
 _parsing = threading.Lock()  # NumPy parses heads as Python, whose parser in 3.11 mixes up threads that do so at once
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_parsing._at_fork_reinit)  # type: ignore[attr-defined]
@@ -36,8 +38,10 @@ class Npy:
         table = _mapped(path)
         word = _WORDS[table.dtype.kind]
         single = table.dtype.newbyteorder("=") == np.float32
-        columns = tuple(FileColumn(f"x{j}", word, single) for j in range(table.shape[1]))
-        return Header(columns, int(table.shape[0]))
+        kind = pa.from_numpy_dtype(table.dtype.newbyteorder("="))
+        columns = tuple(FileColumn(f"x{j}", word, single, kind) for j in range(table.shape[1]))
+        said = ("Read as NumPy's array, whose columns have no names: they are called x0, x1 and so on.",)
+        return Header(columns, int(table.shape[0]), said=said)
 
     def chunks(self, path: Path, header: Header, request: ReadRequest) -> Iterator[Chunk]:
         """Pieces that are needed, copied out of the map."""
@@ -49,6 +53,15 @@ class Npy:
                 piece = _mapped(path)[start:stop]
                 rows = np.array(piece if whole else piece[:, places], dtype=request.dtype, order="C")
                 yield Chunk(start, rows, _weights(piece, request.weight))
+
+    def batches(self, path: Path, header: Header, names: Sequence[str], tally: Any = None) -> Iterator[Any]:
+        """Pieces of the map, a copy of each column."""
+        places = [int(name.removeprefix("x")) for name in names]
+        for start in range(0, header.n_rows or 0, BATCH_ROWS):
+            piece = _mapped(path)[start : start + BATCH_ROWS]
+            native = piece.dtype.newbyteorder("=")
+            columns = [pa.array(piece[:, j].astype(native), from_pandas=True) for j in places]
+            yield pa.RecordBatch.from_arrays(columns, names=list(names))
 
 
 def _mapped(path: Path) -> Array:

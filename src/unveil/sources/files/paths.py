@@ -9,6 +9,7 @@ from pathlib import Path
 
 from unveil.sources.errors import DataError
 from unveil.sources.files.formats import ENDINGS, format_of, is_known
+from unveil.sources.files.spool import standard_input
 
 PathLike = str | os.PathLike[str]
 
@@ -24,11 +25,14 @@ def find_files(path: PathLike | Sequence[PathLike]) -> tuple[Path, ...]:
 
 
 def _expanded(entry: PathLike) -> list[Path]:
-    """The files that one entry stands for."""
+    """The files that one entry stands for; "-" is a copy of standard input."""
+    if entry == "-":
+        return [standard_input()]
     path = Path(entry).expanduser()
     if path.is_dir():
         return _folder(path)
     if path.exists():
+        _reject_pipe(path)
         return [path]
     if not glob.has_magic(str(path)):
         raise FileNotFoundError(f"{path}: no such file or folder")
@@ -36,6 +40,12 @@ def _expanded(entry: PathLike) -> list[Path]:
     if not found:
         raise FileNotFoundError(f"{path}: no file matches this pattern")
     return found
+
+
+def _reject_pipe(path: Path) -> None:
+    """An error for what is no file: a pipe gives its rows once, and waits for them."""
+    if not path.is_file():
+        raise DataError(f"{path}: not a file but a pipe or a device; give it as standard input, whose name is '-'")
 
 
 def _folder(folder: Path) -> list[Path]:
@@ -53,6 +63,6 @@ def _folder(folder: Path) -> list[Path]:
 def _reject_mixture(files: list[Path]) -> None:
     """An error when the files are of several formats: one may well be a copy of the other."""
     first = files[0]
-    other = next((file for file in files if format_of(file) is not format_of(first)), None)
+    other = next((file for file in files if format_of(file) != format_of(first)), None)
     if other is not None:
         raise DataError(f"{other}: not of the same format as {first.name}; all files must be of one format")

@@ -12,6 +12,7 @@ import numpy as np
 
 from unveil.sources.errors import DataError
 from unveil.sources.files.formats import NUMERIC_WORDS, FileColumn, Format, Header, format_of
+from unveil.sources.files.options import ReadingOptions
 
 SHOWN = 10  # names listed in an error
 
@@ -34,9 +35,11 @@ class ScanPlan(NamedTuple):
     dtype: np.dtype[Any]
 
 
-def make_plan(paths: Sequence[Path], columns: Sequence[str] | None, weight: str | None) -> ScanPlan:
+def make_plan(
+    paths: Sequence[Path], columns: Sequence[str] | None, weight: str | None, options: ReadingOptions
+) -> ScanPlan:
     """Look at the head of every file and settle what is to be read."""
-    formats = [format_of(path) for path in paths]
+    formats = [format_of(path, options) for path in paths]
     files = tuple(File(path, kind, kind.header(path)) for path, kind in zip(paths, formats, strict=True))
     if all(file.header.n_rows == 0 for file in files):
         raise DataError(f"{paths[0]}: no rows; expected at least one below the column names")
@@ -45,7 +48,7 @@ def make_plan(paths: Sequence[Path], columns: Sequence[str] | None, weight: str 
     asked = [name for name, word in words.items() if word in NUMERIC_WORDS] if columns is None else list(columns)
     _check_names(asked, weight, known, files[0].path)
     if columns is None:
-        _reject_extras(files, known)
+        reject_extras(files, known)
     _check_files(files, asked if weight is None else [*asked, weight])
     read = frozenset(asked)
     single = all(column.single for file in files for column in file.header.columns if column.name in read)
@@ -95,7 +98,7 @@ def _said(word: str) -> str:
     return {"date": "dates", "category": "categories", "other": "something else"}.get(word, word)
 
 
-def _reject_extras(files: Sequence[File], known: dict[str, FileColumn]) -> None:
+def reject_extras(files: Sequence[File], known: dict[str, FileColumn]) -> None:
     """An error for a column that only a later file has: whoever asks for all columns would miss it."""
     for file in files[1:]:
         extra = next((column.name for column in file.header.columns if column.name not in known), None)

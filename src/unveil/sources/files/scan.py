@@ -6,7 +6,7 @@ import os
 from collections.abc import Generator, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
@@ -16,27 +16,52 @@ from unveil.sources.cut import Chunk, Wanted, cut
 from unveil.sources.errors import DataError as DataError
 from unveil.sources.files.ahead import read_ahead
 from unveil.sources.files.formats import ReadRequest
+from unveil.sources.files.options import GUESSED, ReadingOptions
 from unveil.sources.files.paths import PathLike, find_files
 from unveil.sources.files.plan import File, ScanPlan, make_plan
 from unveil.sources.weighted import checked_weights
 
+if TYPE_CHECKING:
+    from unveil.sources.files.text.bad import BadCells, CellTally
+
 PARTITIONS_AHEAD = 2  # partitions that wait, finished, for whoever reads
 
 
-def scan(path: PathLike | Sequence[PathLike], columns: Sequence[str] | None = None, weight: str | None = None) -> Scan:
+def scan(
+    path: PathLike | Sequence[PathLike],
+    columns: Sequence[str] | None = None,
+    weight: str | None = None,
+    *,
+    encoding: str | None = None,
+    separator: str | None = None,
+    decimal: str | None = None,
+    header: bool | None = None,
+    missing: Sequence[str] | None = None,
+) -> Scan:
     """A table in one or more files, to be given to any ``fit`` in place of an array. Nothing is loaded yet.
 
     Parameters
     ----------
     path : path or list of paths
-        A file, a list of files, a pattern such as ``"part-*.parquet"``, or a folder with files of one format: CSV
-        (``.csv``, ``.tsv``, either with ``.gz``), Parquet, Feather or Arrow, and ``.npy``. Files follow each other as
-        listed, or by name.
+        A file, a list of files, a pattern such as ``"part-*.parquet"``, or a folder with files of one format: text
+        (``.csv``, ``.tsv``, ``.txt``, ``.dat``, also with ``.gz`` or ``.zst``), Parquet, Feather or Arrow, JSON
+        records (``.jsonl``, ``.json``), ``.npy`` and ``.xlsx``. Other endings are recognised by the first bytes, and
+        ``"-"`` is standard input. Files follow each other as listed, or by name.
     columns : list of str, optional
         Columns to read, in this order. By default all that hold numbers or yes/no; the others are listed in
         ``skipped``. The columns of an ``.npy`` file are called ``x0``, ``x1`` and so on.
     weight : str, optional
         A column that says how often each row counts. It is then not one of the columns.
+    encoding : str, optional
+        Of a text file, such as ``"latin-1"``. This and what follows is guessed from a sample by default.
+    separator : str, optional
+        The character between cells, ``" "`` for runs of spaces.
+    decimal : str, optional
+        ``"."`` or ``","``.
+    header : bool, optional
+        Whether the first line holds names. Without names, columns are called ``x1``, ``x2`` and so on.
+    missing : list of str, optional
+        Words that mean missing, besides the usual ones such as NA.
 
     Returns
     -------
@@ -54,7 +79,8 @@ def scan(path: PathLike | Sequence[PathLike], columns: Sequence[str] | None = No
     (2, ('height', 'age'), ('name',))
     >>> folder.cleanup()
     """
-    table = Scan(path, columns, weight)
+    words = None if missing is None else (missing,) if isinstance(missing, str) else tuple(missing)
+    table = Scan(path, columns, weight, ReadingOptions(encoding, separator, decimal, header, words))
     _ = table.dtype  # look at the files now, so that what is wrong with them is said here
     return table
 
@@ -64,7 +90,11 @@ class Scan:
     """A table in files; made by `unveil.scan`. Pickles as paths and options, so that a worker opens it itself."""
 
     def __init__(
-        self, path: PathLike | Sequence[PathLike], columns: Sequence[str] | None = None, weight: str | None = None
+        self,
+        path: PathLike | Sequence[PathLike],
+        columns: Sequence[str] | None = None,
+        weight: str | None = None,
+        options: ReadingOptions = GUESSED,
     ) -> None:
         if isinstance(columns, str):
             raise DataError(f"columns must be a list of names, got the string {columns!r}")
@@ -72,11 +102,14 @@ class Scan:
         self._paths = find_files(path)
         self._columns = None if columns is None else tuple(columns)
         self._weight = weight
+        self._options = options.checked()
         self._counts: dict[int, int] = {}  # rows of those files that have been counted
+        self._loose: dict[Path, set[str]] = {}  # columns in which a cell did not fit, by file
+        self._bad: dict[str, BadCells] = {}
 
     @cached_property
     def _plan(self) -> ScanPlan:
-        return make_plan(self._paths, self._columns, self._weight)
+        return make_plan(self._paths, self._columns, self._weight, self._options)
 
     @property
     def n_rows(self) -> int:
@@ -108,6 +141,16 @@ class Scan:
         """The files, in the order of their rows."""
         return self._paths
 
+    @property
+    def said(self) -> tuple[str, ...]:
+        """How the files are read, a sentence each: what was guessed of the first, and columns that have a unit."""
+        return self._plan.files[0].header.said
+
+    @property
+    def bad(self) -> dict[str, BadCells]:
+        """Cells that did not fit their column and were read as missing, by column, in the last pass over all rows."""
+        return dict(self._bad)
+
     def schema(self) -> list[tuple[str, str]]:
         """Name and kind of every column in the files, read or not.
 
@@ -129,21 +172,41 @@ class Scan:
 
     def _blocks(self, wanted: Wanted) -> Generator[Block, None, None]:
         """What the thread that reads ahead runs."""
-        yield from cut(self._chunks(wanted), wanted)
+        from unveil.sources.files.text.bad import CellTally
 
-    def _chunks(self, wanted: Wanted) -> Iterator[Chunk]:
+        tally = CellTally(self._loose)
+        yield from cut(self._chunks(wanted, tally), wanted)
+        if wanted.everything:
+            self._judge(tally)
+
+    def _judge(self, tally: CellTally) -> None:
+        """Keep what a whole pass found; an error where a column has so many cells that do not fit that it is none."""
+        self._bad = tally.bad()
+        for name, cells in self._bad.items():
+            if not cells.tolerable:
+                row, text = cells.first[0]
+                raise DataError(
+                    f"{self._paths[0].parent / cells.files[0]}: column {name!r} holds {cells.count:,} cells of"
+                    f" {cells.of:,} that are not {_said(self._word(name))}, the first in row {row:,}: {text!r};"
+                    f" leave the column out, correct it, or say missing=[{text!r}] if that stands for a missing cell"
+                )
+
+    def _word(self, name: str) -> str:
+        return dict(self.schema())[name]
+
+    def _chunks(self, wanted: Wanted, tally: CellTally) -> Iterator[Chunk]:
         """Rows of all files, one after the other, numbered through; files that nobody needs are not opened."""
         first = 0  # row of the table that is the file's first
         for number, file in enumerate(self._plan.files):
             count = self._known(number, file)
             if count is None or wanted.any_row(first, first + count):
-                for chunk in self._file(number, file, first, wanted):
+                for chunk in self._file(number, file, first, wanted, tally):
                     yield chunk
                     if wanted.ends_before(chunk.start + len(chunk.rows)):
                         return
             first += self._count(number, file)
 
-    def _file(self, number: int, file: File, first: int, wanted: Wanted) -> Iterator[Chunk]:
+    def _file(self, number: int, file: File, first: int, wanted: Wanted, tally: CellTally) -> Iterator[Chunk]:
         """Rows of one file, which the scan counts on the way where it does not know their number yet."""
         known = self._known(number, file)
         seen = 0
@@ -151,7 +214,8 @@ class Scan:
         def needs(start: int, stop: int) -> bool:
             return wanted.any_row(first + start, first + stop)
 
-        request = ReadRequest(self._plan.names, self._weight, self._plan.dtype, wanted.size, needs)
+        tally.first_row = first
+        request = ReadRequest(self._plan.names, self._weight, self._plan.dtype, wanted.size, needs, tally)
         for chunk in file.format.chunks(file.path, file.header, request):
             seen = chunk.start + len(chunk.rows)
             if known is not None and seen > known:
@@ -183,6 +247,10 @@ class Scan:
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_plan"}
+
+
+def _said(word: str) -> str:
+    return "true or false" if word == "yes/no" else "numbers"
 
 
 def _shown(path: PathLike | Sequence[PathLike]) -> str:

@@ -1,0 +1,69 @@
+"""The first sheet of an Excel file (.xlsx), written as text; openpyxl reads it, which is an optional extra."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from datetime import date, datetime, time
+from pathlib import Path
+from typing import Any
+
+from unveil.sources.errors import DataError
+
+
+def write_sheet(source: Path, target: Path) -> str:
+    """Write the first sheet of `source` as comma-separated text to `target`; says which it was."""
+    try:
+        from openpyxl import load_workbook
+    except ImportError as error:
+        wanted = "pip install 'unveil[excel]'"
+        raise DataError(
+            f"{source}: reading Excel files needs openpyxl; install it by {wanted}, or save as CSV"
+        ) from error
+    book = load_workbook(source, read_only=True, data_only=True)
+    try:
+        sheets = [sheet for sheet in book.worksheets if sheet.sheet_state == "visible"] or book.worksheets
+        width = _write(sheets[0].iter_rows(values_only=True), target)
+        if width == 0:
+            raise DataError(f"{source}: the sheet {sheets[0].title!r} is empty; expected a row of names and rows below")
+        _pad(target, width)
+        more = f", the first of {len(book.worksheets)}" if len(book.worksheets) > 1 else ""
+        return f"Read from the sheet {sheets[0].title!r} of an Excel file{more}."
+    finally:
+        book.close()
+
+
+def _write(rows: Iterator[tuple[Any, ...]], target: Path) -> int:
+    """Rows without what is empty at their ends; returns the number of cells of the longest."""
+    width = 0
+    with target.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        for row in rows:
+            cells = [_cell(value) for value in row]
+            while cells and not cells[-1]:
+                cells.pop()
+            width = max(width, len(cells))
+            if cells:
+                writer.writerow(cells)
+    return width
+
+
+def _pad(target: Path, width: int) -> None:
+    """Make all rows of the same length."""
+    short = target.rename(target.with_suffix(".short"))
+    with short.open(encoding="utf-8", newline="") as file, target.open("w", encoding="utf-8", newline="") as padded:
+        csv.writer(padded).writerows(row + [""] * (width - len(row)) for row in csv.reader(file))
+    short.unlink()
+
+
+def _cell(value: Any) -> str:
+    """A value as text from which it is read again; errors such as #DIV/0! are missing."""
+    if value is None or (isinstance(value, str) and value.startswith("#") and value.endswith(("!", "?", "/A"))):
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, datetime):
+        return value.date().isoformat() if value.time() == time() else value.isoformat(" ")
+    if isinstance(value, (date, time)):
+        return value.isoformat()
+    return value if isinstance(value, str) else repr(value)

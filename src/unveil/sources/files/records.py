@@ -1,0 +1,77 @@
+"""JSON records, one to a line or all in one array, written as text: a row each, a column for every key.
+
+Records are decoded one at a time from a stream. Two passes are made, since the last record may have a key of its own.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator
+from io import TextIOWrapper
+from pathlib import Path
+from typing import Any
+
+from unveil.sources.errors import DataError
+from unveil.sources.files.text.stream import TextFile, unpacked
+
+CHUNK = 1 << 20  # letters read at a time
+LONGEST_RECORD = 1 << 26
+_BETWEEN = " \t\r\n,"
+
+
+def write_records(source: Path, target: Path) -> str:
+    """Write the records of `source` as comma-separated text to `target`; says how it was read."""
+    names: dict[str, None] = {}
+    for record in _records(source):
+        names.update(dict.fromkeys(record))
+    if not names:
+        raise DataError(f'{source}: no JSON record with any key; expected objects such as {{"a": 1}}')
+    with target.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(list(names))
+        writer.writerows([_cell(record.get(name)) for name in names] for record in _records(source))
+    return "Read as JSON records, a row each."
+
+
+def _cell(value: Any) -> str:
+    """A value as text from which it is read again."""
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value
+    return json.dumps(value)  # numbers to the last bit, true and false, and what is nested as it stands
+
+
+def _records(source: Path) -> Iterator[dict[str, Any]]:
+    decoder, text, number = json.JSONDecoder(), "", 0
+    with TextIOWrapper(unpacked(TextFile(source, source)), encoding="utf-8-sig") as stream:
+        opened = False
+        while True:
+            text = text.lstrip(_BETWEEN)
+            if not opened and text.startswith("["):
+                text, opened = text[1:].lstrip(_BETWEEN), True
+            if opened and text.startswith("]"):
+                return
+            found, stop = _decoded(decoder, text)
+            if found is None:
+                more = stream.read(CHUNK)
+                if not more and not text:
+                    return
+                if not more or len(text) > LONGEST_RECORD:
+                    raise DataError(f"{source}: record {number + 1:,} is not a JSON object: {text[:40]!r}")
+                text += more
+                continue
+            number += 1
+            if not isinstance(found, dict):
+                raise DataError(f"{source}: record {number:,} is {type(found).__name__}, expected an object with keys")
+            yield found
+            text = text[stop:]
+
+
+def _decoded(decoder: json.JSONDecoder, text: str) -> tuple[Any, int]:
+    """The first value of `text` and where it ends; None where it is cut."""
+    try:
+        return decoder.raw_decode(text)
+    except json.JSONDecodeError:
+        return None, 0

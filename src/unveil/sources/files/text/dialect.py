@@ -1,0 +1,72 @@
+"""How a text table is written, and how that is said in plain words."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+import pyarrow.csv
+
+SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars (|)", " ": "spaces"}
+_ENCODINGS = {
+    "utf-8-sig": "UTF-8 with a byte-order mark",
+    "utf-16": "UTF-16",
+    "cp1252": "Windows-1252 (Western European)",
+    "latin-1": "Latin-1 (Western European)",
+}
+MISSING_WORDS = (*pyarrow.csv.ConvertOptions().null_values, "?", "None", "none")
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a text table is written."""
+
+    encoding: str = "utf-8"
+    separator: str = ","  # one space: runs of spaces and tabs
+    decimal: str = "."
+    thousands: str = ""
+    quote: str = '"'
+    header: bool = True
+    comment: str = ""  # what the lines above the header start with
+    missing: tuple[str, ...] = ()  # words for missing cells besides the usual ones, in columns of numbers and dates
+    missing_in_text: bool = False  # do these words mean missing in columns of text, too?
+    skip: int = 0  # lines above the header
+    short_header: bool = False  # the line of names cannot be read as a row: it is shorter, or a comment
+
+    def words(self) -> list[str]:
+        """Sentences for people: one short one if the file is as files should be."""
+        marks = f"{SEPARATORS.get(self.separator, repr(self.separator))[:-1]}-separated text"
+        if self.separator in " |":
+            marks = f"text in columns separated by {SEPARATORS[self.separator]}"
+        written = _ENCODINGS.get(self.encoding, self.encoding.upper())
+        named = "with a line of names" if self.header else "without names: the columns are called x1, x2 and so on"
+        said = [f"Read as {marks} in {written}, {named}."]
+        if self.skip:
+            lines = "line" if self.skip == 1 else f"{self.skip} lines"
+            said.append(f"The first {lines} of the file {'is' if self.skip == 1 else 'are'} above the table, left out.")
+        return [*said, *self._number_words()]
+
+    def _number_words(self) -> list[str]:
+        said = []
+        if self.decimal == ",":
+            said.append("Decimals are written with a comma: 1,5 is one and a half.")
+        if self.thousands:
+            mark = {" ": "a space", "'": "an apostrophe", ",": "a comma", ".": "a point"}[self.thousands]
+            said.append(f"Thousands are set apart by {mark}: 1{self.thousands}234 is 1234.")
+        if self.quote != '"':
+            said.append("Cells are quoted with ' instead of \".")
+        if self.missing:
+            where = "" if self.missing_in_text else " in columns of numbers and dates"
+            said.append(f"{' and '.join(map(repr, self.missing))} counted as missing{where}.")
+        return said
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+        return asdict(self) | {"missing": list(self.missing)}
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Dialect:
+        """From what `to_dict` made."""
+        known = {field.name for field in fields(cls)}
+        given = {name: value for name, value in values.items() if name in known}
+        return cls(**given | {"missing": tuple(given.get("missing", ()))})

@@ -1,0 +1,125 @@
+"""Arrow strings as typed cells, by the style of their column: what does not fit is null and marked as bad.
+
+This is the tolerant way; clean columns are converted by pyarrow's own reader and never come here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from unveil.sources.files.text.cells import SPACES
+from unveil.sources.files.text.dates import iso_text
+from unveil.sources.files.text.style import ColumnStyle
+
+
+class ParsedCells(NamedTuple):
+    """Typed cells, and which of them did not fit."""
+
+    values: Any
+    bad: Any  # Arrow truth values; None where all fit
+    wider: str = ""  # for integers: the kind that would hold all of the cells
+
+
+def parse(cells: Any, style: ColumnStyle, missing: Any) -> ParsedCells:
+    """`cells` by `style`; those among the words `missing` are null. The type is that of `style`, or wider."""
+    trimmed = pc.utf8_trim_whitespace(cells)
+    known = pc.if_else(pc.is_in(trimmed, missing), pa.scalar(None, pa.string()), trimmed)
+    if style.kind in ("text", "empty"):
+        return ParsedCells(known, None)
+    return _KINDS[style.kind](known, style)
+
+
+def _marked(known: Any, values: Any, wider: str = "") -> ParsedCells:
+    bad = pc.and_(pc.is_valid(known), pc.is_null(values))
+    return ParsedCells(values, bad if pc.any(bad).as_py() else None, wider)
+
+
+def _truths(known: Any, style: ColumnStyle) -> ParsedCells:
+    lower = pc.utf8_lower(known)
+    values = pc.if_else(pc.is_in(lower, pa.array(["true", "1"])), True, pa.scalar(None, pa.bool_()))
+    return _marked(known, pc.if_else(pc.is_in(lower, pa.array(["false", "0"])), False, values))
+
+
+def _dates(known: Any, style: ColumnStyle) -> ParsedCells:
+    text = known if style.iso else iso_text(known, style.order)
+    return _marked(known, tolerant_cast(text, style.arrow))
+
+
+def _numbers(known: Any, style: ColumnStyle) -> ParsedCells:
+    return _marked(known, tolerant_cast(_plain(known, style), pa.float64()))
+
+
+def _integers(known: Any, style: ColumnStyle) -> ParsedCells:
+    """As int64; where the cells need it, as float64, or as the text they are when they are too long for either."""
+    plain = _plain(known, style)
+    whole = pc.match_substring_regex(plain, r"^[-+]?\d+$")
+    if pc.all(whole).as_py():  # None where there is no cell at all
+        digits = pc.replace_substring_regex(plain, r"^\+", "")
+        values = tolerant_cast(digits, pa.int64())
+        if values.null_count == digits.null_count:
+            return _marked(known, values)
+        return ParsedCells(known, None, "text")
+    return _marked(known, tolerant_cast(plain, pa.float64()), "number")
+
+
+_KINDS: dict[str, Callable[[Any, ColumnStyle], ParsedCells]] = {
+    "number": _numbers,
+    "integer": _integers,
+    "yes/no": _truths,
+    "date": _dates,
+}
+
+
+def _plain(known: Any, style: ColumnStyle) -> Any:
+    """Numbers without units and thousands, with a decimal point; null where a cell has another form."""
+    if style == ColumnStyle(style.kind):
+        simple = r"^[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|(?i:inf|infinity))$"
+        return pc.if_else(pc.match_substring_regex(known, simple), known, pa.scalar(None, pa.string()))
+    parts = pc.extract_regex(known, number_pattern(style))
+    opened, sign, other, body, endless = (pc.struct_field(parts, name) for name in ("o", "s", "t", "b", "i"))
+    if style.thousands:
+        body = pc.replace_substring_regex(body, f"[{_mark_class(style.thousands)}]", "")
+    if style.decimal != ".":
+        body = pc.replace_substring(body, style.decimal, ".")
+    minus = pc.or_(pc.equal(opened, "("), pc.is_in(pc.binary_join_element_wise(sign, other, ""), _MINUS))
+    return pc.binary_join_element_wise(pc.if_else(minus, "-", ""), body, endless, "")
+
+
+_MINUS = pa.array(["-", "\u2212"])
+
+
+def _mark_class(thousands: str) -> str:
+    return {" ": SPACES, "'": "'\u2019"}.get(thousands, re.escape(thousands))
+
+
+def number_pattern(style: ColumnStyle) -> str:
+    """What a number of this style looks like, with its sign, its digits and the rest apart."""
+    mark, point = _mark_class(style.thousands), re.escape(style.decimal)
+    groups = rf"\d{{1,3}}(?:[{mark}]\d{{2,3}})*[{mark}]\d{{3}}|" if style.thousands else ""
+    body = rf"(?:{groups}\d+)(?:{point}\d*)?(?:[eE][-+]?\d+)?|{point}\d+(?:[eE][-+]?\d+)?"
+    unit = rf"(?:{re.escape(style.unit)})?\s*" if style.unit else ""
+    sign = r"[-+\x{2212}]?"
+    return rf"^(?P<o>\(?)\s*(?P<s>{sign})\s*{unit}(?P<t>{sign})(?:(?P<b>{body})|(?P<i>(?i:inf)))\s*{unit}\)?$"
+
+
+def tolerant_cast(cells: Any, kind: Any) -> Any:
+    """`cells` as `kind`, null where one cannot be: halves are tried apart, so that few bad cells cost little."""
+    if isinstance(cells, pa.ChunkedArray):
+        cells = cells.combine_chunks()
+    pieces = list(_cast_pieces(cells, kind))
+    return pieces[0] if len(pieces) == 1 else pa.concat_arrays(pieces)
+
+
+def _cast_pieces(cells: Any, kind: Any) -> Sequence[Any]:
+    try:
+        return [pc.cast(cells, kind)]
+    except pa.ArrowInvalid:
+        if len(cells) == 1:
+            return [pa.nulls(1, kind)]
+        half = len(cells) // 2
+        return [*_cast_pieces(cells[:half], kind), *_cast_pieces(cells[half:], kind)]

@@ -1,0 +1,162 @@
+"""The rows of a text table, block by block: clean columns by pyarrow's own conversion, others tolerantly.
+
+When a block does not convert, the file is opened again with the column as text, which `parse` turns into cells one by
+one; rows that were handed out are not handed out again. A second failure makes all columns go that way, so that a file
+is never opened more than three times in a pass.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv
+
+from unveil.sources.errors import DataError, blame
+from unveil.sources.files.text.bad import CellTally
+from unveil.sources.files.text.dialect import SEPARATORS
+from unveil.sources.files.text.layout import TextLayout
+from unveil.sources.files.text.parse import parse
+from unveil.sources.files.text.stream import HEAD_BYTES, TextFile, utf8_stream
+from unveil.sources.files.text.style import ColumnStyle
+
+TEXT_BLOCK, LONG_LINE_BLOCK = 1 << 20, 1 << 24  # bytes of text parsed at a time; pyarrow may keep 32 of these waiting
+_CELL = re.compile(r"In CSV column #(\d+): .*CSV conversion error to", re.S)
+_RAGGED = re.compile(r"CSV parse error: (?:Row #(\d+): )?Expected (\d+) columns, got (\d+)")
+
+
+class EncodingError(DataError):
+    """Text that is not in the encoding it was read in."""
+
+    def __init__(self, path: Path, encoding: str) -> None:
+        super().__init__(f"{path}: some text is not in {encoding}; say encoding='latin-1' or another")
+        self.path, self.encoding = path, encoding
+
+
+def read_batches(
+    file: TextFile, layout: TextLayout, styles: dict[str, ColumnStyle], tally: CellTally
+) -> Iterator[pa.RecordBatch]:
+    """Record batches of the columns in `styles`, each of its style's type; bad cells are null and on the `tally`."""
+    loose = tally.loose.setdefault(file.path, set())
+    delivered = 0
+    while True:
+        reader = _Rows(file, layout, styles, loose)
+        try:
+            for batch in reader.after(delivered):
+                typed = reader.typed(batch, tally, tally.first_row + delivered)
+                delivered += batch.num_rows
+                yield typed
+            return
+        except UnicodeDecodeError as error:
+            raise EncodingError(file.path, layout.dialect.encoding) from error
+        except pa.ArrowInvalid as error:
+            failed = _CELL.search(str(error))
+            name = layout.names[int(failed.group(1))] if failed else None
+            if name is None or name in loose or name not in styles:
+                raise _explained(file, layout, error) from error
+            loose.update(styles if loose else [name])
+
+
+def count_rows(file: TextFile, layout: TextLayout) -> int:
+    """By parsing the file once, converting one column only, to bytes."""
+    name = layout.names[0]
+    with explained(file, layout):
+        return sum(int(batch.num_rows) for batch in open_rows(file, layout, {name: pa.binary()}))
+
+
+class _Rows:
+    """One attempt at the rows of a file."""
+
+    def __init__(self, file: TextFile, layout: TextLayout, styles: dict[str, ColumnStyle], loose: set[str]) -> None:
+        self.file, self.layout, self.styles = file, layout, styles
+        decimal = layout.dialect.decimal
+        self.direct = {name for name, style in styles.items() if style.direct(decimal) and name not in loose}
+        self.words = {kind: pa.array(layout.missing(kind)) for kind in ("text", "number")}
+
+    def after(self, row: int) -> Iterator[pa.RecordBatch]:
+        """Batches of the rows from `row` on, text where pyarrow does not convert."""
+        types = {name: style.arrow if name in self.direct else pa.string() for name, style in self.styles.items()}
+        start = 0
+        for batch in open_rows(self.file, self.layout, types):
+            stop = start + batch.num_rows
+            if stop > row:
+                yield batch.slice(max(row - start, 0))
+            start = stop
+
+    def typed(self, batch: pa.RecordBatch, tally: CellTally, start: int) -> pa.RecordBatch:
+        """The batch with every column of its type, and what is wrong with it on the tally."""
+        columns = []
+        for name, cells in zip(batch.schema.names, batch.columns, strict=True):
+            if name not in self.direct:
+                style = self.styles[name]
+                parsed = parse(cells, style, self.words["text" if style.kind == "text" else "number"])
+                column = tally.column(name)
+                column.wider = max(column.wider, parsed.wider)  # text is wider than number
+                if parsed.bad is not None:
+                    column.add(cells, parsed.bad, start, self.file.path.name)
+                    column.of += parsed.bad.true_count
+                cells = parsed.values
+            tally.column(name).of += len(cells) - cells.null_count
+            columns.append(cells)
+        return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
+
+
+def open_rows(file: TextFile, layout: TextLayout, types: dict[str, Any]) -> Any:
+    """pyarrow's reader of the columns in `types`. It is dropped, never closed: pyarrow may be reading ahead still."""
+    dialect = layout.dialect
+    apart = dialect.short_header and dialect.header  # a line of names that is no row: passed over as a line
+    with file.data.open("rb") as plain:
+        head = plain.read(HEAD_BYTES)
+    block = TEXT_BLOCK if b"\n" in head or len(head) < HEAD_BYTES else LONG_LINE_BLOCK
+    read = pyarrow.csv.ReadOptions(
+        use_threads=False,  # one thread converts: only then does pyarrow know the row of an error
+        block_size=block,
+        column_names=layout.names,
+        skip_rows=dialect.skip + apart,
+        skip_rows_after_names=int(dialect.header and not apart),
+    )
+    parsing = pyarrow.csv.ParseOptions(
+        delimiter=dialect.separator, quote_char=dialect.quote, newlines_in_values=dialect.separator != " "
+    )
+    convert = pyarrow.csv.ConvertOptions(
+        include_columns=list(types),
+        column_types=types,
+        null_values=layout.missing("number"),
+        strings_can_be_null=False,  # words of text columns are looked at later: theirs are fewer
+        decimal_point=dialect.decimal,
+    )
+    stream = utf8_stream(file, dialect.encoding, dialect.separator == " ")
+    return pyarrow.csv.open_csv(stream, read, parsing, convert)
+
+
+@contextmanager
+def explained(file: TextFile, layout: TextLayout) -> Iterator[None]:
+    """Say in plain words what pyarrow found wrong with a row."""
+    named = SEPARATORS.get(layout.dialect.separator, repr(layout.dialect.separator))
+    with blame(file.path, f"text with {named} between cells"):
+        try:
+            yield
+        except pa.ArrowInvalid as error:
+            raise _explained(file, layout, error) from error
+
+
+def _explained(file: TextFile, layout: TextLayout, error: pa.ArrowInvalid) -> Exception:
+    """A ragged row in plain words; other errors as they are."""
+    if ragged := _RAGGED.search(str(error)):
+        row, width, found = ragged.groups()
+        return DataError(f"{file.path}: a row{_at(row, layout)} has {found} cells, expected {width}")
+    if "UTF8" in str(error):
+        return EncodingError(file.path, layout.dialect.encoding)
+    return error
+
+
+def _at(row: str | None, layout: TextLayout) -> str:
+    """Where in the file, as far as it is known."""
+    if row is None:
+        return ""
+    named = f", its header being row {layout.dialect.skip + 1}" if layout.dialect.header else ""
+    return f" (row {int(row):,} of the file{named})"
