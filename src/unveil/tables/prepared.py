@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
+import weakref
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -19,7 +22,7 @@ from unveil.tables.shaping import Shaped, numbers_of_cells, shaped, words_of_cel
 from unveil.tables.survey import ColumnSurvey
 from unveil.tables.table import Table, gathered
 
-ROWS_AT_ONCE = 1 << 16
+ROWS_AT_ONCE = 1 << 13
 
 
 class Label(NamedTuple):
@@ -70,10 +73,7 @@ class Prepared:
         names = self.number_names
         shape = (self.frame.num_rows, len(names))
         if 8 * shape[0] * shape[1] <= tables.IN_MEMORY:
-            rows = np.empty(shape)
-            for number, name in enumerate(names):
-                rows[:, number] = self.frame.column(name).to_numpy()
-            return rows
+            return _filled(np.empty(shape), self.frame.select(list(names)))
         return _mapped(self.frame.select(list(names)), shape)
 
     @cached_property
@@ -196,17 +196,24 @@ def _as_before(column: ColumnRecipe) -> ColumnRole:
     return ColumnRole(column.name, column.role, bool(column.kind), why, (), *taken, unit=column.unit, rest=column.rest)
 
 
-def _mapped(frame: pa.Table, shape: tuple[int, int]) -> Floats:
-    """Columns of numbers as the rows of a memory map, whose file goes with it."""
-    file = tempfile.NamedTemporaryFile(prefix="unveil-", suffix=".npy")  # noqa: SIM115  # it lives as long as the map
-    rows: Any = np.lib.format.open_memmap(file.name, mode="w+", dtype=np.float64, shape=shape)
+def _filled(rows: Any, frame: pa.Table) -> Any:
+    """`rows` with the cells of the columns, some rows at a time, which the cache likes better than whole columns."""
     start = 0
     for batch in frame.to_batches(max_chunksize=ROWS_AT_ONCE):
         for number, column in enumerate(batch.columns):
             rows[start : start + len(column), number] = column.to_numpy(zero_copy_only=False)
         start += batch.num_rows
-    rows.flush()
-    return np.load(file.name, mmap_mode="r")  # type: ignore[no-any-return]
+    return rows
+
+
+def _mapped(frame: pa.Table, shape: tuple[int, int]) -> Floats:
+    """Columns of numbers as the rows of a memory map, whose file goes when the map does."""
+    handle, name = tempfile.mkstemp(prefix="unveil-", suffix=".npy")
+    os.close(handle)
+    _filled(np.lib.format.open_memmap(name, mode="w+", dtype=np.float64, shape=shape), frame).flush()
+    rows: Floats = np.load(name, mmap_mode="r")
+    weakref.finalize(rows, Path(name).unlink, missing_ok=True)
+    return rows
 
 
 _WIDTHS = {"number": 8, "count": 8, "yes/no": 1, "category": 4}

@@ -1,7 +1,7 @@
 """A look at every column: how many cells, which values, how they lie and in what order they come.
 
-Each column is sorted once; all figures are read off the sorted cells. Of more than four million rows every k-th is
-looked at for what needs sorting (quantiles, distinct values, the most frequent ones).
+Each column is sorted once; all figures are read off the sorted cells. Of more than four million rows a sample is looked
+at for what needs sorting (quantiles, distinct values, the most frequent ones).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from unveil.core.arrays import Array
+from unveil.sources.rows import sample_rows
 from unveil.tables.arrow import Cells, codes_of_words, levels_of_words
 from unveil.tables.sentinels import sentinels_in, without
 from unveil.tables.table import Table
@@ -104,14 +105,18 @@ def _of_numbers(start: ColumnSurvey, array: pa.ChunkedArray, sentinels: bool) ->
         values = finite
     if not len(values):
         return start
-    every = -(-len(values) // SORTED_ROWS)
-    ordered = np.sort(values[::every])
+    ordered = np.sort(_some(values))
     found = sentinels_in(ordered) if sentinels else ()
     if found:
         codes = tuple(value for value, _ in found)
+        start = start._replace(sentinels=found if len(ordered) == len(values) else _recounted(found, array))
         values, ordered = values[~np.isin(values, codes)], without(ordered, codes)
-        start = start._replace(sentinels=_recounted(found, array) if every > 1 else found)
     return _ordered(start, values, ordered, complete=len(values) == len(array))
+
+
+def _some(values: Array) -> Array:
+    """The cells that are sorted: all, or a sample; every k-th would see a pattern that repeats from one side only."""
+    return values if len(values) <= SORTED_ROWS else values[sample_rows(len(values), SORTED_ROWS, 0)]
 
 
 def _recounted(found: tuple[tuple[float, int], ...], array: pa.ChunkedArray) -> tuple[tuple[float, int], ...]:
@@ -161,16 +166,19 @@ def _quantiles(ordered: Array) -> tuple[float, ...]:
 
 def _most_frequent(ordered: Array, bounds: Array, whole: bool) -> tuple[tuple[Any, int], ...]:
     counts = np.diff(bounds)
-    chosen = np.argsort(-counts, kind="stable")[:LISTED] if len(counts) <= 1 << 16 else _largest(counts)
+    chosen = _largest(counts, len(ordered))
     values = ordered[bounds[chosen]]
     values = values.astype(np.int64) if whole and np.abs(values).max() < 2.0**62 else values
     return tuple(zip(values.tolist(), counts[chosen].tolist(), strict=True))
 
 
-def _largest(counts: Array) -> Array:
-    """Places of the largest counts, the largest first, without sorting all."""
-    some = np.argpartition(-counts, LISTED)[:LISTED]
-    return some[np.argsort(-counts[some], kind="stable")]
+def _largest(counts: Array, total: int) -> Array:
+    """Places of the largest counts, the largest first, of equal ones the first; all are not sorted for it."""
+    if len(counts) == total:
+        return np.arange(min(total, LISTED))
+    least = np.partition(counts, -LISTED)[-LISTED] if len(counts) > LISTED else 0
+    some = np.concatenate([np.flatnonzero(counts > least), np.flatnonzero(counts == least)[:LISTED]])
+    return some[np.argsort(-counts[some], kind="stable")][:LISTED]
 
 
 def _histogram(ordered: Array, low: float, high: float) -> tuple[int, ...]:
@@ -209,14 +217,23 @@ def _steps(values: Array, complete: bool) -> dict[str, Any]:
 def _of_dates(start: ColumnSurvey, array: pa.ChunkedArray) -> ColumnSurvey:
     """Dates as seconds."""
     ticks = np.asarray(array.cast(pa.int64()).drop_null())
-    every = -(-len(ticks) // SORTED_ROWS)
-    found = _ordered(start, ticks, np.sort(ticks[::every]), complete=start.missing == 0)
+    found = _ordered(start, ticks, np.sort(_some(ticks)), complete=start.missing == 0)
     figures = ("low", "mean", "high", "deviation", "step")
     seconds: dict[str, Any] = {figure: getattr(found, figure) / 1e6 for figure in figures}
-    ends = [str(pa.scalar(int(end), array.type).as_py()) for end in (ticks.min(), ticks.max())]
-    top = tuple((str(np.datetime64(value, "us")), count) for value, count in found.top)
+    ends = [moment_text(end) for end in (ticks.min(), ticks.max())]
+    top = tuple((moment_text(value), count) for value, count in found.top)
     quantiles = tuple(value / 1e6 for value in found.quantiles)
     return found._replace(first=ends[0], last=ends[1], top=top, quantiles=quantiles, digits=(0, 0), **seconds)
+
+
+def moment_text(microseconds: int) -> str:
+    """A moment as people write it: a day where that is all it says.
+
+    >>> moment_text(0), moment_text(1_500_000)
+    ('1970-01-01', '1970-01-01 00:00:01.500')
+    """
+    text = str(np.datetime64(int(microseconds), "us")).replace("T", " ")
+    return text.removesuffix("000").removesuffix(".000").removesuffix(" 00:00:00")
 
 
 def _of_truths(start: ColumnSurvey, array: pa.ChunkedArray) -> ColumnSurvey:
@@ -230,7 +247,7 @@ def _of_truths(start: ColumnSurvey, array: pa.ChunkedArray) -> ColumnSurvey:
 def _of_words(start: ColumnSurvey, array: pa.ChunkedArray) -> ColumnSurvey:
     codes, levels = codes_of_words(array), levels_of_words(array)
     counts = np.bincount(codes[codes >= 0], minlength=len(levels))
-    chosen = np.argsort(-counts, kind="stable")[:LISTED] if len(counts) <= 1 << 16 else _largest(counts)
+    chosen = _largest(counts, int(counts.sum()))
     top = tuple(zip(levels.take(pa.array(chosen)).to_pylist(), counts[chosen].tolist(), strict=True))
     return start._replace(
         distinct=len(levels),

@@ -14,6 +14,7 @@ from itertools import combinations
 import numpy as np
 
 from unveil.core.arrays import Array, Floats
+from unveil.sources.rows import sample_rows
 from unveil.tables.arrow import codes_of_words
 from unveil.tables.roles.role import ColumnRole
 from unveil.tables.shaping import numbers_of_cells, words_of_cells
@@ -22,7 +23,7 @@ from unveil.tables.table import Table
 
 CORRELATION = 0.9999
 CENTRAL = 0.999  # of the rows without the 1% at each end
-SAMPLE = 20_000  # rows
+SAMPLE = 5_000  # rows
 LEAST_ROWS = 8
 LEAST_BITS = 15.0  # of surprise in a correspondence, so that chance does not make it
 SHARED = 0.8  # share of the cells of the copy in rows where the other has one too
@@ -48,8 +49,8 @@ def copies_among(
     for first, second in combinations(discrete, 2):
         if first in copies or second in copies or seen[first].distinct != seen[second].distinct:
             continue
-        for name in (first, second):
-            coded.setdefault(name, codes_of_words(words_of_cells(table.cells(name))))
+        for name in {first, second} - coded.keys():
+            coded[name] = codes_of_words(words_of_cells(table.cells(name)))
         if _correspond(coded[first], coded[second]):
             swap = roles[first].role != "label" and _is_wordier(seen[second], seen[first])
             one, other = (second, first) if swap else (first, second)
@@ -80,8 +81,8 @@ def _correlated(table: Table, names: list[str], seen: Mapping[str, ColumnSurvey]
     """Pairs of columns of numbers that are the same but for a unit."""
     if len(names) < 2:
         return
-    every = max(1, table.n_rows // SAMPLE)
-    sample = np.stack([_cells(table, name, seen)[::every] for name in names], axis=1)
+    rows = sample_rows(table.n_rows, min(SAMPLE, table.n_rows), 0)
+    sample = np.stack([_cells(table, name, seen)[rows] for name in names], axis=1)
     for first, second in zip(*np.nonzero(np.triu(np.abs(correlations(sample)) >= CENTRAL, 1)), strict=True):
         one, other = names[first], names[second]
         if _same(_cells(table, one, seen), _cells(table, other, seen)):

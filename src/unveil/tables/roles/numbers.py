@@ -11,6 +11,7 @@ import numpy as np
 from unveil.tables.roles.names import (
     says_count,
     says_key,
+    says_label,
     says_moment,
     says_postal,
     says_rank,
@@ -129,6 +130,8 @@ def _few(seen: ColumnSurvey) -> ColumnRole | None:
         return as_role(seen.name, "count", f"its name says that it counts something; {shown}")
     if _falls_like_counts(seen):
         return as_role(seen.name, "count", f"{shown}, of which large ones are rare, as counts are")
+    if says_label(seen.name):
+        return _codes(seen, f"{shown}, and its name says that they stand for classes")
     if says_key(seen.name) or says_postal(seen.name) or not _is_scale(values):
         return _codes(seen, f"{shown}, which do not follow each other, as codes do")
     why = f"{shown}, which follow each other, as the steps of a scale do"
