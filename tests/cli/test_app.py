@@ -6,7 +6,8 @@ import pytest
 
 import unveil
 
-VERBS = "report fit predict transform select sample show parse compare models demo warm-up".split()
+VERBS = ("report", "fit", "predict", "transform", "select", "sample", "show", "parse", "compare", "models", "demo")
+VERBS += ("warm-up",)
 HEAVY = ("numpy", "scipy", "sklearn", "plotly", "numba", "pyarrow", "safetensors", "jinja2", "pandas", "dask")
 
 

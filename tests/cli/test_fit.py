@@ -89,7 +89,11 @@ def test_kinds_of_columns_may_be_said(run, refused, people):
     options = ("--columns", "visits,town,times", "--kinds", "visits=number", "--roles", "times=category")
     assert run("fit", "mixed-mixture", people, "-k", 2, "-o", "m", *options).exit_code == 0
     assert unveil.load("m").kinds_ == ["number", "category", "category"]
-    for wrong, said in {"visits": "--kinds must be", "heigt=count": "did you mean height", "town=colour": "must"}.items():
+    for wrong, said in {
+        "visits": "--kinds must be",
+        "heigt=count": "did you mean height",
+        "town=colour": "must",
+    }.items():
         assert said in refused("fit", "mixed-mixture", people, "-o", "x", "--kinds", wrong)
 
 
@@ -174,7 +178,9 @@ def test_yes_and_no_enters_a_gaussian_only_if_told(run, refused, tmp_path):
     assert unveil.load("n").feature_names_in_.tolist() == ["flag", "x"]
     assert run("fit", "bernoulli-mixture", "d.csv", "-k", 2, "-o", "b").exit_code == 0
     assert unveil.load("b").feature_names_in_.tolist() == ["flag"]
-    assert "no column of words that repeat" in refused("fit", "categorical-mixture", "d.csv", "--drop", "flag", "-o", "c")
+    assert "no column of words that repeat" in refused(
+        "fit", "categorical-mixture", "d.csv", "--drop", "flag", "-o", "c"
+    )
 
 
 def interrupting(at):

@@ -32,7 +32,9 @@ def test_every_model_is_listed_once():
 def test_models_go_by_their_words_and_classes():
     assert named("KMeans") is named("kmeans") is ModelName.K_MEANS
     assert named("gaussian_mixture") is ModelName.GAUSSIAN_MIXTURE
-    with pytest.raises(BadParameter, match=r"'gausian-mixture' \(unveil models lists them\); did you mean gaussian-mixture"):
+    with pytest.raises(
+        BadParameter, match=r"'gausian-mixture' \(unveil models lists them\); did you mean gaussian-mixture"
+    ):
         named("gausian-mixture")
 
 

@@ -46,11 +46,11 @@ class OneLineErrors(TyperGroup):
             raise typer.Exit(errors.INTERRUPTED) from None
 
     def get_params(self, ctx: Any) -> Any:
-        """Options besides the verbs; those that set up completion are there and not listed: the end of the help says so."""
+        """Options besides the verbs; those that set up completion are not listed: the end of the help names one."""
         found = super().get_params(ctx)
         for one in found:
             if one.name in COMPLETION:
-                one.hidden = True  # type: ignore[union-attr]
+                one.hidden = True  # type: ignore[attr-defined]
         return found
 
 

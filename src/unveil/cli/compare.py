@@ -46,10 +46,10 @@ def compare(
 ) -> None:
     """Say what changed from OLD to NEW: columns that drifted, groups that grew, rows that no longer fit.
 
-    A column has drifted if its values or its holes differ by more than chance (one pair of equal tables in a hundred is
-    said to differ) and by enough to speak of: the share of rows that moved is small from 8%, clear from 20%, large from
-    31%. Groups are those of a mixture fitted to OLD. Rows no longer fit if they are less likely than all but 0.1% of the
-    rows of OLD.
+    A column has drifted if its values or its holes differ by more than chance (one pair of equal tables in a hundred
+    is said to differ) and by enough to speak of: the share of rows that moved is small from 8%, clear from 20%, large
+    from 31%. Groups are those of a mixture fitted to OLD. Rows no longer fit if they are less likely than all but 0.1%
+    of the rows of OLD.
     """
     from unveil.cli.progress import progress
     from unveil.report.comparison.compare import compare as compared
@@ -99,7 +99,11 @@ def _columns(found: Any) -> Any:
     for column in shown:
         drift = "another kind" if column.size == "kind" else column.size
         moved = f"{column.effect:.0%}" if column.size in ("small", "clear", "large") else ""
-        missing = f"{column.missing_then:.0%}, now {column.missing_now:.0%}" if column.missing_then or column.missing_now else ""
+        missing = (
+            f"{column.missing_then:.0%}, now {column.missing_now:.0%}"
+            if column.missing_then or column.missing_now
+            else ""
+        )
         table.add_row(printable(column.name), drift, moved, missing, printable(column.words), style=STYLES[column.size])
     if len(shown) < len(found.columns):
         table.add_row(f"and {len(found.columns) - len(shown):,} more", "none", style="dim")

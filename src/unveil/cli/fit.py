@@ -50,12 +50,15 @@ if TYPE_CHECKING:
 def fit(
     model: Annotated[
         ModelName,
-        argument(metavar="MODEL", parser=named, autocompletion=named_so_far, help="What to fit; unveil models lists them."),
+        argument(
+            metavar="MODEL", parser=named, autocompletion=named_so_far, help="What to fit; unveil models lists them."
+        ),
     ],
     data: Data,
     output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="The model file to write.")],
     components: Annotated[
-        int | None, option("--components", "-k", min=1, help="Number of components or clusters; unveil select finds it.")
+        int | None,
+        option("--components", "-k", min=1, help="Number of components or clusters; unveil select finds it."),
     ] = None,
     covariance: Annotated[
         str | None,
@@ -205,9 +208,7 @@ def _examine(estimator: Any, opened: Any) -> None:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # fits that are made to compare with are none of the user's
-        found = examine(
-            estimator, opened.X, opened.labels, lengths=opened.lengths, sample_weight=opened.weights
-        )
+        found = examine(estimator, opened.X, opened.labels, lengths=opened.lengths, sample_weight=opened.weights)
     estimator.certificate_ = found
     if found.clusters is not None:
         estimator.clusters_ = np.array(found.clusters, dtype=np.intp)

@@ -70,10 +70,18 @@ class ModelName(Enum):
     )
     CATEGORICAL_MIXTURE = (
         "categorical-mixture",
-        Kind("CategoricalMixture", MIXES, "mixtures", "columns of words (latent classes)", holes=True, takes="category"),
+        Kind(
+            "CategoricalMixture", MIXES, "mixtures", "columns of words (latent classes)", holes=True, takes="category"
+        ),
     )
-    BERNOULLI_MIXTURE = "bernoulli-mixture", Kind("BernoulliMixture", MIXES, "mixtures", "columns of yes/no", holes=True, takes="yes/no")
-    POISSON_MIXTURE = "poisson-mixture", Kind("PoissonMixture", MIXES, "mixtures", "columns of counts", holes=True, takes="count")
+    BERNOULLI_MIXTURE = (
+        "bernoulli-mixture",
+        Kind("BernoulliMixture", MIXES, "mixtures", "columns of yes/no", holes=True, takes="yes/no"),
+    )
+    POISSON_MIXTURE = (
+        "poisson-mixture",
+        Kind("PoissonMixture", MIXES, "mixtures", "columns of counts", holes=True, takes="count"),
+    )
     K_MEANS = (
         "kmeans",
         Kind("KMeans", ITERATES | {"components": "n_clusters"}, "clusters", "round groups about their means"),
@@ -112,7 +120,10 @@ class ModelName(Enum):
     PRINCIPAL_CURVE = (
         "principal-curve",
         Kind(
-            "PrincipalCurve", {"max_iter": "max_iter", "tol": "tol"}, "projections", "a curve through the middle of rows"
+            "PrincipalCurve",
+            {"max_iter": "max_iter", "tol": "tol"},
+            "projections",
+            "a curve through the middle of rows",
         ),
     )
     TOPOGRAPHIC_MAP = (
@@ -131,11 +142,21 @@ class ModelName(Enum):
     )
     POISSON_HMM = (
         "poisson-hmm",
-        Kind("PoissonHMM", MIXES, "sequences", "states behind counts over time", holes=True, takes="count", chained=True),
+        Kind(
+            "PoissonHMM", MIXES, "sequences", "states behind counts over time", holes=True, takes="count", chained=True
+        ),
     )
     CATEGORICAL_HMM = (
         "categorical-hmm",
-        Kind("CategoricalHMM", MIXES, "sequences", "states behind words over time", holes=True, takes="category", chained=True),
+        Kind(
+            "CategoricalHMM",
+            MIXES,
+            "sequences",
+            "states behind words over time",
+            holes=True,
+            takes="category",
+            chained=True,
+        ),
     )
     MIXED_HMM = (
         "mixed-hmm",

@@ -58,7 +58,10 @@ Encoding = Annotated[
     str | None, option(metavar="NAME", help="utf-8, latin-1, utf-16 and so on.", rich_help_panel=READING)
 ]
 Separator = Annotated[
-    str | None, option(metavar="MARK", help="Between cells: a mark, or comma, semicolon, tab, bar, space.", rich_help_panel=READING)
+    str | None,
+    option(
+        metavar="MARK", help="Between cells: a mark, or comma, semicolon, tab, bar, space.", rich_help_panel=READING
+    ),
 ]
 Decimal = Annotated[str | None, option(metavar="MARK", help="Between 3 and 14 of pi: . or ,", rich_help_panel=READING)]
 Header = Annotated[
@@ -73,7 +76,7 @@ Roles = Annotated[
     str | None,
     option(
         metavar="A=ROLE,...",
-        help="number, count, yes/no, category, ordered, date, id, text, constant, or drop: PassengerId=id,Pclass=category",
+        help="number, count, yes/no, category, ordered, date, id, text or drop, as in PassengerId=id,Pclass=category.",
         rich_help_panel=ROLES,
     ),
 ]
@@ -160,4 +163,3 @@ def reading_options(
 
     words = names_in(missing, "--missing")
     return ReadingOptions(encoding, separator, decimal, header, None if words is None else tuple(words))
-

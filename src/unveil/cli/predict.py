@@ -27,11 +27,11 @@ def predict(
 ) -> None:
     """Say of each row of DATA what MODEL makes of it.
 
-    First the row number (from 1) and columns that identify a row. Then, of K-means: the cluster and the distance to its
-    centre. Mixtures: the cluster, the component, the probability of the cluster and of each component, the log-density.
-    Projections: the scores pc1, pc2 and so on (factor1, source1 for factors and sources), the place on a curve or map.
-    Discriminants: the class, and the probability of each. Hidden Markov models: the state on the likeliest path, and the
-    probability of each. Grammars: the best tree of each line and log-probabilities.
+    First the row number (from 1) and columns that identify a row. Then, of K-means: the cluster and the distance to
+    its centre. Mixtures: the cluster, the component, the probability of the cluster and of each component, the
+    log-density. Projections: the scores pc1, pc2 and so on (factor1, source1 for factors and sources), the place on a
+    curve or map. Discriminants: the class, and the probability of each. Hidden Markov models: the state on the
+    likeliest path, and the probability of each. Grammars: the best tree of each line and log-probabilities.
 
     DATA is read as the table was that MODEL was fitted to: the same marks, columns, categories and sequences.
     """

@@ -19,8 +19,8 @@ def sample(
     """Draw rows from MODEL: a table like the one that it was fitted to, made up.
 
     Mixtures also say which component a row came from, hidden Markov models the state (the rows are one sequence), maps
-    the point of the lattice. Grammars draw sentences, with their trees. K-means, PCA and others that are no density have
-    nothing to draw from.
+    the point of the lattice. Grammars draw sentences, with their trees. K-means, PCA and others that are no density
+    have nothing to draw from.
     """
     import unveil
     from unveil.cli import output as outputs

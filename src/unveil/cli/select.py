@@ -69,8 +69,8 @@ def select(
 ) -> None:
     """Fit MODEL to DATA with every number of groups asked for, and say which is best and how sure that is.
 
-    The table has a line for each fit, the best marked. Below it: the verdict in words, how many groups there are (none is
-    an answer, and so is "not clear"), and whether the best is sound, describes DATA and has real groups.
+    The table has a line for each fit, the best marked. Below it: the verdict in words, how many groups there are (none
+    is an answer, and so is "not clear"), and whether the best is sound, describes DATA and has real groups.
     """
     import unveil
     from unveil.cli.progress import progress
@@ -190,7 +190,19 @@ def _table(outcome: Any) -> Any:
 HEADINGS = {"n_components": "k", "n_clusters": "k", "n_nonterminals": "symbols", "covariance_type": "covariance"}
 HEADINGS |= {"bic": "BIC", "aic": "AIC", "icl": "ICL", "log_likelihood": "log-likelihood"}
 LEFT = ("covariance_type", "note")
-SHOWN = ("votes", "inertia", "elbow", "silhouette", "gap", "stability", "bic", "aic", "icl", "held_out", "log_likelihood")
+SHOWN = (
+    "votes",
+    "inertia",
+    "elbow",
+    "silhouette",
+    "gap",
+    "stability",
+    "bic",
+    "aic",
+    "icl",
+    "held_out",
+    "log_likelihood",
+)
 """Criteria that a terminal has room for; --json has what else was measured."""
 
 

@@ -25,8 +25,8 @@ def transform(
 ) -> None:
     """Write the rows of DATA in the coordinates of MODEL: fewer columns, or new ones.
 
-    Projections: the scores pc1, pc2 and so on (factor1, source1, axis1 for factors, sources and discriminants), the place
-    on a curve or map. Clusters: the distance to each centre. Mixtures and hidden Markov models: the probability of each
-    component or state. The row number and columns that identify a row come first.
+    Projections: the scores pc1, pc2 and so on (factor1, source1, axis1 for factors, sources and discriminants), the
+    place on a curve or map. Clusters: the distance to each centre. Mixtures and hidden Markov models: the probability
+    of each component or state. The row number and columns that identify a row come first.
     """
     write_answers(model, data, output, coordinates_of, sequence, threads, force, reading)

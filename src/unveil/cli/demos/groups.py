@@ -43,9 +43,13 @@ def _iris(table: Table) -> DemoFindings:
     others = [label for label, name in zip(labels.tolist(), species, strict=True) if name != "setosa"]
     apart = not set(setosa) & set(others)
     words = [_how_many(outcome), f"{'None' if apart else 'Some'} of the setosas lie in a group with other flowers."]
-    verdict = "Setosa is a group of its own; the two that overlap are one group, as measurements alone cannot part them."
+    verdict = (
+        "Setosa is a group of its own; the two that overlap are one group, as measurements alone cannot part them."
+    )
     return DemoFindings(
-        words, apart and outcome.n_clusters == 2, verdict if apart else "Setosa was expected to stand apart, and does not."
+        words,
+        apart and outcome.n_clusters == 2,
+        verdict if apart else "Setosa was expected to stand apart, and does not.",
     )
 
 
@@ -60,13 +64,17 @@ def _ruspini(table: Table) -> DemoFindings:
     share = matched(truth, outcome.best_estimator_.labels_)
     agrees = outcome.n_clusters == 4
     words = [outcome.verdict(), f"{share:.0%} of the points are in the cloud that they belong to."]
-    return DemoFindings(words, agrees, "Both say four." if agrees else f"Four were expected, {outcome.n_clusters} found.")
+    return DemoFindings(
+        words, agrees, "Both say four." if agrees else f"Four were expected, {outcome.n_clusters} found."
+    )
 
 
 def _clouds_of_noise() -> Table:
     import numpy as np
 
-    X = np.random.default_rng(7).multivariate_normal([0.0, 0.0, 0.0], [[1, 0.6, 0], [0.6, 1, 0], [0, 0, 1]], size=300)
+    X = np.random.default_rng(7).multivariate_normal(
+        [0.0, 0.0, 0.0], [[1.0, 0.6, 0.0], [0.6, 1.0, 0.0], [0.0, 0.0, 1.0]], size=300
+    )
     return {name: X[:, place].round(4).tolist() for place, name in enumerate(("a", "b", "c"))}
 
 

@@ -1,7 +1,7 @@
 """A table opened for a fit: read, its columns in roles, those that the model takes, and what is said of all that.
 
-`unveil.tables.prepare` guesses what columns are; a model takes those of its kind. A column that is named by ``--columns``
-is taken for what the model takes, whatever the guess: that is how yes/no enters a Gaussian.
+`unveil.tables.prepare` guesses what columns are; a model takes those of its kind. A column that is named by
+``--columns`` is taken for what the model takes, whatever the guess: that is how yes/no enters a Gaussian.
 """
 
 from __future__ import annotations
@@ -250,4 +250,6 @@ def refused_holes(model: ModelName, holes: Mapping[str, int]) -> str:
     others = [other for other in ModelName if other.kind.holes and other.kind.chained == model.kind.chained]
     near = [other.value for other in others if other.kind.takes in (model.kind.takes, "any")]
     more = f" and {len(holes) - 1} more column{'' if len(holes) == 2 else 's'}" if len(holes) > 1 else ""
-    return f"{model.value} does not take missing cells (column {name!r}, row {row:,}{more}); these do: {', '.join(near)}"
+    return (
+        f"{model.value} does not take missing cells (column {name!r}, row {row:,}{more}); these do: {', '.join(near)}"
+    )

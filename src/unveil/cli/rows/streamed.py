@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from unveil.cli.models import ModelName
-from unveil.cli.rows.opened import SAMPLED, Asked, Opened, chosen, files_of
 from unveil.cli.rows.again import TOGETHER, Batch, NewRows, numbered
+from unveil.cli.rows.opened import SAMPLED, Asked, Opened, chosen, files_of
 from unveil.estimation.input import refuse_nonfinite
 from unveil.sources import ArraySource
 from unveil.sources.files.reading import ReadingOptions, open_reading

@@ -166,7 +166,10 @@ def _listed(here: Mapping[str, int], there: Mapping[str, int]) -> tuple[str, ...
 def _moved(one: _Compared, shift: Shift) -> str:
     """Where values went."""
     if one.then.numbers is not None and one.now.numbers is not None:
-        before, after = np.quantile(one.then.numbers, [0.25, 0.5, 0.75]), np.quantile(one.now.numbers, [0.25, 0.5, 0.75])
+        before, after = (
+            np.quantile(one.then.numbers, [0.25, 0.5, 0.75]),
+            np.quantile(one.now.numbers, [0.25, 0.5, 0.75]),
+        )
         if abs(shift.higher - 0.5) >= ASIDE * shift.effect:
             side = "higher" if shift.higher > 0.5 else "lower"
             return f"{side}: median {_number(before[1])}, now {_number(after[1])}"

@@ -14,7 +14,6 @@ from unveil.report.comparison.groups import MOST_FITTED, GroupShare, Misfits, he
 from unveil.report.comparison.model import TableMixture, best_mixture, picked, refitted, rows_for
 
 
-
 @final
 @dataclass(frozen=True)
 class Comparison:
@@ -67,9 +66,9 @@ class Comparison:
         grown = [one for one in self.groups if one.changed]
         changed = bool(self.drifted or self.came or self.went or grown or self.too_many_misfits)
         said = ["The tables differ." if changed else "Nothing changed beyond chance."]
-        said += [f"{_count(len(self.drifted), 'column')} of {len(self.columns)} drifted: {_names(self.drifted)}."] * bool(
-            self.drifted
-        )
+        said += [
+            f"{_count(len(self.drifted), 'column')} of {len(self.columns)} drifted: {_names(self.drifted)}."
+        ] * bool(self.drifted)
         said += [f"Columns that are new: {', '.join(self.came)}."] * bool(self.came)
         said += [f"Columns that are gone: {', '.join(self.went)}."] * bool(self.went)
         said += [_group_said(one) for one in grown]
@@ -81,7 +80,9 @@ class Comparison:
         count, expected = len(self.misfits.rows), self.misfits.expected
         more = "more than by chance" if self.too_many_misfits else "which may be chance"
         verb = "fits" if count == 1 else "fit"
-        return [f"{_count(count, 'row')} of the new table no longer {verb} the old one ({expected:.2g} expected), {more}."]
+        return [
+            f"{_count(count, 'row')} of the new table no longer {verb} the old one ({expected:.2g} expected), {more}."
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as JSON has it."""
@@ -147,25 +148,22 @@ def compare(
     >>> [column.size for column in compare(old, new, max_components=2).columns]
     ['none', 'large']
     """
-    from unveil.sources.files.reading import ReadingOptions
-    from unveil.tables import prepare
+    from unveil.tables import open_table, prepare
 
-    how = {"reading": ReadingOptions() if reading is None else reading}
-    then = prepare(old, columns=columns, drop=drop, roles=roles, **how)
-    known = [role.name for role in then.roles]
-    now = prepare(new, roles=roles, **how)
-    there = {role.name for role in now.roles}
-    came = tuple(name for name in now.table.names if name not in then.table.names)
-    went = tuple(name for name in known if name not in there)
-    asked = None if columns is None else set(columns)
-    changes = [one for one in column_changes(then, now) if (asked is None or one.name in asked) and one.name not in drop]
-    held = _held_against(then, new, max_components, seed)
+    table = open_table(new, options=reading)
+    then = prepare(old, columns=columns, drop=drop, roles=roles, reading=reading)
+    there = {name: word for name, word in (roles or {}).items() if name in table.names}
+    now = prepare(table, roles=there)
+    asked = [name for name in then.table.names if name not in drop]
+    changes = [one for one in column_changes(then, now) if one.name in asked]
+    came = [name for name in table.names if name not in then.table.names and columns is None]
+    held = _held_against(then, table, max_components, seed)
     return Comparison(
         titles=(then.table.title, now.table.title),
         rows=(then.table.n_rows, now.table.n_rows),
         columns=tuple(sorted(changes, key=lambda change: (not change.drifted, -change.effect * change.drifted))),
-        came=came if columns is None else (),
-        went=went,
+        came=tuple(came),
+        went=tuple(name for name in asked if name not in table.names),
         **held,
     )
 
@@ -211,7 +209,9 @@ def _remarks(mixture: TableMixture, n: int) -> tuple[str, ...]:
     if mixture.n_groups == 1:
         found += ["The old table is one group, so there are no shares of groups to compare."]
     elif not mixture.clear:
-        found += ["Whether the groups of the old table are real is not clear; they are parts of a density that fits it."]
+        found += [
+            "Whether the groups of the old table are real is not clear; they are parts of a density that fits it."
+        ]
     return tuple(found)
 
 

@@ -1,11 +1,11 @@
 """Do two samples of a column differ, and by how much?
 
-Two questions, since of a million rows every difference is certain and of thirty hardly any. *Certain*: a two-sample test
-that keeps its size, Kolmogorov-Smirnov for numbers, the G test for categories (and for numbers of few values, whose ties
-would make the former timid), with rare categories together so that its chi-square holds. *How much*: a share of rows on one
-scale for both, the largest difference between two cumulative shares, or half the sum of differences of shares (total
-variation). For two Gaussians d standard deviations apart either is 2 Phi(d/2) - 1: 0.08, 0.20 and 0.31 where Cohen (1988)
-calls d = 0.2, 0.5 and 0.8 small, medium and large.
+Two questions, since of a million rows every difference is certain and of thirty hardly any. *Certain*: a two-sample
+test that keeps its size, Kolmogorov-Smirnov for numbers, the G test for categories (and for numbers of few values,
+whose ties would make the former timid), with rare categories together so that its chi-square holds. *How much*: a
+share of rows on one scale for both, the largest difference between two cumulative shares, or half the sum of
+differences of shares (total variation). For two Gaussians d standard deviations apart either is 2 Phi(d/2) - 1: 0.08,
+0.20 and 0.31 where Cohen (1988) calls d = 0.2, 0.5 and 0.8 small, medium and large.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def counts_apart(counts: NDArray[np.int64]) -> Shift:
 
 
 def _without_rare(counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The table with categories of too few expected rows as one; the smallest of the rest joins them if they still are."""
+    """The table with categories of too few expected rows as one; the next joins them if they are still too few."""
     counts = counts[:, np.argsort(-counts.sum(axis=0), kind="stable")]
     least = counts.sum(axis=0) * counts.sum(axis=1).min() / max(counts.sum(), 1)
     common = int(np.searchsorted(-least, -LEAST_EXPECTED, side="right"))

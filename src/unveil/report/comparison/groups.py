@@ -1,10 +1,10 @@
 """Groups of the old table in the new one: whose share grew, and which rows fit none of them.
 
-The mixture is fitted to the old rows. Rows that it has not seen are less likely under it than those that it has, so what
-is likely is measured on old rows that were held out (five folds with the parameters of the best; or, of a large table,
-the rows beyond those that it is fitted to). A row of the new table no longer fits if it is less likely than all but 0.1%
-of them; where there are fewer than a thousand, than all of them. If nothing has changed, rows of both tables come in any
-order, so how many of the new ones are that unlikely is beta-binomial, whatever the density.
+The mixture is fitted to the old rows. Rows that it has not seen are less likely under it than those that it has, so
+what is likely is measured on old rows that were held out (five folds with the parameters of the best; or, of a large
+table, the rows beyond those that it is fitted to). A row of the new table no longer fits if it is less likely than all
+but 0.1% of them; where there are fewer than a thousand, than all of them. If nothing has changed, rows of both tables
+come in any order, so how many of the new ones are that unlikely is beta-binomial, whatever the density.
 """
 
 from __future__ import annotations
@@ -92,7 +92,9 @@ def misfits(held_out: Floats, now: Floats) -> Misfits:
     return Misfits(threshold, m * rank / (n + 1), p, order + 1, now[order])
 
 
-def held_out_scores(refit: Callable[[NDArray[np.intp]], Any], rows: Callable[[NDArray[np.intp]], Any], n: int) -> Floats:
+def held_out_scores(
+    refit: Callable[[NDArray[np.intp]], Any], rows: Callable[[NDArray[np.intp]], Any], n: int
+) -> Floats:
     """Log-densities of `n` rows, each under a fit that has not seen its fold; `rows` picks them by number."""
     fold = np.random.default_rng(0).permutation(n) % FOLDS
     found = np.empty(n)

@@ -1,4 +1,4 @@
-"""The mixture of the old table that new rows are held against: which kind its columns ask for, and the best of several."""
+"""The mixture of the old table that new rows are held against: of the kind that its columns ask for, best by BIC."""
 
 from __future__ import annotations
 
