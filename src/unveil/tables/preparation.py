@@ -36,7 +36,7 @@ def prepare(
     data : path, list of paths, "-", scan, frame or array
         Frames are those of pandas, polars or Arrow; "-" is standard input. Columns of an array are x0, x1, ...
     columns : list of str, optional
-        Columns to look at; the others are dropped. By default all.
+        Columns to look at, besides those that are named below. By default all.
     drop : list of str
         Columns to leave out of the model.
     roles : mapping of str to str, optional
@@ -61,8 +61,10 @@ def prepare(
     >>> [(role.name, role.role) for role in ready.roles]
     [('id', 'identifier'), ('size', 'category'), ('kind', 'category')]
     """
-    table = open_table(data, columns, reading)
-    table = replace(table, names=_looked_at(table, columns))
+    named = [*(roles or {}), label, time, weights, *([drop] if isinstance(drop, str) else drop)]
+    table = open_table(data, None if columns is None else [*_listed(columns), *map(str, named)], reading)
+    table = replace(table, names=_looked_at(table, columns, named))
+    weights = table.weight if weights is None else weights
     wishes = _wishes(table, drop, roles, label, time, weights)
     seen = survey(table, wishes.said)
     found = assign_roles(table, seen, wishes)
@@ -73,17 +75,24 @@ def prepare(
     return ready
 
 
-def _looked_at(table: Table, columns: Sequence[str] | None) -> tuple[str, ...]:
-    if columns is None:
-        return table.names
+def _listed(columns: Sequence[str]) -> list[str]:
     if isinstance(columns, str):
         raise ValueError(f"columns must be a list of names, got the string {columns!r}")
-    return tuple(dict.fromkeys(column_name(name, table.names, "columns") for name in columns))
+    return list(columns)
+
+
+def _looked_at(table: Table, columns: Sequence[str] | None, named: Sequence[Any]) -> tuple[str, ...]:
+    """The columns that the user wants looked at, in the order of the table."""
+    if columns is None:
+        return table.names
+    known = table.available or table.names
+    wanted = {column_name(name, known, "columns") for name in columns} | {name for name in named if name in known}
+    return tuple(name for name in table.names if name in wanted)
 
 
 def _wishes(table: Table, drop: Sequence[str] | str, roles: Any, label: Any, time: Any, weights: Any) -> Wishes:
     """What the user said, names and words checked."""
-    names = table.names
+    names = table.available or table.names
     said = {column_name(name, names, "roles"): role_word(word, str(name)) for name, word in (roles or {}).items()}
     dropped = [drop] if isinstance(drop, str) else drop
     said |= {column_name(name, names, "drop"): "dropped" for name in dropped}

@@ -181,7 +181,7 @@ def _large_frame(columns: tuple[ColumnRecipe, ...], table: Table) -> tuple[pa.Ta
     for column in columns:
         made = shaped(table.cells(column.name), column.form)
         one = pa.table({column.name: made.array})
-        arrays[column.name] = gathered(one.to_batches(max_chunksize=ROWS_AT_ONCE), 0).column(0)
+        arrays[column.name] = gathered(one.to_batches(), 0, one_list=True).column(0)
         unknown |= _counted({column.name: made})
     return pa.table(arrays), unknown
 

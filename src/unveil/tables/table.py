@@ -17,6 +17,9 @@ from typing import Any, final
 import pyarrow as pa
 
 from unveil.sources.errors import DataError
+from unveil.sources.files.options import GUESSED
+from unveil.sources.files.reading import Reading, open_reading
+from unveil.sources.files.scan import Scan
 from unveil.tables.arrow import Cells, plain_cells
 from unveil.tables.frames import table_of
 
@@ -38,6 +41,9 @@ class Table:
     notes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # by column
     bad: Mapping[str, Any] = field(default_factory=dict)  # cells that did not fit, by column
     reading: dict[str, Any] | None = None  # how to read another file the same way
+    units: Mapping[str, str] = field(default_factory=dict)  # by column, such as $ or %
+    available: tuple[str, ...] = ()  # all columns, where not all were read
+    weight: str | None = None  # the column of weights of a scan
     _cells: dict[str, Cells] = field(default_factory=dict)
 
     @property
@@ -75,7 +81,7 @@ def open_table(
     """`data` as a table; `options` and `recipe` say how files are read."""
     if isinstance(data, Table):
         return data
-    if is_path(data) or hasattr(data, "files"):
+    if is_path(data) or isinstance(data, Scan):
         return _of_files(data, columns, options, recipe)
     found = table_of(data)
     if not found.table.num_columns:
@@ -93,19 +99,48 @@ def is_path(data: Any) -> bool:
 
 def _of_files(data: Any, columns: Sequence[str] | None, options: Any, recipe: dict[str, Any] | None) -> Table:
     """Files, read once."""
-    from unveil.sources.files.reading import ReadingOptions, open_reading
-
-    paths = list(data.files) if hasattr(data, "files") else data
-    reading = open_reading(paths, ReadingOptions() if options is None else options, recipe)
-    wanted = list(data.names) if columns is None and getattr(data, "_columns", None) else None
+    reading = _reading(data, options, recipe)
+    columns = _of_scan(data) if columns is None else columns
+    known = set(reading.names if columns is None else columns)
+    wanted = [name for name in reading.names if name in known] or None  # names that are not there are somebody else's
     raw = gathered(reading.batches(wanted))
-    path = os.fspath(data) if isinstance(data, (str, os.PathLike)) else None
-    names = tuple(raw.column_names)
-    return Table(reading.title, path, names, reading.said, raw, False, {}, reading.bad, reading.recipe())
+    return Table(
+        title=reading.title,
+        path=os.fspath(data) if isinstance(data, (str, os.PathLike)) else None,
+        names=tuple(raw.column_names),
+        said=reading.said,
+        raw=raw,
+        notes={name: (why,) for name, why in reading.flagged.items()},
+        bad=reading.bad,
+        reading=reading.recipe(),
+        units=reading.units,
+        available=reading.names,
+        weight=getattr(data, "_weight", None),
+    )
 
 
-def gathered(batches: Iterable[pa.RecordBatch], limit: int | None = None) -> pa.Table:
-    """Batches as one table: in memory, or mapped from a temporary file where they take more than `limit` bytes."""
+def _reading(data: Any, options: Any, recipe: dict[str, Any] | None) -> Reading:
+    paths = list(data.files) if isinstance(data, Scan) else data
+    given = getattr(data, "_options", GUESSED) if options is None else options
+    try:
+        return open_reading(paths, given, recipe)
+    except (KeyError, TypeError, AttributeError) as error:
+        if recipe is None:
+            raise
+        raise DataError(f"the model's recipe for reading files is malformed: {error}") from error
+
+
+def _of_scan(data: Any) -> list[str] | None:
+    """The columns that a scan was asked for, its weights among them; None for all."""
+    asked = getattr(data, "_columns", None)
+    return None if asked is None else [*asked, *filter(None, [data._weight])]
+
+
+def gathered(batches: Iterable[pa.RecordBatch], limit: int | None = None, one_list: bool = False) -> pa.Table:
+    """Batches as one table: in memory, or mapped from a temporary file where they take more than `limit` bytes.
+
+    Words by code stay so in the file if all batches have `one_list` of levels, which a file cannot hold otherwise.
+    """
     limit = IN_MEMORY if limit is None else limit
     kept: list[pa.RecordBatch] = []
     size = 0
@@ -114,7 +149,7 @@ def gathered(batches: Iterable[pa.RecordBatch], limit: int | None = None) -> pa.
         kept.append(batch)
         size += batch.nbytes
         if size > limit:
-            return _spooled(kept, rest)
+            return _spooled(kept, rest) if one_list else _spooled(list(map(_plain, kept)), map(_plain, rest))
     if not kept:
         raise DataError("the table has no rows")
     return pa.Table.from_batches(kept)
@@ -122,29 +157,27 @@ def gathered(batches: Iterable[pa.RecordBatch], limit: int | None = None) -> pa.
 
 def _spooled(first: list[pa.RecordBatch], rest: Iterator[pa.RecordBatch]) -> pa.Table:
     """A table in a temporary file, which goes when nobody looks at the table any more."""
-    handle, name = tempfile.mkstemp(prefix="unveil-", suffix=".arrow")
-    os.close(handle)
+    name = ""
     try:
-        with pa.OSFile(name, "wb") as sink, pa.ipc.new_file(sink, _plain_schema(first[0].schema)) as writer:
+        handle, name = tempfile.mkstemp(prefix="unveil-", suffix=".arrow")
+        os.close(handle)
+        with pa.OSFile(name, "wb") as sink, pa.ipc.new_file(sink, first[0].schema) as writer:
             while first:
-                writer.write_batch(_plain_batch(first.pop(0)))
+                writer.write_batch(first.pop(0))
             for batch in rest:
-                writer.write_batch(_plain_batch(batch))
+                writer.write_batch(batch)
         mapped = pa.memory_map(name)
         table = pa.ipc.open_file(mapped).read_all()
     except OSError as error:
-        Path(name).unlink(missing_ok=True)
+        if name:
+            Path(name).unlink(missing_ok=True)
         where = f"{tempfile.gettempdir()} (the environment variable TMPDIR names another folder)"
         raise DataError(f"the table is large, and could not be kept in {where}: {error}") from error
     weakref.finalize(table, Path(name).unlink, missing_ok=True)
     return table
 
 
-def _plain_schema(schema: pa.Schema) -> pa.Schema:
-    """Words as words: each batch has a list of levels of its own, which a file of many batches cannot hold."""
-    kinds = [one.type.value_type if pa.types.is_dictionary(one.type) else one.type for one in schema]
-    return pa.schema(list(zip(schema.names, kinds, strict=True)))
-
-
-def _plain_batch(batch: pa.RecordBatch) -> pa.RecordBatch:
-    return batch.cast(_plain_schema(batch.schema))
+def _plain(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Words as words, where they were by code."""
+    kinds = [one.type.value_type if pa.types.is_dictionary(one.type) else one.type for one in batch.schema]
+    return batch.cast(pa.schema(list(zip(batch.schema.names, kinds, strict=True))))

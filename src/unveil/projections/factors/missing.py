@@ -75,7 +75,7 @@ class Arranged(NamedTuple):
     bounds: NDArray[np.intp]
 
 
-class Prepared(NamedTuple):
+class PreparedFactors(NamedTuple):
     """What the E step reads: parameters with standard scores, and what takes those to the scores as given."""
 
     kernel: Any
@@ -93,18 +93,18 @@ class Hidden(Model, ABC):
     remembers: bool = False  # may blocks keep the order of their rows? Not where there is no end to them
 
     @abstractmethod
-    def _sums(self, plan: Prepared, table: Any) -> tuple[dict[str, Floats], float]:
+    def _sums(self, plan: PreparedFactors, table: Any) -> tuple[dict[str, Floats], float]:
         """Sums that the M step reads, and the log-likelihood."""
 
-    def prepare(self, params: FactorParams) -> Prepared:
+    def prepare(self, params: FactorParams) -> PreparedFactors:
         """Products of the loadings."""
         plain = standard(params)
         plan = plan_of(self.shift, plain.mean, plain.loadings, plain.noise)
-        return Prepared(plan, plain.mean, None if _is_standard(params) else _turn(params))
+        return PreparedFactors(plan, plain.mean, None if _is_standard(params) else _turn(params))
 
     def expect(
         self,
-        plan: Prepared,
+        plan: PreparedFactors,
         block: Block,
         expectation: Expectation,
         memo: Arranged | None,
@@ -120,7 +120,7 @@ class Hidden(Model, ABC):
         bounds = {"weight": weight, "log_likelihood": log_likelihood, "free_energy": log_likelihood}
         return Statistics(**bounds, **sums), arranged if self.remembers else None
 
-    def infer(self, plan: Prepared, block: Block) -> tuple[Floats, Floats]:
+    def infer(self, plan: PreparedFactors, block: Block) -> tuple[Floats, Floats]:
         """Posterior means of the scores in standard form (rows, q) and log-densities (rows,)."""
         found: tuple[Floats, Floats] = infer_factors(plan.kernel, _table(block, arrange(block.rows)))
         return found
@@ -135,7 +135,7 @@ class Hidden(Model, ABC):
 class CompletedRows(Hidden):
     """Missing cells are hidden."""
 
-    def _sums(self, plan: Prepared, table: Any) -> tuple[dict[str, Floats], float]:
+    def _sums(self, plan: PreparedFactors, table: Any) -> tuple[dict[str, Floats], float]:
         sums, products, log_likelihood = complete_factors(plan.kernel, table)
         weight = len(table.x) if len(table.weights) == 0 else table.weights.sum()
         across = np.outer(sums, plan.mean)
@@ -165,7 +165,7 @@ class CompletedRows(Hidden):
 class Factors(Hidden):
     """Scores are hidden."""
 
-    def _sums(self, plan: Prepared, table: Any) -> tuple[dict[str, Floats], float]:
+    def _sums(self, plan: PreparedFactors, table: Any) -> tuple[dict[str, Floats], float]:
         sums, log_likelihood = expect_factors(plan.kernel, table)
         return _as_given(_in_frame(sums, plan.mean), plan.turn), log_likelihood
 

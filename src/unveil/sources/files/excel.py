@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from datetime import date, datetime, time
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
-from unveil.sources.errors import DataError
+from unveil.sources.errors import DataError, one_line
 
 
 def write_sheet(source: Path, target: Path) -> str:
@@ -16,21 +17,26 @@ def write_sheet(source: Path, target: Path) -> str:
     try:
         from openpyxl import load_workbook
     except ImportError as error:
-        wanted = "pip install 'unveil[excel]'"
-        raise DataError(
-            f"{source}: reading Excel files needs openpyxl; install it by {wanted}, or save as CSV"
-        ) from error
-    book = load_workbook(source, read_only=True, data_only=True)
-    try:
-        sheets = [sheet for sheet in book.worksheets if sheet.sheet_state == "visible"] or book.worksheets
-        width = _write(sheets[0].iter_rows(values_only=True), target)
-        if width == 0:
-            raise DataError(f"{source}: the sheet {sheets[0].title!r} is empty; expected a row of names and rows below")
-        _pad(target, width)
-        more = f", the first of {len(book.worksheets)}" if len(book.worksheets) > 1 else ""
-        return f"Read from the sheet {sheets[0].title!r} of an Excel file{more}."
-    finally:
-        book.close()
+        wanted = "the extra 'excel' (pip install 'unveil[excel]')"
+        raise DataError(f"{source}: to read Excel files, install {wanted}, or save it as CSV") from error
+    with source.open("rb") as file:
+        try:
+            book = load_workbook(file, read_only=True, data_only=True)
+        except (BadZipFile, KeyError) as error:
+            raise DataError(f"{source}: not an Excel file (.xlsx): {one_line(error)}") from error
+        try:
+            return _write_first(source, book, target)
+        finally:
+            book.close()
+
+
+def _write_first(source: Path, book: Any, target: Path) -> str:
+    sheets = [sheet for sheet in book.worksheets if sheet.sheet_state == "visible"] or book.worksheets
+    if not sheets or (width := _write(sheets[0].iter_rows(values_only=True), target)) == 0:
+        raise DataError(f"{source}: its first sheet is empty; expected a row of names and rows below it")
+    _pad(target, width)
+    more = f", the first of {len(sheets)}" if len(sheets) > 1 else ""
+    return f"Read from the sheet {sheets[0].title!r} of an Excel file{more}."
 
 
 def _write(rows: Iterator[tuple[Any, ...]], target: Path) -> int:

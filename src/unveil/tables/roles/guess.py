@@ -38,7 +38,7 @@ def assign_roles(table: Table, surveys: tuple[ColumnSurvey, ...], wishes: Wishes
     copies = copies_among(table, seen, roles, wishes.said)
     for name, (other, why) in copies.items():
         roles[name] = as_role(name, "near-copy", why)._replace(copy_of=other)
-    return tuple(_finished(role, seen[name]) for name, role in roles.items())
+    return tuple(_finished(role, seen[name])._replace(unit=table.units.get(name, "")) for name, role in roles.items())
 
 
 def _role(seen: ColumnSurvey, wishes: Wishes, table: Table) -> ColumnRole:

@@ -36,9 +36,16 @@ class NumberForm(NamedTuple):
     digits: int = 0  # of a whole number
 
 
+_SIMPLE = re.compile(r"[-+]?\d+\.(\d+)")  # most cells of most tables: worth a way of their own
+_POINT = NumberForm(decimal=".")
+
+
 @lru_cache(maxsize=1 << 14)
 def number_form(cell: str) -> NumberForm | None:
     """How `cell`, stripped, reads as a number; None where it does not."""
+    simple = _SIMPLE.fullmatch(cell)
+    if simple is not None and len(simple.group(1)) != 3:
+        return _POINT
     if _INFINITE.fullmatch(cell):
         return NumberForm()
     found = _NUMBER.fullmatch(cell)

@@ -58,7 +58,7 @@ def _integers(known: Any, style: ColumnStyle) -> ParsedCells:
     """As int64; where the cells need it, as float64, or as the text they are when they are too long for either."""
     plain = _plain(known, style)
     whole = pc.match_substring_regex(plain, r"^[-+]?\d+$")
-    if pc.all(whole).as_py():  # None where there is no cell at all
+    if pc.all(whole).as_py() is not False:  # None where there is no cell at all
         digits = pc.replace_substring_regex(plain, r"^\+", "")
         values = tolerant_cast(digits, pa.int64())
         if values.null_count == digits.null_count:
