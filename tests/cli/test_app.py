@@ -6,6 +6,8 @@ import pytest
 
 import unveil
 
+VERBS = ("report", "fit", "predict", "transform", "select", "sample", "show", "parse", "compare", "models", "demo")
+VERBS += ("warm-up",)
 HEAVY = ("numpy", "scipy", "sklearn", "plotly", "numba", "pyarrow", "safetensors", "jinja2", "pandas", "dask")
 
 
@@ -13,10 +15,12 @@ def test_help_lists_the_verbs(run):
     for words in ([], ["--help"], ["-h"]):
         result = run(*words)
         assert result.exit_code == 0
-        assert all(verb in result.stdout for verb in ("report", "fit", "predict", "show", "warm-up"))
+        assert all(verb in result.stdout for verb in VERBS)
+        assert "Exit codes: 0 done" in result.stdout
+        assert "--show-completion" not in result.stdout
 
 
-@pytest.mark.parametrize("verb", ["report", "fit", "predict", "show", "warm-up"])
+@pytest.mark.parametrize("verb", VERBS)
 def test_every_verb_has_help(run, verb):
     result = run(verb, "--help")
     assert result.exit_code == 0
@@ -36,9 +40,17 @@ def test_usage_errors_are_one_line(refused):
     assert "No such command 'bogus'" in refused("bogus")
     assert "Missing argument" in refused("fit", "pca")
     assert "--output" in refused("fit", "pca", "x.csv")
-    assert "'pca', 'probabilistic-pca'" in refused("fit", "magic", "x.csv", "-o", "m")
+    assert "did you mean kmeans?" in refused("fit", "kmens", "x.csv", "-o", "m")
+    assert "'fit'" in refused("fti")
     assert "'--components'" in refused("fit", "pca", "x.csv", "-o", "m", "-k", "0")
     assert "--frobnicate" in refused("show", "x", "--frobnicate")
+
+
+def test_a_shell_can_complete_models():
+    asked = {"_UNVEIL_COMPLETE": "complete_bash", "COMP_WORDS": "unveil fit gauss", "COMP_CWORD": "2"}
+    script = "from unveil.cli import main; main()"
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env={**os.environ, **asked})
+    assert ran.stdout.split() == ["gaussian-mixture", "gaussian-hmm"]
 
 
 def test_nothing_heavy_loads_before_a_verb_runs():

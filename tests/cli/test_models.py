@@ -1,7 +1,9 @@
 import pytest
+from sklearn.utils import get_tags
+from typer import BadParameter
 
 import unveil
-from unveil.cli.models import STARTS, ModelName, chosen, parameters
+from unveil.cli.models import GROUPS, STARTS, ModelName, chosen, listed, named, parameters
 from unveil.estimation.persistence import estimator_names
 from unveil.mixtures.starts import starts
 
@@ -13,6 +15,27 @@ def test_every_option_of_a_kind_is_a_parameter():
 
 def test_every_estimator_can_be_fitted():
     assert {model.kind.estimator for model in ModelName} == set(estimator_names())
+
+
+def test_models_say_what_they_take():
+    for model in ModelName:
+        tags = get_tags(getattr(unveil, model.kind.estimator)()).input_tags
+        assert (model.kind.holes, model.kind.words) == (tags.allow_nan, tags.categorical), model
+
+
+def test_every_model_is_listed_once():
+    assert sorted(model.value for group in listed().values() for model in group) == sorted(m.value for m in ModelName)
+    assert list(listed()) == list(GROUPS)
+    assert all(0 < len(model.kind.line) < 60 for model in ModelName)
+
+
+def test_models_go_by_their_words_and_classes():
+    assert named("KMeans") is named("kmeans") is ModelName.K_MEANS
+    assert named("gaussian_mixture") is ModelName.GAUSSIAN_MIXTURE
+    with pytest.raises(
+        BadParameter, match=r"'gausian-mixture' \(unveil models lists them\); did you mean gaussian-mixture"
+    ):
+        named("gausian-mixture")
 
 
 def test_starts_are_those_of_the_estimators():

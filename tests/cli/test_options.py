@@ -1,6 +1,6 @@
 import pytest
 
-from unveil.cli.options import names_in, protect
+from unveil.cli.options import names_in, pairs_in, protect
 
 
 @pytest.mark.parametrize(
@@ -23,6 +23,26 @@ def test_inputs_are_protected_under_any_name(tmp_path):
     link.symlink_to(data)
     for name in (data, link, tmp_path / "." / "data.csv"):
         with pytest.raises(ValueError, match="is an input and would be overwritten"):
-            protect(str(name), [other, data])
-    protect(str(other), [data])
+            protect(str(name), [other, data], force=True)
+    protect(str(other), [data], force=False)
     assert not other.exists()
+
+
+def test_a_file_that_is_there_needs_force(tmp_path):
+    there = tmp_path / "there.csv"
+    there.write_text("mine\n")
+    with pytest.raises(FileExistsError, match=r"is there already; --force replaces it"):
+        protect(str(there), [], force=False)
+    with pytest.raises(FileExistsError):
+        protect(str(there), [], force=False, own=lambda path: "unveil" in path.read_text())
+    protect(str(there), [], force=False, own=lambda path: "mine" in path.read_text())
+    protect(str(there), [], force=True)
+    protect("/dev/null", [], force=False)
+
+
+def test_pairs():
+    assert pairs_in("a=id, b=c=number", "--roles") == {"a": "id", "b=c": "number"}
+    assert pairs_in(None, "--roles") == {}
+    for wrong in ("a", "a=", "=id"):
+        with pytest.raises(ValueError, match="--roles must be COLUMN=WORD"):
+            pairs_in(wrong, "--roles")

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 import unveil
-from unveil.cli import made_up, warm_up
+from unveil.cli import warm_up
 from unveil.cli.models import ModelName
+from unveil.cli.rows import made_up
 from unveil.numerics import code_cache, softmax
 
 COMMAND = "from unveil.cli import main; main()"

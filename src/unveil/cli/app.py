@@ -9,7 +9,23 @@ import typer
 from typer.core import TyperGroup
 
 import unveil
-from unveil.cli import errors, fit, predict, report, show, warm_up
+from unveil.cli import (
+    compare,
+    demo,
+    errors,
+    fit,
+    listing,
+    parse,
+    predict,
+    report,
+    sample,
+    select,
+    show,
+    transform,
+    warm_up,
+)
+
+COMPLETION = ("install_completion", "show_completion")
 
 
 class OneLineErrors(TyperGroup):
@@ -29,12 +45,27 @@ class OneLineErrors(TyperGroup):
             errors.say("interrupted; nothing was written")
             raise typer.Exit(errors.INTERRUPTED) from None
 
+    def get_params(self, ctx: Any) -> Any:
+        """Options besides the verbs; those that set up completion are not listed: the end of the help names one."""
+        found = super().get_params(ctx)
+        for one in found:
+            if one.name in COMPLETION:
+                one.hidden = True  # type: ignore[attr-defined]
+        return found
+
 
 app = typer.Typer(
     cls=OneLineErrors,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="\n\n".join(
+        (
+            "Exit codes: "
+            + "; ".join(f"{code} {meaning}" for code, meaning in errors.EXIT_CODES.items())
+            + ". Errors are one line on stderr; UNVEIL_TRACEBACK=1 shows where they come from.",
+            "unveil --install-completion makes Tab complete verbs, options and models in your shell.",
+        )
+    ),
 )
 
 
@@ -51,9 +82,9 @@ def start(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and leave.")
     ] = False,
 ) -> None:
-    """Find the hidden structure in data: directions, groups, mixtures.
+    """Find the hidden structure in data: directions, groups, mixtures, sequences, grammars.
 
-    Errors are one line on stderr, with exit code 2; UNVEIL_TRACEBACK=1 shows where they come from.
+    New here? unveil demo lists data sets with known answers; unveil report FILE writes a page on a table of yours.
     """
     if ctx.invoked_subcommand is None:
         typer.echo(ctx.get_help())
@@ -64,5 +95,11 @@ def _paragraphs(text: str) -> str:
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
 
 
-for _verb in (report.report, fit.fit, predict.predict, show.show, warm_up.warm_up):
-    app.command(help=_paragraphs(_verb.__doc__ or ""))(_verb)
+VERBS = {
+    "A table": (report.report, compare.compare),
+    "Models": (select.select, fit.fit, predict.predict, transform.transform, sample.sample, show.show, parse.parse),
+    "Help": (listing.models, demo.demo, warm_up.warm_up),
+}
+for _panel, _verbs in VERBS.items():
+    for _verb in _verbs:
+        app.command(help=_paragraphs(_verb.__doc__ or ""), rich_help_panel=_panel)(_verb)

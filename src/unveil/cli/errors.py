@@ -15,6 +15,14 @@ from unveil.sources.errors import one_line
 
 FAILED = 2  # exit code, as shells have it for wrong use
 INTERRUPTED = 130  # 128 + SIGINT, as shells have it
+UNREAD = 1  # whoever read our output has left
+EXIT_CODES = {
+    0: "done",
+    UNREAD: "the reader of the output left early, or warm-up could not keep its work",
+    FAILED: "wrong use, data or files",
+    INTERRUPTED: "interrupted (Ctrl-C)",
+}
+"""What a run leaves to its shell."""
 LONGEST_LINE = 600  # characters: a message from elsewhere may be a page
 EXPECTED = (ValueError, OSError, ImportError, MemoryError, OverflowError)
 
@@ -79,4 +87,4 @@ def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__
 def _leave_the_pipe() -> None:
     """Whoever read our output has seen enough: leave without a word, and without one from the interpreter."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    sys.exit(1)
+    sys.exit(UNREAD)

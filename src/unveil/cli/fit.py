@@ -5,57 +5,80 @@ from __future__ import annotations
 import json
 import warnings
 from time import perf_counter
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from unveil.cli.errors import INTERRUPTED, say
-from unveil.cli.models import STARTS, ModelName, check_label, check_sequence, chosen, parameters
+from unveil.cli.models import (
+    STARTS,
+    ModelName,
+    check_label,
+    check_sequence,
+    chosen,
+    did_you_mean,
+    named,
+    named_so_far,
+    parameters,
+)
 from unveil.cli.options import (
     Columns,
     Data,
+    Drop,
+    Force,
     Json,
+    Roles,
     Seed,
+    Sequence,
     Threads,
     Weight,
     argument,
     names_in,
     option,
+    pairs_in,
     protect,
+    reads_tables,
     use_threads,
 )
 from unveil.estimation.registry import EXPECTATIONS, SCHEDULES
 
+if TYPE_CHECKING:
+    from unveil.sources.files.reading import ReadingOptions
 
+
+@reads_tables
 def fit(
-    model: Annotated[ModelName, argument(metavar="MODEL", help="What to fit.")],
+    model: Annotated[
+        ModelName,
+        argument(
+            metavar="MODEL", parser=named, autocompletion=named_so_far, help="What to fit; unveil models lists them."
+        ),
+    ],
     data: Data,
     output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="The model file to write.")],
     components: Annotated[
-        int | None, option("--components", "-k", min=1, help="Number of components or clusters.")
+        int | None,
+        option("--components", "-k", min=1, help="Number of components or clusters; unveil select finds it."),
     ] = None,
     covariance: Annotated[
         str | None,
         option(metavar="SHAPE", help="Covariances: full, tied, diag, spherical, or mclust's letters from EII to VVV."),
     ] = None,
     columns: Columns = None,
+    drop: Drop = None,
+    roles: Roles = None,
     kinds: Annotated[
         str | None,
         option(
             metavar="A=KIND,...",
-            help="What columns are, where their types mislead (mixed-mixture): number, count, yes/no, category.",
+            help="What mixed models take columns for, if not for their role: number, count, yes/no, category, "
+            "waiting time.",
         ),
     ] = None,
     label: Annotated[
         str | None, option(metavar="NAME", help="Column with the class of each row (discriminant).")
     ] = None,
-    sequence: Annotated[
-        str | None,
-        option(
-            metavar="NAME",
-            help="Column that names the sequence a row belongs to (hidden Markov models); without it all rows are one.",
-        ),
-    ] = None,
+    sequence: Sequence = None,
     grammar: Annotated[
         str | None, option(metavar="FILE", help="Rules in nltk's notation to start from (grammar).")
     ] = None,
@@ -72,20 +95,25 @@ def fit(
     expectation: Annotated[
         str | None, option(metavar="WORD", help=f"How rows are shared out: {', '.join(EXPECTATIONS)}.")
     ] = None,
+    force: Force = False,
     as_json: Json = False,
+    *,
+    reading: ReadingOptions,
 ) -> None:
     """Fit MODEL to DATA, write it to a file, and say whether it is sound, describes DATA and has real groups.
 
-    Mixtures take missing cells, except student-mixture; so do probabilistic-pca, factor-analysis and topographic-map.
-    The mixtures called categorical and mixed also read columns of words.
+    Columns are taken by their roles: identifiers, row numbers, constants, copies and free text are not modelled, and a
+    model takes columns of its kind (numbers, counts, yes/no, words; mixed models all of them) unless --columns names
+    others. The file keeps how DATA was read, so that unveil predict reads a new file the same way.
 
-    Hidden Markov models (gaussian-hmm and so on) take the rows as steps in time, missing steps and cells too; a grammar
-    takes a text file with a sentence a line.
+    Hidden Markov models (gaussian-hmm and so on) take the rows as steps in time; a grammar takes a text file with a
+    sentence a line. Most models take missing cells: unveil models says which.
 
     Ctrl-C while it fits keeps the best so far: the model is saved, a line says so, and the exit code is 130. Earlier
     than the end of the first pass there is nothing to keep, and nothing is written.
     """
     import unveil
+    from unveil.cli.rows.opened import Asked, files_of, opened_for
 
     use_threads(threads)
     given: dict[str, Any] = {
@@ -101,54 +129,39 @@ def fit(
     check_sequence(model, sequence)
     if grammar is not None:
         settled["grammar"] = _grammar(grammar)
-    table, lengths = _opened(model, data, names_in(columns), weight, sequence)
-    if kinds is not None:
-        settled["families"] = _families(table, kinds)
+    protect(output, [data] if model.kind.text else files_of(data), force)
+    wished = Asked(data, names_in(columns), names_in(drop, "--drop"), pairs_in(roles, "--roles"), weight, sequence)
+    opened = opened_for(model, wished._replace(label=label, reading=reading))
+    if "kinds" in model.kind.options:
+        settled["families"] = _families(opened, kinds)
     estimator = getattr(unveil, model.kind.estimator)(**settled)
-    protect(output, table.files)
+    _announce(model, estimator, components)
     began = perf_counter()
-    interrupted = _run(estimator, table, data, label, lengths)
-    estimator.save(output)
+    interrupted = _run(estimator, opened, data)
+    opened.marked(estimator).save(output)
     if interrupted:
         say(f"interrupted after {len(estimator.history_)} passes; the best so far is saved to {output}")
     seconds = perf_counter() - began
     if not interrupted:
-        _examine(estimator, table, label, lengths)
+        _examine(estimator, opened)
         estimator.save(output)  # again, with the verdicts: the model is safe while they are looked for
-    _tell(estimator, table, output, seconds, as_json)
+    _tell(estimator, opened, output, seconds, as_json)
     if interrupted:
         raise typer.Exit(INTERRUPTED)
 
 
-def _opened(
-    model: ModelName, data: str, columns: list[str] | None, weight: str | None, sequence: str | None
-) -> tuple[Any, Any]:
-    """The table, a scan of its numbers or all columns for models that take words, and lengths of its sequences."""
-    import unveil
-
-    kind = model.kind
-    if kind.text:
-        if columns is not None or weight is not None:
-            raise ValueError(f"--columns and --weight are not options of {model.value}, which reads sentences")
-        from unveil.cli.sequences import read_sentences
-
-        return read_sentences(data), None
-    if not kind.words:
-        table = unveil.scan(data, columns=columns, weight=weight)
-    else:
-        from unveil.cli.frame import read_frame
-
-        table = read_frame(data, columns, weight)
-    if not kind.chained:
-        return table, None
-    from unveil.cli.sequences import sequenced
-
-    return sequenced(table, data, sequence)
+def _announce(model: ModelName, estimator: Any, components: int | None) -> None:
+    """The number of components, where that is a default nobody chose."""
+    size = estimator.get_params().get(model.kind.options.get("components", ""))
+    if components is None and isinstance(size, int):
+        noun = {"n_clusters": "cluster"}.get(model.kind.options["components"], "component")
+        chooser = f"; unveil select {model.value} compares numbers of them" if model.kind.group != "projections" else ""
+        say(f"-k was not given: {size} {noun}{'' if size == 1 else 's'}{chooser}")
 
 
 def _grammar(path: str) -> str:
     """The text of a file of rules, checked."""
-    from unveil.cli.sequences import read_text
+    from unveil.cli.rows.sequences import read_text
     from unveil.grammar import read_grammar
     from unveil.sources import DataError
 
@@ -160,35 +173,26 @@ def _grammar(path: str) -> str:
     return text
 
 
-def _families(table: Any, kinds: str) -> list[tuple[str, list[int]]]:
-    """What columns are taken for where their types mislead, as the user has it."""
-    names = list(table.names or [f"x{number}" for number in range(table.n_columns)])
-    found = []
-    for pair in names_in(kinds, "--kinds") or []:
-        name, _, kind = pair.rpartition("=")
-        if name not in names:
-            taken = f"COLUMN=KIND with commas between them, where columns are {', '.join(names[:10])}"
-            raise ValueError(f"--kinds must be {taken}; got {pair!r}")
-        found.append((str(chosen("kinds", kind)), [names.index(name)]))
-    return found
+def _families(opened: Any, kinds: str | None) -> list[tuple[str, list[int]]]:
+    """What columns are taken for: their roles, where the user does not say otherwise."""
+    taken = dict(zip(opened.names, opened.kinds, strict=True))
+    for name, kind in pairs_in(kinds, "--kinds").items():
+        if name not in taken:
+            near = did_you_mean(name, {one.lower(): one for one in taken})
+            raise ValueError(f"--kinds: no column {name!r} is modelled; there are {', '.join(list(taken)[:10])}{near}")
+        taken[name] = str(chosen("kinds", kind))
+    return [(kind, [place]) for place, kind in enumerate(taken.values())]
 
 
-def _run(estimator: Any, table: Any, data: str, label: str | None, lengths: Any) -> bool:
+def _run(estimator: Any, opened: Any, data: str) -> bool:
     """Fit, showing progress. Was it interrupted?"""
-    import numpy as np
-
     from unveil.cli.progress import progress
     from unveil.core.result import Status
 
     with progress(f"{type(estimator).__name__} on {data}") as bar, warnings.catch_warnings():
         warnings.filterwarnings("ignore", r"\w+: interrupted")  # said once the file is there
-        weights = getattr(table, "weights", None)  # a scan brings its own along
-        extra = {} if weights is None else {"sample_weight": weights}
-        extra |= {} if lengths is None else {"lengths": lengths}
         with bar.watching(estimator):
-            estimator.fit(table, label, **extra)
-    if table.names is not None and label is None and not hasattr(estimator, "feature_names_in_"):
-        estimator.feature_names_in_ = np.array(table.names, dtype=object)  # scikit-learn knows frames of others only
+            estimator.fit(opened.X, opened.labels, **opened.beside)
     if not hasattr(estimator, "history_") or estimator.history_.status is not Status.INTERRUPTED:
         return False
     if not estimator.history_:
@@ -196,30 +200,31 @@ def _run(estimator: Any, table: Any, data: str, label: str | None, lengths: Any)
     return True
 
 
-def _examine(estimator: Any, table: Any, label: str | None, lengths: Any) -> None:
+def _examine(estimator: Any, opened: Any) -> None:
     """Put the three verdicts and their reasons in place of what the fit said of itself, for the file to keep."""
     import numpy as np
 
     from unveil.judgement.examine import examine
 
-    weights = getattr(table, "weights", None)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # fits that are made to compare with are none of the user's
-        found = examine(estimator, table, label, lengths=lengths, sample_weight=weights)
+        found = examine(estimator, opened.X, opened.labels, lengths=opened.lengths, sample_weight=opened.weights)
     estimator.certificate_ = found
     if found.clusters is not None:
         estimator.clusters_ = np.array(found.clusters, dtype=np.intp)
 
 
-def _tell(estimator: Any, table: Any, output: str, seconds: float, as_json: bool) -> None:
+def _tell(estimator: Any, opened: Any, output: str, seconds: float, as_json: bool) -> None:
     """What was fitted, to what, and where it is."""
     from unveil.cli.summary import show_page, summary
 
-    facts: dict[str, Any] = {"rows": table.n_rows, "skipped": list(table.skipped), "seconds": round(seconds, 3)}
+    facts: dict[str, Any] = {"rows": opened.n_rows, "skipped": list(opened.left_out), "said": list(opened.said)}
+    facts |= {"seconds": round(seconds, 3)}
     if as_json:
         typer.echo(json.dumps({"output": output, **facts, **summary(estimator)}, allow_nan=False))
         return
-    names = ", ".join(table.names or ()) or f"{table.n_columns:,} columns"
-    said = {"saved to": output, "rows": f"{table.n_rows:,}", "columns": names}
-    said |= {"left out": ", ".join(table.skipped)} if table.skipped else {}
+    said = {"saved to": output, "rows": f"{opened.n_rows:,}"}
+    said |= {"read": "; ".join(opened.said)} if opened.said else {}
+    said |= {"columns": ", ".join(opened.names)} if opened.names else {}
+    said |= {"left out": ", ".join(opened.left_out)} if opened.left_out else {}
     show_page(said | {"seconds": f"{seconds:.2f}"}, estimator, type(estimator).__name__)

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Iterable
-from functools import partial
+from collections.abc import Callable, Iterable
+from functools import partial, wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast
 
 import typer
+
+if TYPE_CHECKING:
+    from unveil.sources.files.reading import ReadingOptions
 
 option = partial(typer.Option, show_default=False)  # defaults are said in words
 argument = partial(typer.Argument, show_default=False)
@@ -18,9 +22,11 @@ Data = Annotated[
     str,
     argument(
         metavar="DATA",
-        help='A table: CSV, TSV, Parquet, Feather or npy; a file, a folder, or a pattern in quotes ("part-*.parquet").',
+        help="A table: CSV, TSV, JSON lines, Excel, Parquet, Feather or npy; a file, a folder, a pattern in quotes "
+        '("part-*.parquet"), or - for standard input.',
     ),
 ]
+Model = Annotated[str, argument(metavar="MODEL", help="A model file, as unveil fit writes it.")]
 Columns = Annotated[
     str | None,
     option(
@@ -34,6 +40,47 @@ Threads = Annotated[
     int | None, option(min=1, help="Threads to run on; changes nothing but the time. By default all cores.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
+Output = Annotated[
+    str, typer.Option("--output", "-o", metavar="FILE", help="A .csv or .parquet file; - is CSV on stdout.")
+]
+Force = Annotated[bool, typer.Option("--force", help="Replace the file to write if it is there.")]
+Sequence = Annotated[
+    str | None,
+    option(
+        metavar="NAME",
+        help="Column that names the sequence a row belongs to (hidden Markov models); without it all rows are one.",
+    ),
+]
+
+READING = "How the table is read (guessed, and said, where an option is absent)"
+ROLES = "What columns are (guessed, and said, where an option is absent)"
+Encoding = Annotated[
+    str | None, option(metavar="NAME", help="utf-8, latin-1, utf-16 and so on.", rich_help_panel=READING)
+]
+Separator = Annotated[
+    str | None,
+    option(
+        metavar="MARK", help="Between cells: a mark, or comma, semicolon, tab, bar, space.", rich_help_panel=READING
+    ),
+]
+Decimal = Annotated[str | None, option(metavar="MARK", help="Between 3 and 14 of pi: . or ,", rich_help_panel=READING)]
+Header = Annotated[
+    bool | None,
+    option("--header/--no-header", help="Does the first line name the columns?", rich_help_panel=READING),
+]
+Missing = Annotated[
+    str | None,
+    option(metavar="A,B,...", help="Words for what is missing, besides an empty cell.", rich_help_panel=READING),
+]
+Roles = Annotated[
+    str | None,
+    option(
+        metavar="A=ROLE,...",
+        help="number, count, yes/no, category, ordered, date, id, text or drop, as in PassengerId=id,Pclass=category.",
+        rich_help_panel=ROLES,
+    ),
+]
+Drop = Annotated[str | None, option(metavar="A,B,...", help="Columns to leave out.", rich_help_panel=ROLES)]
 
 
 def names_in(columns: str | None, option: str = "--columns") -> list[str] | None:
@@ -46,17 +93,73 @@ def names_in(columns: str | None, option: str = "--columns") -> list[str] | None
     return names
 
 
+def pairs_in(given: str | None, option: str) -> dict[str, str]:
+    """What a list such as A=x,B=y says of each name; names may hold ``=``, what is said of them may not."""
+    pairs = {}
+    for pair in names_in(given, option) or []:
+        name, equals, value = (part.strip() for part in pair.rpartition("="))
+        if not (name and equals and value):
+            raise ValueError(f"{option} must be COLUMN=WORD with commas between them, got {pair!r}")
+        pairs[name] = value
+    return pairs
+
+
 def use_threads(count: int | None) -> None:
     """Set the number of threads for this process; it is no part of a model, so it is not a parameter of one."""
     if count is not None:
         os.environ["UNVEIL_THREADS"] = str(count)
 
 
-def protect(output: str, inputs: Iterable[Path | str]) -> None:
-    """Refuse to write where nothing can be written, and over what is to be read."""
+def protect(
+    output: str, inputs: Iterable[Path | str], force: bool, own: Callable[[Path], bool] = lambda path: False
+) -> None:
+    """Refuse to write where nothing can be written, over what is to be read, and over a file that is there.
+
+    ``--force`` allows the last; so does `own`, asked whether a file may be replaced unasked because unveil wrote it,
+    which only the report does: a page is made again from its table, a model may be a night's work.
+    """
     from unveil.storage.atomic import checked_target
 
     target = checked_target(output)
     for source in inputs:
         if target.exists() and os.path.exists(source) and os.path.samefile(target, source):
             raise ValueError(f"{output}: is an input and would be overwritten; choose another name")
+    if target.is_file() and not force and not own(target):
+        raise FileExistsError(f"{output}: is there already; --force replaces it")
+
+
+Verb = TypeVar("Verb", bound=Callable[..., None])
+_READING = {"encoding": Encoding, "separator": Separator, "decimal": Decimal, "header": Header, "missing": Missing}
+
+
+def reads_tables(verb: Verb) -> Verb:
+    """A verb that takes ``reading`` as a command that has an option for each field of `ReadingOptions`."""
+
+    @wraps(verb)
+    def command(*args: Any, **given: Any) -> None:
+        fields = {name: given.pop(name) for name in _READING}
+        verb(*args, **given, reading=reading_options(**fields))
+
+    verb.__annotations__.pop("reading", None)  # its type takes long to import, and is no option
+    own = [one for one in signature(verb, eval_str=True).parameters.values() if one.name != "reading"]
+    more = [
+        Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=None, annotation=word)
+        for name, word in _READING.items()
+    ]
+    command.__signature__ = Signature([*own, *more])  # type: ignore[attr-defined]
+    command.__annotations__ = {one.name: one.annotation for one in [*own, *more]}
+    return cast(Verb, command)
+
+
+def reading_options(
+    encoding: str | None = None,
+    separator: str | None = None,
+    decimal: str | None = None,
+    header: bool | None = None,
+    missing: str | None = None,
+) -> ReadingOptions:
+    """What was said of how a table is to be read."""
+    from unveil.sources.files.reading import ReadingOptions
+
+    words = names_in(missing, "--missing")
+    return ReadingOptions(encoding, separator, decimal, header, None if words is None else tuple(words))

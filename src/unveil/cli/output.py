@@ -35,7 +35,7 @@ def _open(make: Callable[[Any, Any], Any], file: Any) -> Iterator[Callable[[Colu
 
     def write(columns: Columns) -> None:
         nonlocal writer
-        rows = pa.table({name: pa.array(values) for name, values in columns.items()})
+        rows = pa.table({name: _array(values) for name, values in columns.items()})
         writer = make(file, rows.schema) if writer is None else writer
         writer.write_table(rows)
 
@@ -44,6 +44,13 @@ def _open(make: Callable[[Any, Any], Any], file: Any) -> Iterator[Callable[[Colu
     finally:
         if writer is not None:
             writer.close()
+
+
+def _array(values: Any) -> Any:
+    """A column for Arrow, which may have it already."""
+    import pyarrow as pa
+
+    return values if isinstance(values, (pa.Array, pa.ChunkedArray)) else pa.array(values)
 
 
 def _csv(file: Any, schema: Any) -> Any:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sized
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from itertools import count
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -25,6 +27,10 @@ class Quiet:
 
     def step(self, news: Any) -> None:
         """Show what a report is at: words, steps done and their total."""
+
+    def tried(self, grid: Mapping[str, Sized]) -> Callable[[dict[str, Any]], None]:
+        """What shows the fits of a comparison as they are done."""
+        return lambda row: None
 
 
 class Shown(Quiet):
@@ -53,6 +59,16 @@ class Shown(Quiet):
     def step(self, news: Any) -> None:
         """Show what a report is at: words, steps done and their total."""
         self.progress.update(self.task, total=news.total, completed=news.done, detail=news.words)
+
+    def tried(self, grid: Mapping[str, Sized]) -> Callable[[dict[str, Any]], None]:
+        """What shows the fits of a comparison as they are done."""
+        total, done = prod(len(values) for values in grid.values()), count(1)
+
+        def show(row: dict[str, Any]) -> None:
+            number = next(done)
+            self.progress.update(self.task, total=total, completed=number, detail=f"{number} of {total} fits")
+
+        return show
 
     def _passed(self, state: State) -> None:
         self.starts += state.iteration == 1

@@ -19,6 +19,7 @@ SAID_ELSEWHERE = (
     "lower_bounds_",
     "labels_",
     "random_seed_",
+    "recipe_",
 )  # said elsewhere
 INSIDE = ("frame_", "params_", "origins", "floored")  # how parameters of mixed columns are kept, not what they are
 STYLES = {"warning": "bold red", "doubt": "yellow", "note": "", "fine": "green"}  # the worst first
@@ -29,9 +30,9 @@ def summary(model: Any) -> dict[str, Any]:
     """What JSON can say of a fitted estimator. What is not finite becomes null; of large arrays the shape is given."""
     return {
         "class": type(model).__name__,
-        "parameters": {name: _plain(value) for name, value in model.get_params(deep=False).items()},
+        "parameters": {name: plain(value) for name, value in model.get_params(deep=False).items()},
         "columns": [str(name) for name in getattr(model, "feature_names_in_", ())] or None,
-        "fitted": {name: _plain(value) for name, value in _fitted(model).items()},
+        "fitted": {name: plain(value) for name, value in _fitted(model).items()},
         "history": _course(model),
         "certificate": _certificate(getattr(model, "certificate_", None)),
     }
@@ -128,22 +129,22 @@ def _size(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """What JSON has a word for."""
     import numpy as np
 
     if isinstance(value, np.ndarray) and value.size > MOST_NUMBERS:
         return {"shape": list(value.shape), "dtype": value.dtype.name}
     if isinstance(value, (np.ndarray, np.generic)):
-        return _plain(value.tolist())
+        return plain(value.tolist())
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if value is None or isinstance(value, (bool, int, str)):
         return value
     if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): plain(item) for key, item in value.items()}
     return repr(value)
 
 
@@ -156,9 +157,9 @@ def _course(model: Any) -> dict[str, Any] | None:
     if len(history):
         last = history[-1]
         course |= {"log_likelihood": last.log_likelihood, "free_energy": last.free_energy, "seconds": last.seconds}
-    plain: dict[str, Any] = _plain(course)
-    return plain
+    told: dict[str, Any] = plain(course)
+    return told
 
 
 def _certificate(certificate: Any) -> dict[str, Any] | None:
-    return None if certificate is None else {"ok": certificate.ok, **_plain(certificate.to_dict())}
+    return None if certificate is None else {"ok": certificate.ok, **plain(certificate.to_dict())}

@@ -1,6 +1,6 @@
 """``unveil warm-up``: compile ahead what first fits would wait for.
 
-Each model is fitted to made-up tables (`unveil.cli.made_up`), small and large, in double and single precision, and
+Each model is fitted to made-up tables (`unveil.cli.rows.made_up`), small and large, in double and single precision, and
 asked what it says of their rows: so all kernels are compiled that an ordinary fit meets, and kept where those of every
 run are (`unveil.numerics.code_cache`). Fits end after a few passes, since it is not for what they find.
 """
@@ -95,7 +95,7 @@ def _unjudged() -> Iterator[None]:
 def _use(model: ModelName) -> None:
     """Fit a model to all its tables and ask it what it can say."""
     import unveil
-    from unveil.cli.made_up import shapes_for, tables_for
+    from unveil.cli.rows.made_up import shapes_for, tables_for
 
     make = getattr(unveil, model.kind.estimator)
     for settings in _settings(model):

@@ -9,32 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.cli.frame import Frame, read_frame
 from unveil.sources.errors import DataError
-from unveil.sources.files.labelled import column_labels, without_column
 
 
-def sequenced(table: Any, data: str, column: str | None) -> tuple[Any, NDArray[np.intp] | None]:
-    """The table without the column that names the sequence of each row, and the lengths; None for one sequence."""
-    if column is None:
-        return table, None
-    if not isinstance(table, Frame):
-        return without_column(table, column), _lengths(column_labels(table, column).codes.tolist(), column)
-    keys = read_frame(data, [column]).cells[column].tolist()
-    rest = {name: cells for name, cells in table.cells.items() if name != column}
-    if not rest:
-        raise DataError(f"{data}: no column is left besides {column!r}, which names the sequences")
-    skipped = tuple(name for name in table.skipped if name != column)
-    return Frame(rest, table.weights, skipped, table.files), _lengths(keys, column)
-
-
-def _lengths(keys: list[Any], column: str) -> NDArray[np.intp]:
+def lengths_of(keys: list[Any], column: str) -> NDArray[np.intp]:
     """Lengths of runs of equal keys; a sequence whose rows do not follow each other is an error."""
     runs = [(key, len(list(group))) for key, group in groupby(keys)]
     seen: set[Any] = set()
     for number, (key, _) in enumerate(runs):
         if key in seen:
-            row = sum(length for _, length in runs[:number])
+            row = sum(length for _, length in runs[:number]) + 1
             raise DataError(
                 f"column {column!r}: the rows of a sequence must follow each other; one goes on in row {row} "
                 "after rows of others: sort the table"

@@ -5,7 +5,7 @@ import pyarrow.csv
 import pytest
 
 import unveil
-from unveil.cli.sequences import read_sentences, sequenced
+from unveil.cli.rows.sequences import lengths_of, read_sentences
 from unveil.sources import DataError
 
 GRAMMAR = "S -> NP VP [1.0]\nNP -> 'dogs' [0.5] | 'cats' [0.5]\nVP -> 'bark' [0.5] | V NP [0.5]\nV -> 'chase' [1.0]\n"
@@ -35,9 +35,10 @@ def test_gaussian_chain_with_a_column_of_sequences(run, steps):
     same = unveil.GaussianHMM(2, random_state=3).fit(table, lengths=[70, 50])
     np.testing.assert_array_equal(model.transmat_, same.transmat_)
     assert model.feature_names_in_.tolist() == ["value"]
-    assert run("predict", "m", "steps.csv", "--sequence", "which", "-o", "out.csv").exit_code == 0
+    assert run("predict", "m", "steps.csv", "-o", "out.csv").exit_code == 0  # which column it was is in the file
     found = columns("out.csv")
-    assert list(found) == ["state", "probability_0", "probability_1"]
+    assert list(found) == ["row", "which", "state", "probability", "probability_0", "probability_1"]
+    assert found["which"][[0, 119]].tolist() == ["a", "b"]
     np.testing.assert_array_equal(found["state"], same.predict(table, [70, 50]))
     np.testing.assert_array_equal(found["probability_1"], same.predict_proba(table, [70, 50])[:, 1])
 
@@ -53,17 +54,16 @@ def test_words_as_emissions(run, tmp_path):
 
 
 def test_a_sequence_must_be_in_one_piece(run, refused, tmp_path):
-    (tmp_path / "d.csv").write_text("s,x\na,1\nb,2\na,3\n")
+    (tmp_path / "d.csv").write_text("s,x\na,1.5\nb,2.5\na,3.5\n")
     said = refused("fit", "gaussian-hmm", "d.csv", "-k", 1, "--sequence", "s", "-o", "m")
-    assert "column 's': the rows of a sequence must follow each other; one goes on in row 2" in said
+    assert "column 's': the rows of a sequence must follow each other; one goes on in row 3" in said
     assert "no option" in said or "not an option of kmeans" in refused(
         "fit", "kmeans", "d.csv", "-k", 1, "--sequence", "s", "-o", "m"
     )
 
 
-def test_one_sequence_where_no_column_says(tmp_path, monkeypatch):
-    table = object()
-    assert sequenced(table, "d.csv", None) == (table, None)
+def test_lengths_are_those_of_runs():
+    assert lengths_of(["b", "b", "a", "c", "c"], "s").tolist() == [2, 1, 2]
 
 
 def test_grammar_from_sentences(run, tmp_path):
