@@ -16,7 +16,7 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-from tests.report.browser import ARGUMENTS, opened
+from tests.reporting.browser import ARGUMENTS, opened
 
 LOOKS = {"1200": {"width": 1200}, "400": {"width": 400}, "dark": {"width": 1200, "color_scheme": "dark"}}
 

@@ -34,6 +34,8 @@ from unveil.projections.factors.probabilistic_pca import ProbabilisticPCA as Pro
 from unveil.projections.ica.ica import ICA as ICA
 from unveil.projections.pca.pca import PCA as PCA
 from unveil.projections.topographic.topographic_map import GenerativeTopographicMap as GenerativeTopographicMap
+from unveil.reporting.comparison.compare import compare as compare
+from unveil.reporting.report import report as report
 from unveil.selection.search import select as select
 from unveil.sources.files.scan import scan as scan
 

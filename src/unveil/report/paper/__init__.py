@@ -1,1 +1,0 @@
-"""The page: from the plain data of `unveil.report.parts` to one HTML file that opens offline."""
