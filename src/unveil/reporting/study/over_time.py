@@ -76,7 +76,7 @@ def _chain(series: ModelRows, settings: Settings) -> Any:
     shared: dict[str, Any] = {"n_init": STARTS_EACH, "random_state": settings.seed, "engine": settings.engine}
     if series.of_numbers:
         return unveil.GaussianHMM(**shared)
-    return unveil.MixedHMM(families=dict(zip(series.names, series.kinds, strict=True)), **shared)
+    return unveil.MixedHMM(families=dict(enumerate(series.kinds)), **shared)
 
 
 def _ahead(chain: Any, series: ModelRows) -> Any:
