@@ -39,6 +39,8 @@ class Csv:
         file, said = self.text(path)
         with blame(path, self.expected):
             layout = guess_layout(file, self._options(), [self.delimiter])
+        if not layout.even:  # pyarrow says which row it is that has too few or too many cells
+            count_rows(file, layout)
         empty = 0 if layout.whole and layout.n_sample == 0 else None
         return header_of(layout, empty, [said] if said else layout.dialect.words())
 
