@@ -134,7 +134,9 @@ def _notes(reading: Reading) -> dict[str, tuple[str, ...]]:
     """What to say of columns: why they stayed words, or that the order of their dates is a guess."""
     doubt = "it is not clear which number of its dates is the day and which the month"
     styles = reading.recipe()["columns"].items()
-    notes = {name: (doubt,) for name, style in styles if style["kind"] == "date" and style.get("ambiguous")}
+    notes: dict[str, tuple[str, ...]] = {
+        name: (doubt,) for name, style in styles if style["kind"] == "date" and style.get("ambiguous")
+    }
     return notes | {name: (why,) for name, why in reading.flagged.items()}
 
 
