@@ -59,7 +59,7 @@ def principal_plane(
     groups = None if labels is None else np.asarray(labels)
     if groups is not None and groups.shape != (len(points),):
         raise ValueError(f"labels must have shape ({len(points)},), one a row; got {groups.shape}")
-    titles = ["First principal direction", "Second principal direction"]
+    titles = ["First direction", "Second direction"]
     if share is not None:
         titles = [axis_label(number, float(share[number])) for number in range(2)]
     figure = new_figure(*titles)
@@ -143,6 +143,7 @@ def add_points(
             mode="markers",
             name=name,
             showlegend=groups is not None,
+            legendgroup=str(number),
             marker={
                 "color": colour(number),
                 "symbol": marker(number),

@@ -13,7 +13,7 @@ from unveil.core.arrays import Integers
 from unveil.plot.labels import label
 from unveil.plot.marks.frame import PlotColumn
 
-NOTED_COLUMNS = 5  # columns whose cells are named: more would hide what lies below
+NOTED_COLUMNS = 4  # columns whose cells are named: more would hide what lies below
 
 
 @final
