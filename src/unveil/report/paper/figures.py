@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from unveil.plot.style import PAPER, TEXT
+from unveil.plot.style import PAPER, RULE, TEXT
 from unveil.report.paper.rounding import rounded
 
 HEIGHT = 460  # of a figure that does not say its own, in pixels
@@ -20,6 +20,7 @@ _HISTOGRAMS = ("histogram", "histogram2d", "histogram2dcontour")
 TRACES = frozenset({"bar", "box", "contour", "heatmap", "image", "pie", "scatter", "violin", *_HISTOGRAMS})
 """What the plotting library of the page can draw."""
 
+_LINES = {"gridcolor": RULE, "zerolinecolor": RULE, "linecolor": RULE}  # that can be seen on light and dark paper
 _FRAME_PARTS = ("data", "traces", "layout")
 _TITLE_ROOM, _TOP = 22, 24  # above the axes, in pixels: for headings of panels, and for all
 
@@ -49,7 +50,12 @@ def _layout(given: dict[str, Any]) -> dict[str, Any]:
     headed = any(note.get("yref") == "paper" and note.get("y", 0) >= 1 for note in layout.get("annotations", ()))
     margin = {"l": 60, "r": 16, "b": 55} | layout.get("margin", {})
     layout["margin"] = margin | {"t": _TOP + (_TITLE_ROOM if headed else 0)}
-    return {**PAPER, "font": TEXT, "height": HEIGHT, **layout}
+    axes = {name: _LINES | layout.get(name, {}) for name in ("xaxis", "yaxis", *filter(_is_axis, layout))}
+    return {**PAPER, "font": TEXT, "height": HEIGHT, **layout, **axes}
+
+
+def _is_axis(name: str) -> bool:
+    return name.startswith(("xaxis", "yaxis"))
 
 
 def _decoded(value: Any) -> Any:

@@ -8,9 +8,8 @@ markup that slipped through could run nothing and load nothing.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from unveil.certificate import Certificate
@@ -22,6 +21,9 @@ from unveil.report.paper.marks import full_cell, share, spark_path
 from unveil.report.paper.packing import digest, library, packed, page_script, resource
 from unveil.report.paper.shelf import shelved
 from unveil.report.parts import Block, Columns, FigureBlock, Fold, Listing, Page, Replay, TableBlock, Text, Verdicts
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 _MACROS: dict[type, str] = {
     Text: "text",
@@ -89,6 +91,8 @@ def shown_text(value: Any) -> Any:
 
 
 def _environment(page: Page, figures: dict[str, dict[str, Any]]) -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
     environment = Environment(
         loader=PackageLoader("unveil.report.paper", "."),
         autoescape=True,
