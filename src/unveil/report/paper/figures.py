@@ -21,6 +21,7 @@ TRACES = frozenset({"bar", "box", "contour", "heatmap", "image", "pie", "scatter
 """What the plotting library of the page can draw."""
 
 _LINES = {"gridcolor": RULE, "zerolinecolor": RULE, "linecolor": RULE}  # that can be seen on light and dark paper
+_META = ("narrow", "steps")  # what a figure says of itself on a phone, and of its frames
 _FRAME_PARTS = ("data", "traces", "layout")
 _TITLE_ROOM, _TOP = 22, 24  # above the axes, in pixels: for headings of panels, and for all
 
@@ -31,7 +32,9 @@ def plain_figure(plot: Any) -> dict[str, Any]:
     if unknown := {trace.get("type", "scatter") for trace in given.get("data", [])} - TRACES:
         known = ", ".join(sorted(TRACES))
         raise ValueError(f"plot has traces of the type {', '.join(sorted(unknown))}; a page draws {known}")
-    figure = {"data": given.get("data", []), "layout": _layout(given.get("layout", {}))}
+    layout = given.get("layout", {})
+    figure = {"data": given.get("data", []), "layout": _layout(layout)}
+    figure |= {part: value for part, value in (layout.get("meta") or {}).items() if part in _META}
     frames = [{part: frame[part] for part in _FRAME_PARTS if frame.get(part)} for frame in given.get("frames") or ()]
     if frames:
         figure["frames"] = frames
@@ -42,6 +45,11 @@ def plain_figure(plot: Any) -> dict[str, Any]:
 def height_of(figure: dict[str, Any]) -> int:
     """Pixels that a figure takes from top to bottom."""
     return int(figure["layout"].get("height", HEIGHT))
+
+
+def steps_of(figure: dict[str, Any]) -> list[str]:
+    """What a figure calls its frames; nothing where it does not."""
+    return [step["label"] if isinstance(step, dict) else str(step) for step in figure.get("steps", ())]
 
 
 def _layout(given: dict[str, Any]) -> dict[str, Any]:

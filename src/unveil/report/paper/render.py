@@ -16,7 +16,7 @@ from unveil.certificate import Certificate
 from unveil.certificate.certificate import LIGHTS, QUESTIONS, SEVERITIES
 from unveil.plot.style import PALETTE
 from unveil.report.paper.check import all_blocks, checked
-from unveil.report.paper.figures import height_of, plain_figure
+from unveil.report.paper.figures import height_of, plain_figure, steps_of
 from unveil.report.paper.marks import full_cell, share, spark_path
 from unveil.report.paper.packing import digest, library, packed, page_script, resource
 from unveil.report.paper.shelf import shelved
@@ -114,6 +114,7 @@ def _environment(page: Page, figures: dict[str, dict[str, Any]]) -> Environment:
         "main_certificate": page.lights,
         "n_colours": len(PALETTE),
         "height": lambda name: height_of(figures[name]),
+        "steps": lambda replay: replay.steps or steps_of(figures[replay.name]),
         "n_frames": lambda name: len(figures[name].get("frames", ())),
     }
     environment.filters |= {"full": full_cell, "share": share, "spark": spark_path}

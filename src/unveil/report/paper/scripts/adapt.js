@@ -94,7 +94,8 @@ function forNarrow(figure) {
   const layout = figure.layout;
   layout.font = Object.assign({}, layout.font, { size: 11 });
   layout.margin = { l: 48, r: 8, t: Math.min(layout.margin.t, 34), b: 44 };
-  layout.height = layout.height > 520 ? layout.height : Math.min(layout.height, 380);
+  layout.height = figure.narrow.height || (layout.height > 520 ? layout.height : Math.min(layout.height, 380));
+  layout.annotations = (layout.annotations || []).filter((note) => !String(note.name).endsWith(", wide")); // no room here
   stack(layout);
   thinBars(figure);
   legendBelow(figure);
