@@ -7,14 +7,14 @@ const paperWidth = 680; // pixels between the margins of a sheet
 let onPaper = false;
 
 // Colours of unveil.plot.style that need a counterpart on dark paper: ink, first colour, halo.
-const darkInks = {
-  "#3A4450": "#D5DBE3",
-  "#0072B2": "#3491DB",
-  "rgba(246, 248, 250, 0.82)": "rgba(28, 34, 41, 0.82)",
-};
+const darkInks = new Map([
+  ["#3A4450", "#D5DBE3"],
+  ["#0072B2", "#3491DB"],
+  ["rgba(246, 248, 250, 0.82)", "rgba(28, 34, 41, 0.82)"],
+]);
 
 function paint(text) {
-  return scheme.matches && !onPaper && Object.hasOwn(darkInks, text) ? darkInks[text] : text;
+  return scheme.matches && !onPaper && darkInks.has(text) ? darkInks.get(text) : text;
 }
 
 function axesOf(layout, letter) {
@@ -94,7 +94,8 @@ function forNarrow(figure) {
   const layout = figure.layout;
   layout.font = Object.assign({}, layout.font, { size: 11 });
   layout.margin = { l: 48, r: 8, t: Math.min(layout.margin.t, 34), b: 44 };
-  layout.height = layout.height > 520 ? layout.height : Math.min(layout.height, 380);
+  layout.height = figure.narrow.height || (layout.height > 520 ? layout.height : Math.min(layout.height, 380));
+  layout.annotations = (layout.annotations || []).filter((note) => !String(note.name).endsWith(", wide")); // no room here
   stack(layout);
   thinBars(figure);
   legendBelow(figure);
