@@ -14,7 +14,7 @@ $(if $(SUBJECT),$(if $(TESTS),,$(error SUBJECT=$(SUBJECT) is no folder of tests;
 # Bytecode is kept even where the environment says otherwise: every process of the tests would compile all packages anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help report test quick processors lint bench trust soak clean browser bytecode
+.PHONY: help report test quick processors lint bench trust tables soak clean browser bytecode
 
 help:
 	@echo "make report   a report on the bundled data: $(REPORT) (DATA=your.csv for your own)"
@@ -24,6 +24,7 @@ help:
 	@echo "make lint     the first three of them, and formatting"
 	@echo "make bench    unveil and its peers side by side, written to benchmarks/RESULTS.md"
 	@echo "make trust    verdicts on planted failures, healthy fits, noise and groups: the tables of docs/trust.md"
+	@echo "make tables   reports on tables as people have them, held to what a careful analyst would say of each"
 	@echo "make soak     memory on data larger than it should take"
 	@echo "make clean    remove what the others made"
 
@@ -87,6 +88,10 @@ bench: $(BENCH_VENV)/bench.stamp
 # takes hours: `python -m benchmarks.trust peers` asks them again, mclust too where R has it, and says so where not.
 trust: $(VENV)/test.stamp
 	$(BIN)/python -m benchmarks.trust
+
+# A third of it is in `make test`. ONLY=NAME runs one; `python -m benchmarks.tables held-out` draws others.
+tables: $(VENV)/test.stamp
+	$(BIN)/python -m benchmarks.tables $(ONLY:%=--only %)
 
 soak: $(VENV)/test.stamp
 	$(BIN)/python -m benchmarks.soak

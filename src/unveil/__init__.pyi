@@ -16,6 +16,7 @@ from unveil.clusters.kernel_kmeans.kernel_kmeans import KernelKMeans as KernelKM
 from unveil.clusters.kmeans.kmeans import KMeans as KMeans
 from unveil.clusters.medoids.kmedoids import KMedoids as KMedoids
 from unveil.core.loop import watch as watch
+from unveil.core.snapshots import snapshots as snapshots
 from unveil.estimation.persistence import load as load
 from unveil.grammar.pcfg.pcfg import PCFG as PCFG
 from unveil.judgement.examine import examine as examine
@@ -33,6 +34,8 @@ from unveil.projections.factors.probabilistic_pca import ProbabilisticPCA as Pro
 from unveil.projections.ica.ica import ICA as ICA
 from unveil.projections.pca.pca import PCA as PCA
 from unveil.projections.topographic.topographic_map import GenerativeTopographicMap as GenerativeTopographicMap
+from unveil.reporting.comparison.compare import compare as compare
+from unveil.reporting.report import report as report
 from unveil.selection.search import select as select
 from unveil.sources.files.scan import scan as scan
 

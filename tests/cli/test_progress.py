@@ -5,7 +5,7 @@ import numpy as np
 
 import unveil
 from unveil.cli.progress import Quiet, Shown, progress
-from unveil.report import Progress
+from unveil.reporting import Progress
 
 
 class Terminal(io.StringIO):

@@ -17,6 +17,7 @@ from unveil.engines import Threads
 from unveil.expectations import Exact, Hard
 from unveil.families.covariance.structure import Diagonal, Full, Spherical, Tied
 from unveil.families.gaussian import Gaussian
+from unveil.families.small.cells import CellTable
 from unveil.mixtures.model.model import Mixture, MixtureParams
 from unveil.mixtures.small import SmallClimb, climb_over, small_table
 from unveil.schedules import Batch, Squarem
@@ -93,10 +94,13 @@ def test_only_small_and_plain_climbs_are_taken() -> None:
         replace(parts, schedule=Squarem()),
         replace(parts, expectation=Hard()),
         replace(parts, source=ArraySource(np.zeros((300_000, 3)))),
-        replace(parts, source=ArraySource(np.where(ROWS > 3, np.nan, ROWS))),
+        replace(parts, source=ArraySource(np.where(ROWS > 3, np.inf, ROWS))),
     ):
         assert climb_over(model, other) is fit
     assert climb_over(replace(model, concentration=2.0), parts) is fit
+    holey = climb_over(model, replace(parts, source=ArraySource(np.where(ROWS > 3, np.nan, ROWS))))
+    assert isinstance(holey, SmallClimb)
+    assert isinstance(holey.table, CellTable)
 
 
 def test_where_a_component_dies_the_loop_takes_over() -> None:

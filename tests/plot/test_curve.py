@@ -18,7 +18,7 @@ def test_two_columns_are_drawn_as_they_are() -> None:
     figure = principal_curve(model, arc(2), names=["east", "<b>north</b>"])
     assert isinstance(figure, go.Figure)
     rows, line = figure.data
-    np.testing.assert_allclose(np.column_stack([rows.x, rows.y]), arc(2), atol=1e-6)
+    np.testing.assert_allclose(np.column_stack([rows.x, rows.y]), arc(2), atol=2e-5)
     np.testing.assert_allclose(np.column_stack([line.x, line.y]), model.points_, atol=1e-6)
     np.testing.assert_allclose(line.customdata, model.positions_, atol=1e-6)
     assert figure.layout.xaxis.title.text == "east"

@@ -77,6 +77,8 @@ ZEROS = "see transitions, startprob_init, transmat_init and what is given of the
 class HMMEstimator(ChainMethods, Estimator, DensityMixin, BaseEstimator, ABC):
     """Hidden Markov models with emissions of any family."""
 
+    _card_from = "unveil.chains.fitted.shown:card"
+    _shows_streams = True
     _own_parts = {"MarkovParams": MarkovParams}  # noqa: RUF012  read only
     _of_older_files = {"regularise": None}  # noqa: RUF012  what was meant where a file does not name it
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012  scikit-learn's own convention

@@ -28,6 +28,7 @@ from unveil.core.arrays import Floats
 from unveil.core.loop import Callback, Parts, fit, told_of_interrupt
 from unveil.core.protocols import Block
 from unveil.core.result import Fit, History, Record, State, Status
+from unveil.core.snapshots import album, one_after_the_other
 from unveil.core.statistics import Statistics
 from unveil.core.stopping import passes_ahead
 from unveil.estimation.input import FiniteGuard
@@ -300,7 +301,13 @@ def continued(before: History, outcome: Fit) -> Fit:
     later = tuple(record._replace(seconds=record.seconds + past) for record in then)
     events: Counter[str] = Counter(before.events)
     events.update(then.events)
-    history = replace(then, records=before.records + later, events=dict(events), passes=before.passes + then.passes)
+    history = replace(
+        then,
+        records=before.records + later,
+        events=dict(events),
+        passes=before.passes + then.passes,
+        snapshots=one_after_the_other(before.snapshots, len(before), then.snapshots),
+    )
     return replace(outcome, history=history)
 
 
@@ -326,6 +333,7 @@ class SmallChainClimb:
         status, floored, slow, passes = Status.MAX_ITER, 0, False, 0
         goal = parts.schedule.goal if isinstance(parts.schedule, Adaptive) else None
         leaps, pace, reached = None if goal is None else table.leaps(), Pace(), vector
+        kept = album()
         try:
             while len(records) < parts.max_iter:
                 fresh, passes = np.empty_like(vector), passes + 1
@@ -337,6 +345,8 @@ class SmallChainClimb:
                 if not math.isfinite(height):
                     return None
                 entered, reached, floored = vector, fresh, floored + mended
+                if kept is not None:
+                    kept.add(len(records), entered)
                 records.append(Record(bound, bound, height, weight, perf_counter() - began))
                 if watching:
                     self._show(watching, records, entered, fresh, sums)
@@ -358,8 +368,9 @@ class SmallChainClimb:
         events = {"floored": floored} if floored else {}
         if leaps is not None and leaps.taken_back:
             events["taken_back"] = leaps.taken_back
-        history = History(tuple(records), events, status, True, (), passes)
         before, after = table.params(entered), table.params(reached)
+        seen = () if kept is None else kept.ended(len(records), after, table.params)
+        history = History(tuple(records), events, status, True, (), passes, seen)
         if slow:
             return continued(history, fit(replace(parts, max_iter=parts.max_iter - len(records)), after))
         return Fit(after, table.statistics(entered, sums, records[-1]), history, before)

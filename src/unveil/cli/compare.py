@@ -52,7 +52,7 @@ def compare(
     of the rows of OLD.
     """
     from unveil.cli.progress import progress
-    from unveil.report.comparison.compare import compare as compared
+    from unveil.reporting.comparison.compare import compare as compared
 
     use_threads(threads)
     asked: dict[str, Any] = {"columns": names_in(columns), "drop": names_in(drop, "--drop") or ()}

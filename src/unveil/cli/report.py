@@ -2,20 +2,50 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+import json
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from unveil.cli.errors import printable
 from unveil.cli.models import chosen as word_of
-from unveil.cli.options import Columns, Data, Seed, Threads, Weight, names_in, option, protect, use_threads
+from unveil.cli.options import (
+    ROLES,
+    Columns,
+    Data,
+    Drop,
+    Json,
+    Roles,
+    Seed,
+    Threads,
+    names_in,
+    option,
+    pairs_in,
+    protect,
+    reads_tables,
+    use_threads,
+)
 from unveil.estimation.registry import STRUCTURES
 
+if TYPE_CHECKING:
+    from unveil.sources.files.reading import ReadingOptions
 
+DEFAULT_PAGE = "report.html"
+STDIN = "-"
+
+
+@reads_tables
 def report(
     data: Data,
-    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="The HTML page to write.")],
-    columns: Columns = None,
+    output: Annotated[
+        str | None,
+        option("--output", "-o", metavar="FILE", help=f"The HTML page to write; {DEFAULT_PAGE} by default."),
+    ] = None,
+    outputs: Annotated[
+        str | None,
+        option(metavar="DIR", help="Also write rows.csv (groups of all rows), model.unveil and summary.json there."),
+    ] = None,
+    rows_format: Annotated[str, typer.Option(metavar="csv|parquet", help="How the rows are written.")] = "csv",
     max_components: Annotated[int, typer.Option(min=1, help="Largest number of components to try.")] = 9,
     covariance: Annotated[
         str | None,
@@ -25,27 +55,79 @@ def report(
             "mclust is all fourteen.",
         ),
     ] = None,
-    weight: Weight = None,
+    time_limit: Annotated[
+        float | None, option(metavar="SECONDS", help="The best answer within this time; the page says what was cut.")
+    ] = None,
     seed: Seed = 0,
     threads: Threads = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that unveil did not write.")] = False,
+    as_json: Json = False,
+    columns: Columns = None,
+    roles: Roles = None,
+    drop: Drop = None,
+    label: Annotated[
+        str | None,
+        option(
+            metavar="COLUMN",
+            help="Known classes: left out of the model, and set against the groups.",
+            rich_help_panel=ROLES,
+        ),
+    ] = None,
+    time: Annotated[
+        str | None,
+        option(
+            metavar="COLUMN",
+            help="Orders the rows in time; by default a column of sorted dates. none turns it off.",
+            rich_help_panel=ROLES,
+        ),
+    ] = None,
+    weights: Annotated[
+        str | None,
+        option(
+            "--weights", "--weight", metavar="COLUMN", help="Says how often each row counts.", rich_help_panel=ROLES
+        ),
+    ] = None,
+    *,
+    reading: ReadingOptions,
 ) -> None:
-    """Write one self-contained HTML page on DATA: its columns, principal plane, mixture, groups and three verdicts."""
+    """Write one self-contained HTML page on DATA: how many groups there are or that there are none, and why.
+
+    Columns are taken for what they are: identifiers, constants, copies and free text are left out, words, counts and
+    holes are used. What was guessed is said, and options overrule it.
+    """
+    import unveil
     from unveil.cli.progress import progress
-    from unveil.report import write_report
+    from unveil.reporting.report import is_page
     from unveil.sources.files.paths import find_files
 
     use_threads(threads)
-    protect(output, find_files(data), force=True)
+    target = output or DEFAULT_PAGE
+    protect(target, () if data == STDIN else find_files(data), force, own=is_page)
     chosen: dict[str, Any] = {
         "columns": names_in(columns),
-        "weight": weight,
+        "roles": pairs_in(roles, "--roles") or None,
+        "drop": names_in(drop, "--drop") or (),
+        "label": label,
+        "time": False if time == "none" else time,
+        "weights": weights,
         "max_components": max_components,
         "covariance_types": _structures(covariance),
+        "time_limit": time_limit,
         "seed": seed,
+        **reading._asdict(),
     }
     with progress(f"Report on {data}") as bar:
-        written = write_report(data, output, **chosen, callbacks=[bar.step])
-    typer.echo(f"{printable(written.summary)}\n{written.certificate.verdict}\nThe report is in {output}")
+        found = unveil.report(data, **chosen, callbacks=[bar.step])
+        found.save(target, force=True)  # what may be replaced was settled above
+        written = [] if outputs is None else found.save_outputs(outputs, rows_format=rows_format)
+    if as_json:
+        typer.echo(json.dumps({**found.summary, "page": target}, allow_nan=False))
+        return
+    for sentence in (*found.summary["reading"], found.text, found.certificate.verdict):
+        typer.echo(printable(sentence))
+    typer.echo(f"The report is in {target}")
+    if written:
+        typer.echo(f"Beside it: {', '.join(map(str, written))}")
 
 
 def _structures(given: str | None) -> list[str] | None:

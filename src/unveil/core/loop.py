@@ -26,6 +26,7 @@ from unveil.core.drive import Driver, drive, together
 from unveil.core.partition import count_of
 from unveil.core.protocols import Ask, Asking, Engine, Expectation, Model, Params, Piece, Schedule, Source, Work
 from unveil.core.result import Fit, History, Record, State, Status, add_events
+from unveil.core.snapshots import album, at_most
 from unveil.core.statistics import Statistics
 from unveil.core.steps import ExpectationStep as ExpectationStep
 from unveil.core.steps import stream as stream
@@ -114,11 +115,14 @@ def climbing(parts: Parts, start: Params) -> Asking[Fit]:
     events: Counter[str] = Counter()
     status = Status.MAX_ITER
     before: State | None = None
+    kept = album()
     try:
         for iteration in range(1, parts.max_iter + 1):
             entering = params
             params, statistics, schedule_state = yield from parts.schedule.sweeping(work, params, schedule_state)
             entered = parts.schedule.measured_at(entering, schedule_state)
+            if kept is not None:
+                kept.add(iteration - 1, entered)
             prior = parts.model.log_prior(entered)
             records.append(record_of(statistics, prior, perf_counter() - began))
             add_events(events, parts.model.events(statistics, params))
@@ -135,7 +139,9 @@ def climbing(parts: Parts, start: Params) -> Asking[Fit]:
         status = Status.INTERRUPTED
     monotone = parts.schedule.monotone and parts.expectation.monotone
     params = parts.schedule.ending(params, schedule_state)
-    return Fit(params, statistics, History(tuple(records), dict(events), status, monotone, (), passes.passes), entered)
+    seen = () if kept is None else kept.ended(len(records), params)
+    history = History(tuple(records), dict(events), status, monotone, (), passes.passes, seen)
+    return Fit(params, statistics, history, entered)
 
 
 def told_of_interrupt(passes: int) -> Status:
@@ -169,6 +175,8 @@ def best_of(runs: Iterable[Callable[[], Fit]], sound: Callable[[Fit], bool] = la
     try:
         for run in runs:
             outcomes.append(run())
+            if outcomes[-1].history.snapshots:
+                outcomes = _without_lost_snapshots(outcomes, sound)
             if is_interrupted(outcomes[-1]):
                 break
     except KeyboardInterrupt:
@@ -202,13 +210,25 @@ def is_interrupted(outcome: Fit) -> bool:
 
 def _best(outcomes: Sequence[Fit], sound: Callable[[Fit], bool], interrupted: bool = False) -> Fit:
     """The highest of those that are sound, the first of equals, with a word on all of them."""
-    best = max(outcomes, key=lambda outcome: (sound(outcome), np.nan_to_num(outcome.objective, nan=-np.inf)))
+    best = outcomes[_best_place(outcomes, sound)]
     status = Status.INTERRUPTED if interrupted or any(map(is_interrupted, outcomes)) else best.status
     restarts = tuple(outcome.objective for outcome in outcomes)
     whole = replace(best, history=replace(best.history, status=status, restarts=restarts))
     first = [outcome.history[0].objective for outcome in outcomes if outcome.history]
     repeated = len(first) - len(set(first))  # the same height at the first pass is the same start
     return whole.noting("repeated", repeated) if repeated else whole
+
+
+def _best_place(outcomes: Sequence[Fit], sound: Callable[[Fit], bool]) -> int:
+    """The place of the highest of those that are sound, the first of equals."""
+    heights = [(sound(outcome), np.nan_to_num(outcome.objective, nan=-np.inf)) for outcome in outcomes]
+    return max(range(len(outcomes)), key=heights.__getitem__)
+
+
+def _without_lost_snapshots(outcomes: Sequence[Fit], sound: Callable[[Fit], bool]) -> list[Fit]:
+    """Only the best of several keeps its snapshots, so that a hundred restarts take no more room than one."""
+    best = _best_place(outcomes, sound)
+    return [outcome if place == best else outcome.bare for place, outcome in enumerate(outcomes)]
 
 
 @contextmanager
@@ -248,10 +268,11 @@ def watch(callback: Callback) -> Iterator[None]:
 
 @contextmanager
 def unwatched() -> Iterator[None]:
-    """Fits in this context are shown to nobody: nobody asked for them."""
+    """Fits in this context are shown to nobody and keep no snapshots: nobody asked for them."""
     token = _WATCHING.set(())
     try:
-        yield
+        with at_most(0):
+            yield
     finally:
         _WATCHING.reset(token)
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from unveil.core.snapshots import Snapshot
 from unveil.core.statistics import Statistics
 
 
@@ -48,6 +49,7 @@ class History(Sequence[Record]):
     monotone: bool = True  # did the schedule promise that the objective never falls?
     restarts: tuple[float, ...] = ()  # final objective of every start, the best among them
     passes: int = 0  # over all rows: more than there are records where a step was taken back
+    snapshots: tuple[Snapshot, ...] = field(default=(), compare=False, repr=False)  # see `unveil.snapshots`
 
     def __getitem__(self, index: Any) -> Any:
         return self.records[index]
@@ -148,6 +150,11 @@ class Fit:
         """The same outcome, with one more thing that is known of it."""
         events = {**self.history.events, event: count}
         return replace(self, history=replace(self.history, events=events))
+
+    @property
+    def bare(self) -> Fit:
+        """The same outcome, without snapshots."""
+        return replace(self, history=replace(self.history, snapshots=())) if self.history.snapshots else self
 
 
 def add_events(total: Counter[str], new: Mapping[str, int]) -> None:

@@ -21,6 +21,8 @@ GAIN_PER_ROW = 1e-5  # nats that may be left behind: 0.01 for each thousand rows
 LEAST_ROWS = 1000.0  # and no less than for so many: differences that no test between models would ever see
 NOTHING = 1e-3  # share of that below which a single gain is the end: at a ratio of 0.999 no more would follow
 SMALL_CHANGE = 1e-6  # nats per row, of ascents whose gains do not fall off as those of EM do
+FEWEST_TO_TRAIL = 12  # passes before a climb is given up: the first ones lead from the start to where EM is slow
+HOPE = 5.0  # times what seems to be left that has to be missing
 NOISY_CHANGE = 1e-3  # where the objective moves up and down by itself
 
 
@@ -66,6 +68,29 @@ class GainLeft:
     def enough(self, weight: float) -> float:
         """What may be left behind, in nats."""
         return self.per_row * max(weight, LEAST_ROWS)
+
+
+@dataclass(frozen=True)
+class Trailing:
+    """`rule`, or where a climb will end so far below another one that it counts for nothing how far exactly.
+
+    What is left by the way that gains fall off may be more, so several times that has to be missing.
+    """
+
+    rule: Any
+    height: float  # that another climb has reached
+
+    def __call__(self, before: State, after: State) -> bool:
+        """Whether to stop."""
+        return bool(self.rule(before, after)) or self._trails(after.records)
+
+    def settled(self, records: Sequence[Record]) -> bool:
+        """Whether to stop after these passes."""
+        return bool(self.rule.settled(records)) or self._trails(records)
+
+    def _trails(self, records: Sequence[Record]) -> bool:
+        heights = [record.objective for record in records[-4:]]
+        return len(records) >= FEWEST_TO_TRAIL and heights[-1] + HOPE * remaining_gain(heights) < self.height
 
 
 def rule_for(tol: Any, schedule: Schedule, expectation: Expectation) -> BoundChange | GainLeft:

@@ -27,6 +27,7 @@ from unveil.storage.atomic import PathLike
 
 if TYPE_CHECKING:
     from unveil.estimation.scaffold import Stream
+    from unveil.estimation.shapes import Shapes
 
 logger = logging.getLogger("unveil")
 
@@ -99,6 +100,8 @@ class Estimator:
     """Private attributes that are saved too, where they are there, since ``partial_fit`` goes on from them."""
     _own_parts: ClassVar[dict[str, type]] = {}
     """Classes of its own subject that its parameters and attributes may be of, by what files call them."""
+    _card_from: ClassVar[str] = ""  # module:function of its own subject that tells a notebook what was found
+    _shows_streams: ClassVar[bool] = False  # does `_set_attributes` take a stream, and set all that its parameters say?
     _stream: Stream  # where `partial_fit` goes on; set by every fit that can go on
 
     def save(self, path: PathLike) -> None:
@@ -129,6 +132,20 @@ class Estimator:
         if not logging.getLogger().handlers and not logger.handlers:
             logger.addHandler(logging.StreamHandler())
         return (*callbacks, Announcer(type(self).__name__, interval))
+
+    def _shapes(self) -> Shapes | None:
+        """Where its groups lie, and how wide they are; None where it has none, or none that have a place."""
+        return None
+
+    def _repr_html_inner(self) -> str:
+        """What a notebook shows: scikit-learn's own before the fit, key results and the verdicts after it."""
+        from unveil.estimation.html.page import html_of
+
+        return html_of(self) or super()._repr_html_inner()  # type: ignore[misc,no-any-return]
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)  # type: ignore[misc]
+        return bundle | {"text/html": self._repr_html_inner()} if "text/html" in bundle else bundle
 
     def _excuse(self) -> str | None:
         """Why the free energy of this fit may fall, if there is a reason."""

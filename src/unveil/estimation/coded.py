@@ -17,6 +17,7 @@ from unveil.core.protocols import Source
 from unveil.estimation.arrow_columns import CodedCells
 from unveil.estimation.columns import Codes, Column, codes_of, column_number, columns_of, is_missing, numbers_of
 from unveil.estimation.input import SUPPORTS, RowsIn, as_source, rows_in
+from unveil.estimation.looks import looked
 from unveil.estimation.plain_rows import LEAST, PlainRows
 from unveil.sources.array import ArraySource
 from unveil.sources.encoded import Lookup, Reader, Within, encoded
@@ -49,12 +50,12 @@ class Coded(RowsIn):
 
     def source(self, estimator: Any, X: Any, sample_weight: Any = None, *, reset: bool, min_rows: int = 1) -> Source:
         """Columns as numbers."""
-        found = columns_of(X)
+        found = looked("columns", X, lambda: columns_of(X))
         before = _columns_known(estimator) if reset else ()
         if found is None:
             source = self._numeric_source(estimator, X, reset, min_rows)
         else:
-            source = self._column_source(estimator, X, *found, reset, min_rows)
+            source = self._column_source(estimator, X, found, reset, min_rows)
         if reset and _columns_known(estimator) != before:
             estimator.__dict__.pop("_stream", None)  # of other columns: nothing to go on from
         return source if sample_weight is None else as_source(estimator, source, sample_weight, reset=False)
@@ -77,19 +78,25 @@ class Coded(RowsIn):
         return PlainRows(len(lowest), (lowest, beyond), np.array(whole) if whole else None, tuple(listed))
 
     def _column_source(
-        self, estimator: Any, X: Any, columns: list[Column], names: Any, reset: bool, min_rows: int
+        self, estimator: Any, X: Any, found: tuple[list[Column], Any], reset: bool, min_rows: int
     ) -> Source:
-        """Columns of words and numbers, coded here and now."""
+        """Columns of words and numbers, coded here and now, or as they were for another fit to them."""
+        columns, names = found
         _check_feature_names(estimator, X, reset=reset)
         if not columns or not len(columns[0].cells):
             check_array(np.empty((len(X), len(columns))), ensure_min_samples=min_rows, input_name="X")
         if reset:
             estimator.n_features_in_ = len(columns)
             estimator.kinds_ = self.kinds(len(columns), lambda: [column.kind for column in columns])
-            called = _called(estimator, names)
-            triples = zip(columns, estimator.kinds_, called, strict=True)
-            estimator.categories_ = [self._values(*one) for one in triples]
+            triples = list(zip(columns, estimator.kinds_, _called(estimator, names), strict=True))
+            taken = (tuple(estimator.kinds_), self.symbols)
+            estimator.categories_ = looked("values", found, lambda: [self._values(*one) for one in triples], *taken)
         _check_count(estimator, len(columns))
+        how = (tuple(estimator.kinds_), self.handle_unknown, min_rows, id(estimator.categories_))
+        return looked("coded", found, lambda: self._coded(estimator, columns, names, min_rows), *how)
+
+    def _coded(self, estimator: Any, columns: list[Column], names: Any, min_rows: int) -> Source:
+        """The rows in numbers."""
         pairs = zip(columns, _called(estimator, names), strict=True)
         rows = np.stack([self._encode(estimator, j, one.cells, name) for j, (one, name) in enumerate(pairs)], axis=1)
         if all(column.cells.dtype == np.float32 for column in columns):

@@ -35,7 +35,7 @@ from unveil.core.loop import (
 from unveil.core.protocols import Ask, Asking, Expectation, Model, Params, Schedule, Source
 from unveil.core.result import Fit, History, State, Status
 from unveil.core.statistics import Statistics
-from unveil.core.stopping import GainLeft, rule_for
+from unveil.core.stopping import GainLeft, Trailing, rule_for
 from unveil.estimation.base import LaterFigures, engine_for, seed_of
 from unveil.estimation.emissions.base import Emission
 from unveil.estimation.registry import EXPECTATIONS, SCHEDULES, resolve
@@ -218,9 +218,24 @@ def climbing_all(task: Task) -> Asking[Fit]:
     if task.run is fit:
         outcome = yield from best_climbing([_climbing_from(start, task.parts) for start in task.starts], task.sound)
     else:
-        outcome = best_of((partial(task.run, task.parts, first_of(start)) for start in task.starts), task.sound)
+        outcome = best_of(_in_turn(task), task.sound)
     tried = task.tried()
     return outcome.noting("tried", tried) if tried else outcome
+
+
+def _in_turn(task: Task) -> Iterator[Callable[[], Fit]]:
+    """The climbs, each to be run when those before it have ended: one that will end below the best is given up."""
+    highest = -np.inf
+
+    def run(start: Start) -> Fit:
+        nonlocal highest
+        parts = task.parts if highest == -np.inf else replace(task.parts, stop=Trailing(task.parts.stop, highest))
+        outcome = task.run(parts, first_of(start))
+        if outcome.history and task.sound(outcome):
+            highest = max(highest, float(np.nan_to_num(outcome.objective, nan=-np.inf)))
+        return outcome
+
+    return (partial(run, start) for start in task.starts)
 
 
 def _climbing_from(start: Start, parts: Parts) -> Asking[Fit]:
@@ -275,7 +290,7 @@ def feed(stream: Stream, parts: Parts) -> Stream:
     for callback in parts.callbacks:
         callback(State(number + 1, params, fresh, record))
     records = (*stream.history.records, record)
-    history = replace(stream.history, records=records, status=Status.STREAMING, monotone=False)
+    history = replace(stream.history, records=records, status=Status.STREAMING, monotone=False, snapshots=())
     return replace(stream, params=params, running=running, history=history, seen=seen, latest=fresh)
 
 

@@ -13,7 +13,7 @@ Rows with missing cells come in tiles of one pattern each; `Independent` and `Ga
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from unveil.families.columns.ellipses import Ellipses
     from unveil.families.columns.in_turn import InTurn
     from unveil.families.columns.missing_cells import MissingCells
+    from unveil.families.small.cell_kinds import CellKind
     from unveil.families.small.states import SmallStates
     from unveil.families.small.table import GaussianTable
 
@@ -63,6 +64,7 @@ class Family(ABC):
     takes_missing: bool = False  # can it score rows of which only some columns are there?
     separable: bool = False  # are columns, or groups of them, independent, so that no pattern of all of them is needed?
     ordered: bool = False  # do rules name components by number, so that their order means something?
+    by_cells: bool = False  # does nothing go faster than `unveil.families.small.cells`, even where no cell is missing?
     neutral: float = 0.0  # stands in for a missing cell where its value cannot matter; inside the family's support
     kind: str = OWN  # what users call a column of it, where there is a word
     mixture: str = ""  # which of unveil's estimators is a mixture of it, where there is one
@@ -162,6 +164,10 @@ class Family(ABC):
         """Rows (rows, columns) in the frame, none missing, for such passes."""
         raise TypeError(f"{type(self).__name__} has no passes over small tables")
 
+    def cell_kind(self, n_columns: int) -> CellKind | None:
+        """What its columns are to `unveil.families.small.cells`; None where they are nothing of that."""
+        return None
+
     def small_states(self, rows: Floats) -> SmallStates | None:
         """The same for the states of a chain; None where there are no such passes, or not over these rows."""
         return None
@@ -209,6 +215,14 @@ class Family(ABC):
     def groups(self, n_columns: int) -> tuple[tuple[Family, tuple[int, ...]], ...]:
         """Families that are independent of each other, and their columns: this one, unless it is a product."""
         return ((self, tuple(range(n_columns))),)
+
+    def parted(self, params: Any) -> Sequence[Any]:
+        """Parameters of the groups."""
+        return (params,)
+
+    def joined(self, parts: Sequence[Any]) -> Any:
+        """Those of all groups."""
+        return parts[0]
 
     def in_full(self, params: Any) -> tuple[Family, Any]:
         """The same without a structure: covariances as full matrices, one for each component."""

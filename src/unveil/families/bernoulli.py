@@ -18,6 +18,7 @@ from unveil.families.independent import PROBABILITY_FLOOR, Ratios, TableFamily, 
 from unveil.families.kernels.bits import BitCodes, encode, expect_bits
 from unveil.families.kernels.em import LINEAR
 from unveil.families.priors import MILD_ROWS, Beta
+from unveil.families.small.cell_kinds import CodeCells
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,14 @@ class Bernoulli(TableFamily):
         return Ratios(
             yes, np.broadcast_to(moments[:, :1] + (a + b - 2.0), yes.shape), PROBABILITY_FLOOR, 1.0 - PROBABILITY_FLOOR
         )
+
+    def of_table(self, table: Floats) -> BernoulliParams:
+        """Of the probabilities."""
+        return BernoulliParams(table)
+
+    def cell_kind(self, n_columns: int) -> CodeCells | None:
+        """Codes of two levels, unless there is a prior."""
+        return CodeCells(self, (2,) * n_columns, yes_no=True) if self.prior is None else None
 
     def log_prior(self, params: BernoulliParams) -> float:
         """Beta, where there is one."""

@@ -18,6 +18,7 @@ from unveil.core.arrays import Floats
 from unveil.families.base import Family, Tile
 from unveil.families.independent import PROBABILITY_FLOOR, IndependentPlan, TableFamily, Terms
 from unveil.families.priors import MILD_ROWS, Dirichlet
+from unveil.families.small.cell_kinds import CodeCells
 from unveil.families.small.states import CodedStates, SmallStates
 from unveil.numerics.jit import kernel
 
@@ -56,6 +57,7 @@ class Categorical(TableFamily):
     levels: tuple[int, ...]
     prior: Dirichlet | None = None
 
+    by_cells = True
     kind = "category"
     mixture = "CategoricalMixture"
     table = "probabilities"
@@ -141,6 +143,10 @@ class Categorical(TableFamily):
     def of_table(self, table: Floats) -> CategoricalParams:
         """Those of the probabilities."""
         return CategoricalParams(table)
+
+    def cell_kind(self, n_columns: int) -> CodeCells | None:
+        """Codes, unless there is a prior."""
+        return CodeCells(self, self.levels) if self.prior is None else None
 
     def small_states(self, rows: Floats) -> SmallStates | None:
         """A single column of known codes."""

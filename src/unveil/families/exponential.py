@@ -15,6 +15,7 @@ from unveil.core.arrays import Floats
 from unveil.families.independent import Ratios, Terms
 from unveil.families.priors import MILD_COUNTS, Gamma
 from unveil.families.rates import RateFamily, RateParams
+from unveil.families.small.cell_kinds import RateCells
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,10 @@ class Exponential(RateFamily):
     def of_means(self, means: Floats, floored: int) -> ExponentialParams:
         """One over the means."""
         return ExponentialParams(1.0 / means, floored)
+
+    def cell_kind(self, n_columns: int) -> RateCells | None:
+        """Rates, unless there is a prior."""
+        return RateCells(self, waiting=True) if self.prior is None else None
 
     def ratios(self, moments: Floats) -> Ratios:
         """Weight over times."""

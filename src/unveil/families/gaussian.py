@@ -27,6 +27,7 @@ from unveil.families.kernels.em import CompiledSums
 from unveil.families.kernels.matrices import FloorShares
 from unveil.families.priors import NormalInverseWishart, mild_covariances
 from unveil.families.rough_groups import within_variances
+from unveil.families.small.cell_kinds import NumberCells
 from unveil.families.small.states import GaussianStates, SmallStates
 from unveil.families.small.table import GaussianTable
 
@@ -104,6 +105,10 @@ class Gaussian(ExponentialFamily):
     def small_table(self, rows: Floats, weights: Floats | None) -> GaussianTable:
         """Rows at hand."""
         return GaussianTable.of(self, rows, weights)
+
+    def cell_kind(self, n_columns: int) -> NumberCells | None:
+        """Numbers, where there are passes in one piece."""
+        return NumberCells(self) if self.has_small_tables else None
 
     def small_states(self, rows: Floats) -> SmallStates | None:
         """Rows at hand; a prior may speak of variances."""

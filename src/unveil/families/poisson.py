@@ -17,6 +17,7 @@ from unveil.core.arrays import Floats
 from unveil.families.independent import Ratios, Terms
 from unveil.families.priors import MILD_COUNTS, Gamma
 from unveil.families.rates import RateFamily, RateParams
+from unveil.families.small.cell_kinds import RateCells
 from unveil.families.small.states import LinearStates, SmallStates
 
 
@@ -78,6 +79,10 @@ class Poisson(RateFamily):
     def of_table(self, table: Floats) -> PoissonParams:
         """Of the rates."""
         return PoissonParams(table)
+
+    def cell_kind(self, n_columns: int) -> RateCells | None:
+        """Rates, unless there is a prior."""
+        return RateCells(self) if self.prior is None else None
 
     def small_states(self, rows: Floats) -> SmallStates | None:
         """Counts at hand."""

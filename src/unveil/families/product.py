@@ -10,7 +10,7 @@ sees those of its own columns; one that misses all of them adds nothing to the s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -62,7 +62,7 @@ class Product(Family):
 
     parts: tuple[tuple[Family, tuple[int, ...]], ...]
 
-    separable = True
+    separable = by_cells = True
     mixture = "MixedMixture"
 
     def __post_init__(self) -> None:
@@ -303,6 +303,14 @@ class Product(Family):
     def groups(self, n_columns: int) -> tuple[tuple[Family, tuple[int, ...]], ...]:
         """The groups."""
         return self.parts
+
+    def parted(self, params: ProductParams) -> Sequence[Any]:
+        """Theirs."""
+        return params.parts
+
+    def joined(self, parts: Sequence[Any]) -> ProductParams:
+        """One after the other."""
+        return ProductParams(tuple(parts))
 
     def in_full(self, params: ProductParams) -> tuple[Product, ProductParams]:
         """Each group's own."""

@@ -40,6 +40,7 @@ from unveil.estimation.scaffold import (
     set_or_forget,
     sizes,
 )
+from unveil.estimation.shapes import Shapes, shapes_of
 from unveil.families.base import Family
 from unveil.mixtures.empty import POLICIES
 from unveil.mixtures.methods import MixtureMethods
@@ -58,6 +59,8 @@ SEARCH_ROWS_PER_COLUMN = 5  # of each component, where that is more: it takes so
 class MixtureEstimator(MixtureMethods, Estimator, DensityMixin, BaseEstimator, ABC):
     """Mixtures of any family."""
 
+    _card_from = "unveil.mixtures.shown:card"
+    _shows_streams = True
     _own_parts = {"MixtureParams": MixtureParams}  # noqa: RUF012  read only
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012  scikit-learn's own convention
         **EM_CONSTRAINTS,
@@ -218,6 +221,10 @@ class MixtureEstimator(MixtureMethods, Estimator, DensityMixin, BaseEstimator, A
     def _from_attributes(self) -> tuple[Mixture, MixtureParams]:
         shift = self._emission().origin(vars(self), self.weights_)
         return self._model(shift, len(self.weights_)), self._params_from_attributes(shift)
+
+    def _shapes(self) -> Shapes | None:
+        model, params = self._from_attributes()
+        return shapes_of(model.family, params.components, params.weights, model.shift)
 
     def _suits(self, params: MixtureParams) -> bool:
         """Whether `params` belong to a mixture as it is asked for now."""

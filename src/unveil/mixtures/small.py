@@ -18,10 +18,12 @@ from unveil.core.loop import Callback, Parts, fit, told_of_interrupt
 from unveil.core.partition import count_of
 from unveil.core.protocols import Block
 from unveil.core.result import Fit, History, Record, State, Status
+from unveil.core.snapshots import album
 from unveil.core.statistics import Statistics
 from unveil.core.stopping import GainLeft
 from unveil.estimation.input import FiniteGuard
 from unveil.expectations import Exact
+from unveil.families.small.cells import CellTable, cell_groups
 from unveil.families.small.table import GaussianTable
 from unveil.mixtures.model.model import Mixture, MixtureParams
 from unveil.schedules import Batch
@@ -38,14 +40,22 @@ def climb_over(
 
     `table` are these rows, if somebody has laid them out before.
     """
-    source = parts.source
+    source, own = parts.source, table
     plain = isinstance(parts.schedule, Batch | Adaptive) and isinstance(parts.expectation, Exact)
     work = source.n_rows * model.n_components * model.family.n_statistics(source.n_columns)
-    if not (plain and model.plain and work <= MOST_WORK and count_of(source) == 1):
+    known = model.plain or (model.concentration == 1.0 and cell_groups(model.family, source.n_columns) is not None)
+    if not (plain and known and work <= MOST_WORK and count_of(source) == 1):
         return fit
-    table = table or small_table(model, next(iter(source.read())))
+    laid = own or table_at_hand(model, next(iter(source.read())))
     goal = parts.schedule.goal if isinstance(parts.schedule, Adaptive) else None
-    return fit if table is None else SmallClimb(table, goal)
+    return fit if laid is None else SmallClimb(laid, goal)
+
+
+def table_at_hand(model: Mixture, block: Block) -> GaussianTable | CellTable | None:
+    """The rows of a block laid out for whole passes: Gaussians by themselves, all else by the kinds of its cells."""
+    laid = small_table(model, block) if model.plain else None
+    rows = np.asarray(block.rows, dtype=np.float64) - model.shift
+    return laid or CellTable.of(model.family, rows, block.weights, model.shift)
 
 
 def small_table(model: Mixture, block: Block) -> GaussianTable | None:
@@ -57,7 +67,7 @@ def small_table(model: Mixture, block: Block) -> GaussianTable | None:
 class Leaps(JudgedLeaps):
     """Squarem on raw moments: three passes, then a leap, to be judged by the pass that follows."""
 
-    def __init__(self, table: GaussianTable) -> None:
+    def __init__(self, table: GaussianTable | CellTable) -> None:
         super().__init__()
         self.table = table
 
@@ -98,7 +108,7 @@ class Leaps(JudgedLeaps):
 class SmallClimb:
     """Climbs over `table`; in the general way where that does not do."""
 
-    table: GaussianTable
+    table: GaussianTable | CellTable
     goal: GainLeft | None = None  # leaps begin where it is many passes away
 
     def __call__(self, parts: Parts, start: MixtureParams) -> Fit:
@@ -110,9 +120,9 @@ class SmallClimb:
         table, weight, began = self.table, self.table.weight, perf_counter()
         watching = [one for one in parts.callbacks if not isinstance(one, FiniteGuard)]
         vector = entered = reached = table.vector(start.weights, start.components)
-        sums, leaps, pace, passes = np.zeros_like(vector), Leaps(table), Pace(), 0
+        sums, leaps, pace, passes = table.empty_sums(vector), Leaps(table), Pace(), 0
         records: list[Record] = []
-        status = Status.MAX_ITER
+        status, kept = Status.MAX_ITER, album()
         try:
             while len(records) < parts.max_iter:
                 fresh, passes = np.empty_like(vector), passes + 1
@@ -123,6 +133,8 @@ class SmallClimb:
                 if not np.isfinite(bound):
                     return None
                 entered, reached = vector, fresh
+                if kept is not None:
+                    kept.add(len(records), entered)
                 records.append(Record(bound, bound, bound, weight, perf_counter() - began))
                 if watching:
                     self._show(watching, records, entered, fresh, sums)
@@ -136,10 +148,12 @@ class SmallClimb:
             status = told_of_interrupt(len(records))
         if not records:
             return Fit(start, Statistics(), History(status=status), start)
-        events = {"taken_back": leaps.taken_back} if leaps.taken_back else {}
-        history = History(tuple(records), events, status, True, (), passes)
         before = self._params(entered)
-        after = MixtureParams(*table.params(reached, before.components.origins))
+        after = MixtureParams(*table.params(reached, before.components))
+        told = {"taken_back": leaps.taken_back, "floored": self.table.family.floored(after.components)}
+        events = {name: count for name, count in told.items() if count}
+        seen = () if kept is None else kept.ended(len(records), after, self._params)
+        history = History(tuple(records), events, status, True, (), passes, seen)
         return Fit(after, self._statistics(entered, sums, before, records[-1]), history, before)
 
     def _params(self, vector: Floats) -> MixtureParams:

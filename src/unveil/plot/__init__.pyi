@@ -1,13 +1,33 @@
 """Public names, each with the module that defines it: what tools see, and what loads on first use."""
 
 from unveil.plot.climb import convergence as convergence
+from unveil.plot.columns.correlations import Associations as Associations
+from unveil.plot.columns.correlations import association as association
+from unveil.plot.columns.correlations import correlations as correlations
+from unveil.plot.columns.drift import drift as drift
+from unveil.plot.columns.loadings import loadings as loadings
+from unveil.plot.columns.missing import missing as missing
+from unveil.plot.comparison import criteria as criteria
 from unveil.plot.curve import principal_curve as principal_curve
 from unveil.plot.ellipses import mixture as mixture
+from unveil.plot.groups.crosstab import crosstab as crosstab
+from unveil.plot.groups.densities import group_densities as group_densities
+from unveil.plot.groups.discriminant import discriminant_plane as discriminant_plane
+from unveil.plot.groups.outliers import outliers as outliers
+from unveil.plot.groups.profile import profile as profile
+from unveil.plot.groups.silhouettes import silhouettes as silhouettes
+from unveil.plot.groups.table_plane import table_plane as table_plane
 from unveil.plot.histogram import density as density
+from unveil.plot.marks.hover import RowNotes as RowNotes
 from unveil.plot.plane import Plane as Plane
+from unveil.plot.replayed import replay as replay
 from unveil.plot.scatter import biplot as biplot
 from unveil.plot.scatter import principal_plane as principal_plane
 from unveil.plot.scores import selection as selection
 from unveil.plot.sizes import choice as choice
+from unveil.plot.time.forecast import forecast as forecast
+from unveil.plot.time.regimes import regimes as regimes
+from unveil.plot.time.transitions import transitions as transitions
 from unveil.plot.topography import manifold as manifold
 from unveil.plot.variance import scree as scree
+from unveil.projections.pca.parallel import parallel_analysis as parallel_analysis

@@ -10,9 +10,11 @@ from numpy.typing import ArrayLike
 
 from unveil.core.arrays import Floats
 from unveil.plot.labels import column_labels
+from unveil.plot.marks.placing import extent_of, fit_axes
+from unveil.plot.marks.sample import drawn
 from unveil.plot.plane import Plane
-from unveil.plot.scatter import add_points, drawn
-from unveil.plot.style import colour, finish, new_figure, square
+from unveil.plot.scatter import add_points
+from unveil.plot.style import colour, finish, new_figure
 
 
 def principal_curve(
@@ -62,9 +64,9 @@ def principal_curve(
     figure = new_figure(*titles)
     add_points(figure, rows, None if labels is None else np.asarray(labels), None, pale=True)
     _add_line(figure, points, np.asarray(estimator.positions_))
-    square(figure)
+    _, scales = fit_axes(figure, extent_of(np.concatenate([rows, points])))
     length = f"The curve is {float(estimator.length_):.4g} long."
-    return finish(figure, "Principal curve", f"{drawn(len(rows), n_rows)} {length}")
+    return finish(figure, "Principal curve", f"{drawn(len(rows), n_rows)} {length} {scales}".rstrip())
 
 
 def _flat(rows: Floats, points: Floats, names: list[str] | None) -> tuple[Sequence[str], Floats, Floats]:

@@ -10,9 +10,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from unveil.core.arrays import Floats
 from unveil.plot.histogram import component_covariance, density
+from unveil.plot.marks.hover import RowNotes
+from unveil.plot.marks.placing import extent_of, fit_axes
+from unveil.plot.marks.sample import drawn, spread_sample
 from unveil.plot.plane import Plane, ellipse
-from unveil.plot.scatter import add_points, drawn, thinned
-from unveil.plot.style import colour, faded, finish, marker, new_figure, square
+from unveil.plot.scatter import add_points, plane_notes, rounded
+from unveil.plot.style import colour, faded, finish, marker, new_figure
+
+PREDICTED_ROWS = 20_000  # rows that are given to groups, of which those that are drawn are chosen
 
 
 def mixture(
@@ -22,6 +27,7 @@ def mixture(
     plane: Plane | None = None,
     names: Sequence[str] | None = None,
     n_rows: int | None = None,
+    notes: RowNotes | None = None,
 ) -> Any:
     """Rows on the principal plane with the components of a fitted mixture; a histogram for one column.
 
@@ -36,6 +42,8 @@ def mixture(
         Names of the columns.
     n_rows : int, optional
         Rows of the whole table, for the caption, where `X` is a sample of it.
+    notes : RowNotes, optional
+        What to say of a row under the pointer; by default its number and its cells in the columns along the plane.
 
     Returns
     -------
@@ -53,17 +61,25 @@ def mixture(
     if rows.shape[1] == 1:
         return density(estimator, rows, name=None if names is None else names[0])
     plane = Plane.of(rows, names) if plane is None else plane
-    shown = rows[thinned(len(rows))]
+    notes = plane_notes(plane, rows) if notes is None else notes
+    points = plane.project(rows)
+    tried = spread_sample(points, limit=PREDICTED_ROWS)
     figure = new_figure(*plane.titles)
-    groups = np.asarray(estimator.predict(shown))
-    add_points(figure, plane.project(shown), groups, None, pale=True)
+    groups = np.asarray(estimator.predict(rows[tried]))
+    shown = add_points(figure, points[tried], groups, None, pale=True, notes=notes.taken(tried))
     _recolour(figure, np.unique(groups))
-    for component in range(len(estimator.means_)):
-        _add_component(
-            figure, plane, component, estimator.means_[component], component_covariance(estimator, component)
-        )
-    square(figure)
-    return finish(figure, "The mixture on the principal plane", f"Ellipses at 1 and 2 sd. {drawn(len(rows), n_rows)}")
+    outlines = [
+        add_ellipses(figure, k, *_landed(plane, mean, component_covariance(estimator, k)))
+        for k, mean in enumerate(np.asarray(estimator.means_))
+    ]
+    _, scales = fit_axes(figure, extent_of(np.concatenate([points, *outlines])))
+    said = ["Ellipses at 1 and 2 sd (standard deviations).", drawn(len(rows), n_rows, shown=len(shown)), scales]
+    return finish(figure, "The mixture on the principal plane", " ".join(filter(None, said)))
+
+
+def _landed(plane: Plane, mean: Floats, covariance: Floats) -> tuple[Floats, Floats]:
+    """Where a component lies on a plane."""
+    return plane.project(mean[None])[0], plane.project_covariance(covariance)
 
 
 def _recolour(figure: Any, groups: NDArray[Any]) -> None:
@@ -72,14 +88,13 @@ def _recolour(figure: Any, groups: NDArray[Any]) -> None:
         trace.update(marker={"color": colour(int(group)), "symbol": marker(int(group))}, legendgroup=str(group))
 
 
-def _add_component(figure: Any, plane: Plane, component: int, mean: Floats, covariance: Floats) -> None:
-    """Two ellipses, the inner one filled."""
-    centre, flat = plane.project(mean[None])[0], plane.project_covariance(covariance)
+def add_ellipses(figure: Any, component: int, centre: Floats, covariance: Floats) -> Floats:
+    """Two ellipses of a component on a plane, the inner one filled; the outline of the inner one, (n, 2)."""
     for radius, fill in ((2.0, "none"), (1.0, "toself")):
-        outline = np.round(ellipse(centre, flat, radius), 6)
+        outline = ellipse(centre, covariance, radius, 61)
         figure.add_scatter(
-            x=outline[:, 0].tolist(),
-            y=outline[:, 1].tolist(),
+            x=rounded(outline[:, 0]),
+            y=rounded(outline[:, 1]),
             mode="lines",
             line={"color": colour(component), "width": 2.5 if radius == 1.0 else 1.3},
             fill=fill,
@@ -89,3 +104,4 @@ def _add_component(figure: Any, plane: Plane, component: int, mean: Floats, cova
             showlegend=False,
             hoverinfo="skip",
         )
+    return outline

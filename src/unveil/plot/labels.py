@@ -34,13 +34,13 @@ def label(name: Any, longest: int = LONGEST_LABEL) -> str:
     return plain(name, longest).translate(_ENTITIES)
 
 
-def column_labels(names: Sequence[Any] | None, n_columns: int) -> list[str]:
+def column_labels(names: Sequence[Any] | None, n_columns: int, longest: int = LONGEST_LABEL) -> list[str]:
     """One label for each column: its name, or its number where it has none."""
     if names is None:
         return [f"column {number + 1}" for number in range(n_columns)]
     if len(names) != n_columns:
         raise ValueError(f"names must hold {n_columns} names, one a column; got {len(names)}")
-    return [label(name) or f"column {number + 1}" for number, name in enumerate(names)]
+    return [label(name, longest) or f"column {number + 1}" for number, name in enumerate(names)]
 
 
 def axis_label(number: int, share: float) -> str:

@@ -1,8 +1,4 @@
-"""Rows on the principal plane, with arrows for the columns.
-
-The arrow of column j is (A_1j, A_2j), the loadings of the two directions on it: rows that lie far along an arrow have
-large values in that column (Gabriel, The biplot graphic display of matrices, Biometrika 58, 1971).
-"""
+"""Rows on the principal plane, with arrows for the columns."""
 
 from __future__ import annotations
 
@@ -12,13 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unveil.plot.labels import axis_label, column_labels, label
+from unveil.core.arrays import Integers
+from unveil.plot.labels import axis_label, label
+from unveil.plot.marks.arrows import MOST_ARROWS, add_arrows, arrow_heads, longest_arrows
+from unveil.plot.marks.frame import plot_columns
+from unveil.plot.marks.hover import RowNotes, notes_of
+from unveil.plot.marks.placing import extent_of, fit_axes
+from unveil.plot.marks.sample import drawn, spread_sample
 from unveil.plot.plane import Plane
-from unveil.plot.style import HALO, INK, colour, finish, marker, new_figure, square
-from unveil.sources.rows import sample_rows
-
-MOST_ARROWS = 12  # more arrows hide each other
-MOST_POINTS = 5000  # more points make a figure slow and no clearer
+from unveil.plot.style import colour, finish, marker, new_figure
 
 
 def principal_plane(
@@ -27,6 +25,7 @@ def principal_plane(
     *,
     share: Sequence[float] | None = None,
     names: Sequence[str] | None = None,
+    notes: RowNotes | None = None,
 ) -> Any:
     """Rows by their first two principal scores, coloured by group.
 
@@ -40,6 +39,8 @@ def principal_plane(
         Share of the variance along each direction, `PCA.explained_variance_ratio_`.
     names : sequence of str, optional
         What to call the groups, in the order of their sorted labels.
+    notes : RowNotes, optional
+        What to say of a row under the pointer, beside its number.
 
     Returns
     -------
@@ -62,11 +63,19 @@ def principal_plane(
     if share is not None:
         titles = [axis_label(number, float(share[number])) for number in range(2)]
     figure = new_figure(*titles)
-    add_points(figure, points[:, :2], groups, names)
-    return finish(figure, "Principal plane", drawn(len(points)))
+    shown = add_points(figure, points[:, :2], groups, names, notes=notes)
+    _, scales = fit_axes(figure, extent_of(points[:, :2]))
+    return finish(figure, "Principal plane", " ".join(filter(None, [drawn(len(points), shown=len(shown)), scales])))
 
 
-def biplot(plane: Plane, X: ArrayLike, labels: ArrayLike | None = None, *, n_rows: int | None = None) -> Any:
+def biplot(
+    plane: Plane,
+    X: ArrayLike,
+    labels: ArrayLike | None = None,
+    *,
+    n_rows: int | None = None,
+    notes: RowNotes | None = None,
+) -> Any:
     """Rows on a principal plane, with an arrow for each column.
 
     Parameters
@@ -78,6 +87,9 @@ def biplot(plane: Plane, X: ArrayLike, labels: ArrayLike | None = None, *, n_row
         The group of each row.
     n_rows : int, optional
         Rows of the whole table, for the caption, where `X` is a sample of it.
+    notes : RowNotes, optional
+        What to say of a row under the pointer; by default its number and its cells in the columns of the longest
+        arrows.
 
     Examples
     --------
@@ -90,89 +102,73 @@ def biplot(plane: Plane, X: ArrayLike, labels: ArrayLike | None = None, *, n_row
     """
     points = plane.project(X)
     figure = new_figure(*plane.titles)
-    add_points(figure, points, None if labels is None else np.asarray(labels), None)
-    hidden = add_arrows(figure, plane, points)
-    square(figure)
-    sentences = [drawn(len(points), n_rows), "Arrows point to where a column's values grow."]
-    sentences += [f"The {MOST_ARROWS} longest of {MOST_ARROWS + hidden} arrows are drawn."] if hidden else []
+    heads = arrow_heads(plane, points)
+    noted = plane_notes(plane, X) if notes is None else notes
+    shown = add_points(figure, points, None if labels is None else np.asarray(labels), None, notes=noted)
+    frame, scales = fit_axes(figure, extent_of(np.concatenate([points, heads[longest_arrows(heads)]])))
+    unnamed = add_arrows(figure, plane, heads, frame)
+    sentences = [drawn(len(points), n_rows, shown=len(shown)), "Arrows point to where a column's values grow."]
+    sentences += [f"The {MOST_ARROWS} longest of {len(heads)} arrows are drawn."] if len(heads) > MOST_ARROWS else []
+    sentences += [f"{unnamed} of them had no room for a name."] if unnamed else []
     sentences += ["Columns were put on one scale first, as their spreads differ."] if plane.standardised else []
-    return finish(figure, "Principal plane", " ".join(sentences))
+    return finish(figure, "Principal plane", " ".join([*sentences, *filter(None, [scales])]))
+
+
+def plane_notes(plane: Plane, X: ArrayLike) -> RowNotes:
+    """What is said of rows on a plane: their cells in the columns that lie along it most."""
+    rows = np.asarray(X, dtype=np.float64)
+    return notes_of(plot_columns(rows, plane.names), np.linalg.norm(plane.axes * np.sqrt(plane.share)[:, None], axis=0))
 
 
 def add_points(
-    figure: Any, points: NDArray[Any], groups: NDArray[Any] | None, names: Sequence[str] | None, pale: bool = False
-) -> None:
-    """One trace of points for each group, or a single one."""
-    rows = thinned(len(points))
+    figure: Any,
+    points: NDArray[Any],
+    groups: NDArray[Any] | None,
+    names: Sequence[str] | None,
+    pale: bool = False,
+    notes: RowNotes | None = None,
+) -> Integers:
+    """One trace of points for each group, or a single one; the numbers of the rows that are drawn."""
+    rows = spread_sample(np.asarray(points, dtype=np.float64), groups)
     every = np.array([None]) if groups is None else np.unique(groups)
+    said = RowNotes() if notes is None else notes
     if names is not None and len(names) != len(every):
         raise ValueError(f"names must hold {len(every)} names, one a group; got {len(names)}")
     for number, group in enumerate(every):
         chosen = rows if groups is None else rows[groups[rows] == group]
         name = "Rows" if groups is None else label(names[number]) if names else group_name(group)
         figure.add_scatter(
-            x=np.round(points[chosen, 0], 6).tolist(),
-            y=np.round(points[chosen, 1], 6).tolist(),
+            x=rounded(points[chosen, 0]),
+            y=rounded(points[chosen, 1]),
             mode="markers",
             name=name,
             showlegend=groups is not None,
             marker={
                 "color": colour(number),
                 "symbol": marker(number),
-                "size": 6 if len(rows) < 1500 else 4,
+                "size": 6 if len(rows) < 800 else 5,
                 "opacity": 0.45 if pale else 0.65,
             },
-            customdata=chosen.tolist(),
-            hovertemplate=f"row %{{customdata}}<br>(%{{x:.3g}}, %{{y:.3g}})<extra>{name}</extra>",
+            customdata=said.of(chosen),
+            hovertemplate=said.template("" if groups is None else name),
         )
+    return rows
 
 
-def thinned(n_rows: int, limit: int = MOST_POINTS) -> NDArray[np.int64]:
-    """Numbers of the rows to draw, in order: all of them, or a fixed sample of `limit`.
+def rounded(values: ArrayLike) -> list[float]:
+    """Numbers to a hundred-thousandth of their span, which no picture shows, so that a page stays light.
 
-    >>> thinned(3).tolist(), len(thinned(10**6))
-    ([0, 1, 2], 5000)
+    >>> rounded([0.123456789, 12.3456789]), rounded([1000.0, 1000.1234567])
+    ([0.1235, 12.3457], [1000.0, 1000.123457])
     """
-    return sample_rows(n_rows, min(n_rows, limit), seed=0)
-
-
-def drawn(n_rows: int, of: int | None = None) -> str:
-    """What the caption says about it; `of` is the size of the table when the `n_rows` are a sample themselves.
-
-    >>> drawn(10), drawn(20_000)
-    ('All 10 rows are drawn.', 'A sample of 5,000 of 20,000 rows is drawn.')
-    """
-    shown, total = min(n_rows, MOST_POINTS), n_rows if of is None else of
-    if shown < total:
-        return f"A sample of {shown:,} of {total:,} rows is drawn."
-    return f"All {n_rows:,} rows are drawn." if n_rows > 1 else "The one row is drawn."
+    numbers = np.asarray(values, dtype=np.float64)
+    finite = numbers[np.isfinite(numbers)]
+    span = float(np.ptp(finite)) if len(finite) else 0.0
+    digits = 5 - int(np.floor(np.log10(span))) if span > 0 else 6
+    found: list[float] = (np.round(numbers, digits) + 0.0).tolist()
+    return found
 
 
 def group_name(group: Any) -> str:
     """Groups are counted from 1 where people read; other labels keep their name."""
     return f"Group {int(group) + 1}" if isinstance(group, (int, np.integer)) and group >= 0 else label(group)
-
-
-def add_arrows(figure: Any, plane: Plane, points: NDArray[Any]) -> int:
-    """Arrows of the columns, as long as the cloud is wide; returns how many were left out."""
-    arrows = plane.axes.T
-    lengths = np.linalg.norm(arrows, axis=1)
-    kept = np.sort(np.argsort(-lengths, kind="stable")[:MOST_ARROWS])
-    reach = 0.8 * float(np.abs(points).max(initial=0.0)) / float(lengths.max()) or 1.0
-    texts = column_labels(plane.names, len(arrows))
-    for number in kept:
-        x, y = (float(value) for value in arrows[number] * reach)
-        head = {"x": x, "y": y, "xref": "x", "yref": "y", "showarrow": True, "arrowhead": 2, "arrowcolor": INK}
-        figure.add_annotation(**head, ax=0, ay=0, axref="x", ayref="y", arrowwidth=1.6, text="", name="arrow")
-        figure.add_annotation(
-            x=x,
-            y=y,
-            text=texts[number],
-            showarrow=False,
-            xanchor="left" if x >= 0 else "right",
-            yanchor="bottom" if y >= 0 else "top",
-            font={"size": 13},
-            bgcolor=HALO,
-            name="arrow label",
-        )
-    return len(arrows) - len(kept)

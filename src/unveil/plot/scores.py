@@ -44,7 +44,7 @@ def selection(selection: Any) -> Any:
     """
     if getattr(selection, "choice", None) is not None:
         return choice(selection)
-    across, lines = _axes(selection.grid)
+    across, lines = axes_of(selection.grid)
     title = selection.rule.title
     figure = new_figure(AXIS_TITLES.get(across, label(across)), title)
     best = selection.table[selection.best_index_]
@@ -55,7 +55,7 @@ def selection(selection: Any) -> Any:
         rows = sorted((row for row in fitted if _key(row, lines) == key), key=lambda row: _order(row[across]))
         name = ", ".join(say(str(part)) for part in key)
         _add_line(figure, number, [row[across] for row in rows], [row[selection.criterion] for row in rows], name)
-    _add_ring(figure, _value(best[across]), best[selection.criterion])
+    _add_ring(figure, plotted(best[across]), best[selection.criterion])
     if all(isinstance(value, int) for value in selection.grid[across]):
         figure.update_xaxes(dtick=1 if len(selection.grid[across]) <= 20 else None)
     figure.update_yaxes(tickformat=",")
@@ -79,7 +79,7 @@ def _focus(figure: Any, merits: list[float], sign: int) -> bool:
     return True
 
 
-def _axes(grid: Any) -> tuple[str, list[str]]:
+def axes_of(grid: Any) -> tuple[str, list[str]]:
     """The parameter that runs along the axis (the first of numbers), and the others."""
     if not grid:
         raise ValueError("selection must come from a grid with at least one parameter; its grid is empty")
@@ -89,10 +89,10 @@ def _axes(grid: Any) -> tuple[str, list[str]]:
 
 
 def _key(row: Any, lines: Sequence[str]) -> tuple[Any, ...]:
-    return tuple(_value(row[name]) for name in lines)
+    return tuple(plotted(row[name]) for name in lines)
 
 
-def _value(value: Any) -> Any:
+def plotted(value: Any) -> Any:
     """A value of a parameter as plotly takes it."""
     return value if isinstance(value, (int, float)) else label(value)
 
@@ -107,7 +107,7 @@ def _add_line(figure: Any, number: int, x: list[Any], y: list[float], name: str)
         "marker": {"symbol": marker(number), "size": 8},
         "hovertemplate": "%{x}: %{y:,.1f}",
     }
-    dash, places = DASHES[number % len(DASHES)], [_value(value) for value in x]
+    dash, places = DASHES[number % len(DASHES)], [plotted(value) for value in x]
     add_line(figure, places, y, name, colour(number), dash=dash, showlegend=bool(name), **look)
 
 

@@ -6,6 +6,7 @@ paper. Groups differ by marker too, so colour never carries meaning alone.
 
 from __future__ import annotations
 
+from textwrap import wrap
 from typing import Any
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C8C8C", "#C9B500")
@@ -16,6 +17,7 @@ HALO = "rgba(246, 248, 250, 0.82)"  # behind text that lies on points
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 TEXT, MARGIN = {"family": FONT, "size": 13, "color": INK}, {"l": 60, "r": 20, "t": 70, "b": 55}
 AXIS = {"showgrid": True, "gridcolor": RULE, "zeroline": False, "linecolor": RULE, "ticks": "", "automargin": True}
+CAPTION_LETTERS = 130  # in a line of a caption below a title
 CLEAR = "rgba(0,0,0,0)"
 PAPER: dict[str, Any] = {"paper_bgcolor": CLEAR, "plot_bgcolor": CLEAR, "hoverlabel": {"font": {"family": FONT}}}
 
@@ -60,21 +62,18 @@ def add_line(figure: Any, x: Any, y: Any, name: str, paint: str, *, dash: str | 
     figure.add_scatter(**{"x": x, "y": y, "mode": "lines", "name": name, "line": line} | look)
 
 
-def square(figure: Any) -> None:
-    """Equal units on both axes; margins that follow the labels would chase the units in circles, so they are fixed."""
-    figure.update_xaxes(automargin=False)
-    figure.update_yaxes(automargin=False, scaleanchor="x", scaleratio=1)
-
-
 def finish(figure: Any, title: str, caption: str) -> Any:
     """Set the title, and the caption below it; both are also kept in ``figure.layout.meta`` for pages of their own.
 
+    ``figure.layout.meta["narrow"]["height"]``, where there is one, is the height that suits a phone.
+
     `title` and `caption` must hold no text from the data that has not passed through `unveil.plot.labels.label`.
     """
-    text = f"{title}<br><sub>{caption}</sub>" if caption else title
+    lines = wrap(caption, CAPTION_LETTERS, break_long_words=False, break_on_hyphens=False)
+    text = "<br>".join([title, *(f"<sub>{line}</sub>" for line in lines)])
     figure.update_layout(
         title={"text": text, "x": 0, "xref": "paper", "xanchor": "left", "font": {"size": 17}},
-        margin={"t": 110},
-        meta={"title": title, "caption": caption},
+        margin={"t": 90 + 20 * max(len(lines), 1)},
+        meta={**(figure.layout.meta or {}), "title": title, "caption": caption},
     )
     return figure

@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from unveil.plot.scatter import add_points, drawn
-from unveil.plot.style import add_line, colour, finish, new_figure, square
+from unveil.plot.marks.sample import drawn
+from unveil.plot.scatter import add_points
+from unveil.plot.style import add_line, colour, finish, new_figure
 
 GROUND = ((0.0, "rgba(255, 255, 255, 0)"), (1.0, "rgba(58, 68, 80, 0.75)"))  # pale where dense, dark where stretched
 
@@ -91,5 +92,4 @@ def _sheet(model: Any) -> Any:
         hovertemplate="%{customdata:.3g} times the mean<extra></extra>",
         name="magnification",
     )
-    square(figure)
     return figure

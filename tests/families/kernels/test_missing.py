@@ -98,7 +98,7 @@ def test_many_missing_columns_make_smaller_tiles() -> None:
     rows = with_holes(random, 100, 64, 0.95)
     patterns = find_patterns(rows)
     ordered = Ordered(rows, np.empty(0), patterns.order, patterns.bounds, patterns.columns, patterns.missing)
-    assert missing._tile(ordered, 20)[0] < SMALLEST_TILE
+    assert missing.tile_of(ordered, 20)[0] < SMALLEST_TILE
     assert_same(*both(model, params, rows), 1e-12)
 
 

@@ -23,6 +23,7 @@ from unveil.chains.fitted.stationary import durations, long_run
 from unveil.chains.input import as_sequences, lengths_of
 from unveil.core.arrays import Floats, Integers
 from unveil.core.protocols import Asking
+from unveil.estimation.shapes import Shapes, shapes_of
 from unveil.sources.sequences import Sequences
 
 
@@ -270,6 +271,10 @@ class ChainMethods:
         """
         plan = self._chain().plan
         return long_run(plan.start, plan.transition)
+
+    def _shapes(self) -> Shapes | None:
+        emitted = self._chain().emissions
+        return shapes_of(emitted.family, emitted.params, self.get_stationary_distribution(), emitted.shift)
 
     def expected_durations(self) -> Floats:
         """Mean number of steps that a visit to each state lasts, (n_components,); infinite for one never left."""

@@ -109,6 +109,7 @@ class KernelKMeans(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     [60]
     """
 
+    _card_from = "unveil.clusters.shown:card"
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012  scikit-learn's own convention
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
         "kernel": [StrOptions({*kernel_metrics(), "precomputed"}), callable],

@@ -4,8 +4,8 @@
 
 `climb` is `unveil.core.loop.fit` for tables of one partition, or little work, and an `Assignment` that is `Direct`. It
 gives the same bits: labels by the exact rule, sums rounded once, an empty cluster stays where it is. Handing out the
-work of a pass takes longer than such a pass. What needs a look from pass to pass (watchers, clusters that are to be
-moved) and what ends in an error go the general way.
+work of a pass takes longer than such a pass. What needs a look from pass to pass (watchers, snapshots, clusters that
+are to be moved) and what ends in an error go the general way.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from unveil.core.arrays import Array, Floats
 from unveil.core.loop import Parts, fit
 from unveil.core.protocols import Block
 from unveil.core.result import Fit, History, Record, Status
+from unveil.core.snapshots import are_asked_for
 from unveil.core.statistics import tree_sum
 from unveil.estimation.input import FiniteGuard
 from unveil.schedules.batch import Batch
@@ -121,6 +122,7 @@ def _unwatched(parts: Parts) -> bool:
         and isinstance(schedule.schedule if isinstance(schedule, Reseeding) else schedule, Batch)
         and isinstance(parts.stop, AssignmentsFixed)
         and all(isinstance(callback, FiniteGuard) for callback in parts.callbacks)
+        and not are_asked_for()
     )
 
 

@@ -49,8 +49,15 @@ def remaining(outcome: Fit, kept: Mask) -> Fit:
     if kept.all():
         return outcome
     cut = {name: value[kept] for name, value in outcome.statistics.items() if name in BY_CLUSTER}
-    params = replace(outcome.params, centres=outcome.params.centres[kept])
-    return replace(outcome, params=params, statistics=Statistics(**{**outcome.statistics, **cut}))
+    params = _cut(outcome.params, kept)
+    seen = tuple(one._replace(params=_cut(one.params, kept)) for one in outcome.history.snapshots)
+    history = replace(outcome.history, snapshots=seen)
+    return replace(outcome, params=params, statistics=Statistics(**{**outcome.statistics, **cut}), history=history)
+
+
+def _cut(params: Centres, kept: Mask) -> Centres:
+    """Some of the centres."""
+    return replace(params, centres=params.centres[kept])
 
 
 # -- relocation --------------------------------------------------------------------------------------------------------

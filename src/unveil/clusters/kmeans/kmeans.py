@@ -32,6 +32,7 @@ from unveil.core.result import Fit
 from unveil.estimation.base import Estimator, engine_for, seed_of
 from unveil.estimation.registry import EXPECTATIONS, SCHEDULES, resolve
 from unveil.estimation.scaffold import Stream, feed, resumable
+from unveil.estimation.shapes import Shapes
 from unveil.expectations import Hard
 from unveil.numerics.blas import single_threaded_blas
 from unveil.schedules.batch import Batch
@@ -128,6 +129,8 @@ class KMeans(Estimator, CentredClusters, BaseEstimator):
     True
     """
 
+    _card_from = "unveil.clusters.shown:card"
+    _shows_streams = True
     _own_parts = {"Centres": model.Centres}  # noqa: RUF012  read only
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012  scikit-learn's own convention
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
@@ -222,7 +225,7 @@ class KMeans(Estimator, CentredClusters, BaseEstimator):
             source = self._source(X, sample_weight, reset=fresh)
             stream = self._begin(source) if fresh else self._stream
             parts = self._parts(stream.shift, source, len(stream.params.centres), 0.0)
-            self._place(feed(stream, parts))
+            self._set_attributes(feed(stream, parts))
             self._tell(self._stream.outcome, self._assign(source), None)
         return self
 
@@ -234,12 +237,12 @@ class KMeans(Estimator, CentredClusters, BaseEstimator):
 
     def _settle(self, outcome: Fit, ground: StartGround, source: Source) -> None:
         """Put the clusters in order, leave out what the policy for empty ones does not keep, and tell."""
-        self._place(resumable(outcome, ground.shift, self._order(outcome)))
+        self._set_attributes(resumable(outcome, ground.shift, self._order(outcome)))
         found = self._assign(source)
         stay = kept(POLICIES[self.empty_clusters], found.counts)
         if not stay.all():
             outcome = remaining(outcome, stay[np.argsort(self._stream.order)])
-            self._place(resumable(outcome, ground.shift, self._order(outcome)))
+            self._set_attributes(resumable(outcome, ground.shift, self._order(outcome)))
             found = self._assign(source)
         tried = SEEDINGS if is_refined(self.init, self.n_init) and ground.refined is not None else 0
         empty = int(np.count_nonzero(found.counts <= 0))
@@ -254,9 +257,13 @@ class KMeans(Estimator, CentredClusters, BaseEstimator):
             return np.arange(n_clusters)
         return np.argsort(-outcome.statistics["counts"], kind="stable")
 
-    def _place(self, stream: Stream) -> None:
+    def _set_attributes(self, stream: Stream) -> None:
         self._stream = stream
         self.cluster_centers_ = (stream.params.centres + stream.shift)[stream.order]
+
+    def _shapes(self) -> Shapes:
+        k, d = self.cluster_centers_.shape
+        return Shapes(np.arange(d), np.full(k, 1.0 / k), self.cluster_centers_)
 
     def _tell(self, outcome: Fit, found: Assigned, counts: Floats | None) -> None:
         self.labels_, self.inertia_ = found.labels, found.inertia

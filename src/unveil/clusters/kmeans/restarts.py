@@ -28,6 +28,7 @@ from unveil.core.drive import drive
 from unveil.core.loop import Parts, best_climbing, best_of, climbing
 from unveil.core.protocols import Source
 from unveil.core.result import Fit, Record, Status
+from unveil.core.snapshots import one_after_the_other
 
 HARTIGAN_WORK = 1 << 24  # cells times clusters: a sweep of moves takes some hundredths of a second
 SHAKEN_SHARE = 0.8  # of the rows that a shake goes by
@@ -130,5 +131,6 @@ def joined(before: Fit, after: Fit, moves: int) -> Fit:
         events=dict(events),
         restarts=tuple(restarts),
         passes=first.passes + second.passes,
+        snapshots=one_after_the_other(first.snapshots, len(first), second.snapshots),
     )
     return replace(after, history=history)

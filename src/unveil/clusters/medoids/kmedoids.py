@@ -109,6 +109,7 @@ class KMedoids(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
     [0, 1]
     """
 
+    _card_from = "unveil.clusters.shown:card"
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012  scikit-learn's own convention
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
         "metric": [StrOptions({"precomputed", *_VALID_METRICS}), callable],

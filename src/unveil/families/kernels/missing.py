@@ -66,7 +66,7 @@ class CentredSums(NamedTuple):
 def expect_filled(components: Components, rows: Ordered) -> tuple[CentredSums, float]:
     """Expected moments about the means, and the log-likelihood, with q the posterior."""
     k, d = components.means.shape
-    size, cells = _tile(rows, k)
+    size, cells = tile_of(rows, k)
     # scratch is made outside, which compiles faster: x, y of each component, logits, scores, share times y, row numbers
     tall = tuple(np.empty(height * size) for height in (d, k * d, k, d, d + 1))
     chosen, part = np.empty(size, np.intp), np.empty((d + 1, d))
@@ -76,12 +76,12 @@ def expect_filled(components: Components, rows: Ordered) -> tuple[CentredSums, f
     order.flags.writeable = False  # one type for the compiler, wherever the patterns come from
     weights = rows.weights[order] if len(rows.weights) else np.empty(0)
     # plain tuples: an old cache on disk would ask for the classes of named ones
-    table, pieces = (rows.x, weights, order), tuple(_cut(rows, size))
+    table, pieces = (rows.x, weights, order), tuple(cut_at_tiles(rows, size))
     room = (*tall, chosen, part), (*square, np.empty(cells))
     return sums, _expect(tuple(components), table, pieces, *room, tuple(sums))
 
 
-def _tile(rows: Ordered, k: int) -> tuple[int, int]:
+def tile_of(rows: Ordered, k: int) -> tuple[int, int]:
     """Rows of a tile, and cells that the conditional covariances of its segments take."""
     n, d = rows.x.shape
     size = min(tile_rows(k * d + k + 3 * d), n)
@@ -94,11 +94,11 @@ def _tile(rows: Ordered, k: int) -> tuple[int, int]:
 
 def _most_cells(rows: Ordered, size: int) -> int:
     """Cells of the conditional covariances, of one component, that a tile needs at most."""
-    segments = _cut(rows, size)
+    segments = cut_at_tiles(rows, size)
     return int(np.bincount(segments.cuts[:-1] // size, segments.missing**2).max())
 
 
-def _cut(rows: Ordered, size: int) -> PatternSegments:
+def cut_at_tiles(rows: Ordered, size: int) -> PatternSegments:
     """Patterns, cut where tiles end."""
     cuts = np.union1d(rows.bounds, np.arange(0, len(rows.x), size))
     which = np.searchsorted(rows.bounds, cuts[:-1], side="right") - 1
@@ -124,20 +124,20 @@ def _expect(components: Any, table: Any, segments: Any, room: Any, work: Any, su
         cell = 0
         for c in range(k):
             _centre(x, means[c], y[c])
-            cell = _fill_tile(components, c, segments, first, last, work, y[c], logits[c], cell)
+            cell = fill_tile(components, c, segments, first, last, work, y[c], logits[c], cell)
             np.dot(whiten[c], y[c], scores)
-            _subtract_squares(scores, logits[c])
+            subtract_squares(scores, logits[c])
         log_likelihood += soft_assign(logits, weights[start : start + m])
         cell = 0
         for c in range(k):
-            _add_products(y[c], logits[c], chosen, scores_room, weighted, part, products[c])
-            weight, cell = _add_tile(segments, first, last, work, logits[c], products[c], cell)
+            add_products(y[c], logits[c], chosen, scores_room, weighted, part, products[c])
+            weight, cell = add_tile(segments, first, last, work, logits[c], products[c], cell)
             counts[c] += weight
     return log_likelihood
 
 
 @inlined
-def _fill_tile(
+def fill_tile(
     components: Any, c: Any, segments: Any, first: Any, last: Any, work: Any, y: Any, logits: Any, cell: Any
 ) -> Any:
     """Fill in the segments of a tile for one component, keep their covariances, write their constants to the logits."""
@@ -158,7 +158,7 @@ def _fill_tile(
 
 
 @inlined
-def _add_tile(segments: Any, first: Any, last: Any, work: Any, shares: Any, products: Any, cell: Any) -> Any:
+def add_tile(segments: Any, first: Any, last: Any, work: Any, shares: Any, products: Any, cell: Any) -> Any:
     """Add up the shares of one component, and its conditional covariance in every segment of a tile."""
     (cuts, columns, missing), spreads, total = segments, work[3], 0.0
     for s in range(first, last):
@@ -282,7 +282,7 @@ def _add_spread(weight: float, spread: Any, columns: Any, n_missing: int, produc
 
 
 @kernel
-def _subtract_squares(scores: Any, logits: Any) -> None:
+def subtract_squares(scores: Any, logits: Any) -> None:
     """Take half the squared norm of the scores off the logits."""
     for i in range(len(scores)):
         line = scores[i]
@@ -291,7 +291,7 @@ def _subtract_squares(scores: Any, logits: Any) -> None:
 
 
 @kernel
-def _add_products(y: Any, shares: Any, chosen: Any, packed: Any, weighted: Any, part: Any, products: Any) -> None:
+def add_products(y: Any, shares: Any, chosen: Any, packed: Any, weighted: Any, part: Any, products: Any) -> None:
     """Add share times y y' and y, over the rows with a share."""
     (d, n), m = y.shape, 0
     for r in range(n):

@@ -100,19 +100,23 @@ class GaussianTable:
         spread = self.family.structure.written_out(params.covariances, *params.means.shape)
         return np.concatenate([weights, params.means.ravel(), spread.ravel()])
 
+    def empty_sums(self, vector: Floats) -> Floats:
+        """Room for the sums of a pass."""
+        return np.zeros_like(vector)
+
     def split(self, vector: Floats) -> Components:
         """Weights (k,), means (k, d) and covariances (k, d, d) or (k, d), as views."""
         k, d = self.n_components(vector), len(self.x)
         spread = vector[k + k * d :].reshape(k, *self.spread_shape)
         return vector[:k], vector[k : k + k * d].reshape(k, d), spread
 
-    def params(self, vector: Floats, origins: Floats | None = None) -> tuple[Floats, GaussianParams]:
-        """The way back; moments are about the frame's origin, or about `origins`."""
+    def params(self, vector: Floats, like: GaussianParams | None = None) -> tuple[Floats, GaussianParams]:
+        """The way back; moments are about the frame's origin, or about those of `like`."""
         from unveil.families.gaussian import GaussianParams
 
         weights, means, spread = (part.copy() for part in self.split(vector))
         covariances = np.ascontiguousarray(self.family.structure.taken_in(spread))
-        return weights, GaussianParams(means, covariances, np.zeros_like(means) if origins is None else origins)
+        return weights, GaussianParams(means, covariances, np.zeros_like(means) if like is None else like.origins)
 
     def moments(self, vector: Floats, sums: Floats, params: GaussianParams) -> Floats:
         """The sums of a pass at `vector` as the family's statistics, about the origins of `params`."""

@@ -120,6 +120,7 @@ class PCFG(GrammarMethods, Estimator, DensityMixin, BaseEstimator):
     (S (NP astronomers) (VP (V saw) (NP (NP stars) (PP (P with) (NP ears)))))
     """
 
+    _card_from = "unveil.grammar.pcfg.shown:card"
     _own_parts = {kind.__name__: kind for kind in (Grammar, Nonterminal, Rule, GrammarParams)}  # noqa: RUF012  read only
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012  scikit-learn's own convention
         "grammar": [Grammar, str, None],

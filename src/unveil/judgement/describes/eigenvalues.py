@@ -24,6 +24,7 @@ from unveil.core.arrays import Floats
 from unveil.judgement.case import Case
 from unveil.judgement.describes.rows import Seen, covariance
 from unveil.judgement.describes.words import LEVEL, column_name, said
+from unveil.projections.pca.parallel import direction_variances, shuffled
 
 PURPOSE = 15  # of the random numbers drawn here
 APART = float(np.sqrt(-2.0 * np.log(LEVEL)))  # 2.45: of 5% of Rayleigh's
@@ -131,12 +132,7 @@ def parallel_analysis(rows: Floats, random: np.random.Generator, shuffles: int =
     scaled = (rows - rows.mean(axis=0))[:, spread > 0] / spread[spread > 0]
     if scaled.shape[1] < 2:
         return 0
-    own = _eigenvalues(scaled)
-    limit = np.max([_eigenvalues(random.permuted(scaled, axis=0)) for _ in range(shuffles)], axis=0)
+    own = direction_variances(scaled, scale=False)
+    limit = np.max([direction_variances(shuffled(scaled, random), scale=False) for _ in range(shuffles)], axis=0)
     below = np.flatnonzero(own <= limit)
     return int(below[0]) if len(below) else len(own)
-
-
-def _eigenvalues(scaled: Floats) -> Floats:
-    small = scaled.T @ scaled if scaled.shape[1] <= len(scaled) else scaled @ scaled.T
-    return np.linalg.eigvalsh(small)[::-1] / len(scaled)

@@ -20,6 +20,7 @@ from unveil.core.arrays import Floats
 from unveil.core.protocols import Block, Expectation, Memo, Model, Request
 from unveil.core.statistics import Statistics
 from unveil.families.base import Family, Tile
+from unveil.families.small.cells import CellTable
 from unveil.families.tiles import tiles_of
 from unveil.mixtures.model.panels import answer_to, answers_to, share_of
 from unveil.mixtures.model.sparse_em import ActiveLists, expect_active
@@ -54,6 +55,7 @@ class BlockMemo:
     patterns: Patterns | None = None  # of missing cells, where there are any
     codes: Any = None  # the rows in the family's own form
     lists: ActiveLists | None = None
+    cells: CellTable | None = None  # the rows laid out by the kinds of their cells
 
 
 Known = tuple["Mixture", Block, BlockMemo]  # what a model remembers of a block
@@ -139,6 +141,9 @@ class Mixture(Model):
 
     def _expect_at_once(self, plan: Plan, block: Block, memo: BlockMemo) -> tuple[Floats, float] | None:
         """The E step as one compiled piece, where the family has one of its own."""
+        laid = None if memo.cells is None else self._expect_laid_out(plan, memo.cells)
+        if laid is not None:
+            return laid
         weights = None if block.weights is None else np.ascontiguousarray(block.weights)
         if not self.compiled and (memo.patterns is None or self.family.missing_compiled):
             return None
@@ -148,6 +153,13 @@ class Mixture(Model):
             rows = self._framed(block.rows)
             return self.family.expect_missing(plan.family, plan.log_weights, rows, weights, memo.patterns)
         return None
+
+    def _expect_laid_out(self, plan: Plan, cells: CellTable) -> tuple[Floats, float] | None:
+        """The same over rows that are laid out; None where a covariance is all but singular."""
+        vector = cells.vector(plan.params.weights, plan.params.components)
+        sums = cells.empty_sums(vector)
+        bound = cells.expect(vector, sums)
+        return None if np.isnan(bound) else (cells.moments(vector, sums, plan.params.components), bound)
 
     def _expect_by_tiles(
         self,
@@ -178,10 +190,20 @@ class Mixture(Model):
         patterns = self._patterns(block) if like is None else like.patterns
         plain = self.compiled and patterns is None and not np.any(self.shift)
         codes = self.family.encode(block.rows, self.n_components) if plain else None
+        cells = (
+            self._laid_out(block, None if like is None else like.cells) if patterns or self.family.by_cells else None
+        )
         base = self.log_base(block.rows)
         if base is None:
-            return BlockMemo(0.0, patterns, codes)
-        return BlockMemo(float(base.sum() if block.weights is None else base @ block.weights), patterns, codes)
+            return BlockMemo(0.0, patterns, codes, cells=cells)
+        total = float(base.sum() if block.weights is None else base @ block.weights)
+        return BlockMemo(total, patterns, codes, cells=cells)
+
+    def _laid_out(self, block: Block, like: CellTable | None) -> CellTable | None:
+        """The rows by the kinds of their cells; some other model may have laid them out."""
+        weights = None if block.weights is None else np.asarray(block.weights)
+        known = None if like is None else like.like(self.family, self.shift, weights)
+        return known or CellTable.of(self.family, self._framed(block.rows), weights, self.shift)
 
     def _sees_alike(self, block: Block, other: Mixture, seen: Block) -> bool:
         """Whether another model has looked for the same missing cells."""

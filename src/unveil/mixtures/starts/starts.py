@@ -12,7 +12,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from unveil.clusters.seeding.furthest import Furthest
 from unveil.clusters.seeding.plusplus import PlusPlus
 from unveil.clusters.seeding.random import RandomRows
 from unveil.core.arrays import Floats
-from unveil.core.loop import Parts, stream
+from unveil.core.loop import Parts, fit, stream
 from unveil.core.protocols import Block, Memo
 from unveil.core.result import Fit
 from unveil.core.statistics import Statistics
@@ -32,7 +32,8 @@ from unveil.engines.threads import Threads
 from unveil.estimation.scaffold import all_briefly, ranked
 from unveil.expectations import Exact
 from unveil.mixtures.model.model import Mixture, MixtureParams
-from unveil.mixtures.starts.hierarchical import Hierarchical
+from unveil.mixtures.small import climb_over
+from unveil.mixtures.starts.hierarchical import Hierarchical, Merges
 from unveil.mixtures.starts.whitening import whitening
 from unveil.schedules import Batch
 from unveil.sources.array import ArraySource
@@ -168,8 +169,8 @@ class Sample:
         some = np.arange(size) if size <= HIERARCHICAL else np.sort(_draw(size, HIERARCHICAL, seed))
         weights = None if self.weights is None else self.weights[some]
         points = np.ascontiguousarray(self.points[some])
-        labels = Hierarchical().labels(points, weights, self.n_components)
-        return Nearest(points, labels=labels)
+        merges = _merges(points.tobytes(), points.shape, b"" if weights is None else weights.tobytes())
+        return Nearest(points, labels=merges.labels(self.n_components))
 
     def noise(self, seed: int) -> Start:
         """Random responsibilities."""
@@ -222,9 +223,10 @@ def short_runs(
         for start in starts(name, sample, seed, each):
             with np.errstate(all="ignore"):  # a poor start is dropped, not complained of
                 firsts.append(finish(sample.first(start)))
-    best = ranked(
-        all_briefly(parts, firsts), lambda run: model.family.spiked(run.params.components), partial(supported, model)
-    )
+    run = climb_over(model, parts)
+    with np.errstate(all="ignore"):
+        runs = all_briefly(parts, firsts) if run is fit else [run(parts, first) for first in firsts]
+    best = ranked(runs, lambda run: model.family.spiked(run.params.components), partial(supported, model))
     return [outcome.params for outcome in best[:count]]
 
 
@@ -243,6 +245,13 @@ def supported(model: Mixture, outcome: Fit) -> bool:
     if not outcome.history:
         return True
     return bool(np.all(outcome.statistics["moments"][:, 0] > model.family.least_rows(len(model.shift))))
+
+
+@lru_cache(maxsize=8)
+def _merges(points: bytes, shape: tuple[int, int], weights: bytes) -> Merges:
+    """All merges of some points: mixtures of any size and shape begin from the same ones, in a comparison of them."""
+    table = np.frombuffer(points).reshape(shape)
+    return Hierarchical().merges(table, np.frombuffer(weights) if weights else None)
 
 
 def _draw(size: int, count: int, seed: int) -> NDArray[np.intp]:

@@ -131,6 +131,7 @@ class PrincipalCurve(Projection):
     ((2, 1), (1, 2))
     """
 
+    _card_from = "unveil.projections.shown:curve_card"
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012  scikit-learn's own convention
         "smoother": [StrOptions({"spline", "local"})],
         "degrees_of_freedom": [Interval(Real, 2, None, closed="left"), StrOptions({"gcv"})],

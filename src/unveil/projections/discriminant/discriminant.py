@@ -115,6 +115,7 @@ class LinearDiscriminantAnalysis(ClassifierMixin, Projection):
     [8.0]
     """
 
+    _card_from = "unveil.projections.shown:discriminant_card"
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012  scikit-learn's own convention
         "solver": [StrOptions({"svd", "lsqr", "eigen"})],
         "shrinkage": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="both"), None],

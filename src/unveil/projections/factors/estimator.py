@@ -90,6 +90,7 @@ class SeenCells(NamedTuple):
 class FactorEstimator(FactorDensity):
     """Gaussian factors with noise of any structure."""
 
+    _card_from = "unveil.projections.shown:factor_card"
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012  scikit-learn's own convention
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],

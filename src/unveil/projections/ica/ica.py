@@ -124,6 +124,7 @@ class ICA(Projection):
     [False, False]
     """
 
+    _card_from = "unveil.projections.shown:independent_card"
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012  scikit-learn's own convention
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "algorithm": [StrOptions({"picard", "parallel", "deflation"})],

@@ -31,6 +31,8 @@ class PrincipalPlane(Projection):
     `scale_` and `feature_weight_` are None where there are none.
     """
 
+    _card_from = "unveil.projections.shown:principal_card"
+
     whiten: bool
     mean_: Floats
     scale_: Floats | None

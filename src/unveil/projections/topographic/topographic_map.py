@@ -130,6 +130,7 @@ class GenerativeTopographicMap(Projection):
     """
 
     _own_parts = {"MixtureParams": MixtureParams}  # noqa: RUF012  read only
+    _card_from = "unveil.projections.shown:map_card"
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012  scikit-learn's own convention
         "n_components": [Interval(Integral, 1, 2, closed="both")],
         "lattice_shape": [Interval(Integral, 2, None, closed="left"), tuple, list, None],

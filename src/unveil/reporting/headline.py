@@ -1,0 +1,205 @@
+"""The answer: one sentence that says how many groups there are or that there are none, and what it rests on.
+
+It follows the three verdicts. What is not sound is said first; groups that are not real are none; how much evidence
+BIC has for a number of components is told only where every component is a group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from unveil.judgement.criteria.criteria import CLEAR_LEAD
+from unveil.plot.labels import plain
+from unveil.reporting.naming import PageNaming, naming_of
+from unveil.reporting.study.analysis import Analysis
+from unveil.reporting.words import combination, count, kinds_of, listed, percent, shape_of, spelled
+from unveil.selection.outcome import merit
+
+VERBS = {
+    "no": ("comes closest to the density", "come closest to the density"),
+    "not examined": ("was fitted", "were fitted"),
+}
+DOUBTS = {"sound": "whether the fit is sound", "describes": "whether the model describes the rows"}
+UNUSED_TOLD = 6  # columns that are not modelled and are named
+
+
+def naming(analysis: Analysis) -> PageNaming:
+    """What the page calls components, groups and columns."""
+    return naming_of(analysis.found.judged, len(analysis.model.weights_), analysis.rows.names)
+
+
+def headline(analysis: Analysis) -> str:
+    """One sentence: how many groups there are, or that there are none, and the gravest doubt about it."""
+    verdicts = analysis.found.judged.certificate.verdicts
+    answer = _answer(analysis)
+    if verdicts["sound"] == "no":
+        return f"{answer}, but the fit is not sound: {_first(analysis, 'sound')}."
+    if verdicts["describes"] == "no" and (analysis.found.judged.n_clusters or 0) > 1:
+        return f"{answer}, though the model does not describe them in every respect."
+    return f"{answer}."
+
+
+def _answer(analysis: Analysis) -> str:
+    size = analysis.found.judged.n_clusters
+    rows = count(analysis.rows.n_rows, "row")
+    if size is None:
+        return f"How many groups there are among the {rows} is not clear"
+    if size > 1:
+        return f"There are {spelled(size)} groups among the {rows}"
+    if _alone(analysis):
+        return f"Groups were not looked for among the {rows}, since a single component was all that was tried"
+    return f"There are no groups among the {rows}: they form one whole"
+
+
+def rests_on(analysis: Analysis) -> list[str]:
+    """What the answer rests on and what was left out, a sentence each."""
+    parts = [_used(analysis), *_left_out(analysis), *_sizes(analysis), _density(analysis), *_undescribed(analysis)]
+    parts += [*_unclear(analysis), *_doubts(analysis), *confidence(analysis), *_over_time(analysis), *_cut(analysis)]
+    return parts
+
+
+def summary(analysis: Analysis) -> str:
+    """All of it in one paragraph, for a terminal."""
+    return " ".join([headline(analysis), *rests_on(analysis)])
+
+
+def _used(analysis: Analysis) -> str:
+    prepared, rows = analysis.prepared, analysis.rows
+    every = len(prepared.table.names)
+    columns = f"{len(rows.names):,} of {every:,} columns" if len(rows.names) < every else count(every, "column")
+    holes = imputed(analysis)
+    used = f"It rests on {count(rows.n_rows, 'row')} and {columns}, {kinds_of(rows)}"
+    return f"{used}; {count(holes, 'row')} with missing cells {_were(holes)} used as far as they go." if holes else f"{used}."
+
+
+def imputed(analysis: Analysis) -> int:
+    """Rows with missing cells that were used all the same."""
+    import numpy as np
+
+    return int(np.isnan(analysis.rows.coded).any(axis=1).sum())
+
+
+def _were(amount: int) -> str:
+    return "was" if amount == 1 else "were"
+
+
+def _left_out(analysis: Analysis) -> list[str]:
+    unused = [role for role in analysis.prepared.roles if not role.used]
+    said = [f"{plain(role.name)} ({role.role})" for role in unused]
+    parts = [f"Not part of the model: {listed(said, UNUSED_TOLD)}."] if said else []
+    gone = analysis.prepared.table.n_rows - analysis.rows.n_rows
+    if gone:
+        why = "in which nothing is known" if analysis.rows.weights is None else "of weight 0 or in which nothing is known"
+        parts.append(f"{count(gone, 'row')} {why} {_were(gone)} left out.")
+    return parts
+
+
+def _sizes(analysis: Analysis) -> list[str]:
+    """How large the groups are."""
+    if not analysis.grouped:
+        return []
+    sizes = [percent(group.share) for group in analysis.grouping.groups]
+    return [f"The groups hold {listed(sizes, 12)} of the {'rows' if analysis.rows.weights is None else 'weight'}."]
+
+
+def _density(analysis: Analysis) -> str:
+    """Which mixture it is."""
+    k, described = len(analysis.model.weights_), analysis.found.judged.certificate.verdicts["describes"]
+    one, several = VERBS.get(described, ("describes the density", "describe the density"))
+    said = f"one component {one}" if k == 1 else f"{spelled(k)} components {several}"
+    shape = shape_of(analysis.model, len(analysis.rows.numeric))
+    said += f" ({shape})" if shape and k > 1 else ""
+    said += f", with {naming(analysis).say(analysis.found.adopted)}" if analysis.found.adopted else ""
+    name = type(analysis.model).__name__
+    merged = f"; {joined(analysis)}" if analysis.grouped and naming(analysis).merged else ""
+    return f"Of the mixtures that were compared ({name}), {said}{merged}."
+
+
+def joined(analysis: Analysis) -> str:
+    """Which components are one group."""
+    names = naming(analysis)
+    parts = [
+        f"components {listed([str(member + 1) for member in members])} are {names.cluster(cluster)}"
+        for cluster, members in names.merged
+    ]
+    return "; ".join(parts)
+
+
+def confidence(analysis: Analysis) -> list[str]:
+    """How clear BIC is about the number of components and their shape."""
+    selection, noun = analysis.found.selection, naming(analysis).noun
+    standing = selection.standing
+    if analysis.found.adopted or standing.runner_up is None:
+        return []
+    if standing.edges:
+        return [f"More {noun}s than were tried might describe the rows better still."]
+    parts = _number(analysis, selection.table[selection.best_index_])
+    runner_up = standing.runner_up
+    if runner_up["n_components"] == selection.n_components and standing.lead < CLEAR_LEAD:
+        as_well = combination(runner_up, noun)
+        parts += [f"The shape is less clear: {as_well} would do as well (BIC differs by {standing.lead:.1f})."]
+    return parts
+
+
+def _number(analysis: Analysis, best: Mapping[str, Any]) -> list[str]:
+    """The best against the next best of another size."""
+    selection, names = analysis.found.selection, naming(analysis)
+    rule, noun = selection.rule, names.noun
+    fitted = [row for row in selection.table if row["error"] is None and not row["degenerate"]]
+    others = [row for row in fitted if row["n_components"] != best["n_components"]]
+    if best["degenerate"] or not others:
+        return []
+    rival = max(others, key=lambda row: merit(rule, row))
+    lead, other = abs(best["bic"] - rival["bic"]), combination(rival, noun)
+    if lead < CLEAR_LEAD:
+        return [f"BIC alone does not settle the number: {other} would do as well (it differs by {lead:.1f})."]
+    if not names.apart:
+        return [f"The next best number by BIC, {other}, is {lead:,.1f} behind."]
+    return [f"The evidence of BIC against the next best number, {other}, is {rule.words(lead)} ({lead:,.1f})."]
+
+
+def _alone(analysis: Analysis) -> bool:
+    """Was a single component all that was tried?"""
+    return max(analysis.found.selection.grid["n_components"]) == 1
+
+
+def _undescribed(analysis: Analysis) -> list[str]:
+    if analysis.found.judged.certificate.verdicts["describes"] != "no":
+        return []
+    return [f"The model does not describe the rows: {_first(analysis, 'describes')}."]
+
+
+def _unclear(analysis: Analysis) -> list[str]:
+    if analysis.found.judged.n_clusters is not None:
+        return []
+    return [f"The number of groups is not clear: {_first(analysis, 'real') or 'it was not examined'}."]
+
+
+def _doubts(analysis: Analysis) -> list[str]:
+    verdicts = analysis.found.judged.certificate.verdicts
+    doubts = [words for question, words in DOUBTS.items() if verdicts[question] == "doubtful"]
+    return [f"It is doubtful {listed(doubts)}; the verdicts below say why."] if doubts else []
+
+
+def _over_time(analysis: Analysis) -> list[str]:
+    if analysis.time is None:
+        return []
+    k, name = analysis.time.n_states, plain(analysis.time.name)
+    if k == 1:
+        return [f"In the order of {name} there is no change of regime."]
+    return [f"In the order of {name} the rows go through {spelled(k)} regimes."]
+
+
+def _cut(analysis: Analysis) -> list[str]:
+    cut = analysis.settings.clock.cut
+    return [f"The time limit cut this short: {listed(cut)}."] if cut else []
+
+
+def _first(analysis: Analysis, question: str) -> str:
+    """The worst that was found, and the first of what can be tried."""
+    reasons = analysis.found.judged.certificate.reasons(question)
+    if not reasons:
+        return ""
+    tried = next((reason.remedy for reason in reasons if reason.remedy), "")
+    return naming(analysis).say("; ".join(part for part in (reasons[0].message, tried) if part))

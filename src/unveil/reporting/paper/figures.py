@@ -1,0 +1,66 @@
+"""Plotly figures as the plain values that the page draws: no title, no template, plain arrays of short numbers.
+
+Title and caption of a figure stand in the page, where they can be read aloud and selected. What depends on the reader
+(width, colours of the scheme, frame of a replay) is left to the page's script.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+
+import numpy as np
+
+from unveil.plot.style import PAPER, TEXT
+from unveil.reporting.paper.rounding import rounded
+
+HEIGHT = 460  # of a figure that does not say its own, in pixels
+_HISTOGRAMS = ("histogram", "histogram2d", "histogram2dcontour")
+TRACES = frozenset({"bar", "box", "contour", "heatmap", "image", "pie", "scatter", "violin", *_HISTOGRAMS})
+"""What the plotting library of the page can draw."""
+
+_FRAME_PARTS = ("data", "traces", "layout")
+_TITLE_ROOM, _TOP = 22, 24  # above the axes, in pixels: for headings of panels, and for all
+
+
+def plain_figure(plot: Any) -> dict[str, Any]:
+    """Data, layout and, where there are some, frames of a figure (or of a dict in its form)."""
+    given = plot if isinstance(plot, dict) else json.loads(plot.to_json(validate=False))
+    if unknown := {trace.get("type", "scatter") for trace in given.get("data", [])} - TRACES:
+        known = ", ".join(sorted(TRACES))
+        raise ValueError(f"plot has traces of the type {', '.join(sorted(unknown))}; a page draws {known}")
+    figure = {"data": given.get("data", []), "layout": _layout(given.get("layout", {}))}
+    frames = [{part: frame[part] for part in _FRAME_PARTS if frame.get(part)} for frame in given.get("frames") or ()]
+    if frames:
+        figure["frames"] = frames
+    plain: dict[str, Any] = rounded(_decoded(figure))
+    return plain
+
+
+def height_of(figure: dict[str, Any]) -> int:
+    """Pixels that a figure takes from top to bottom."""
+    return int(figure["layout"].get("height", HEIGHT))
+
+
+def _layout(given: dict[str, Any]) -> dict[str, Any]:
+    """A layout for the page: the margin above is for headings of panels alone."""
+    layout = {name: part for name, part in given.items() if name not in ("title", "meta", "template", "width")}
+    headed = any(note.get("yref") == "paper" and note.get("y", 0) >= 1 for note in layout.get("annotations", ()))
+    margin = {"l": 60, "r": 16, "b": 55} | layout.get("margin", {})
+    layout["margin"] = margin | {"t": _TOP + (_TITLE_ROOM if headed else 0)}
+    return {**PAPER, "font": TEXT, "height": HEIGHT, **layout}
+
+
+def _decoded(value: Any) -> Any:
+    """Arrays that plotly writes as base64 of their bytes, as lists."""
+    if isinstance(value, list):
+        return [_decoded(part) if isinstance(part, dict | list) else part for part in value]
+    if not isinstance(value, dict):
+        return value
+    if "bdata" not in value:
+        return {name: _decoded(part) for name, part in value.items()}
+    array = np.frombuffer(base64.b64decode(value["bdata"]), np.dtype(value["dtype"]).newbyteorder("<"))
+    if "shape" in value:
+        array = array.reshape([int(size) for size in str(value["shape"]).split(",")])
+    return array.tolist()

@@ -1,0 +1,46 @@
+"""Rows that fit nowhere, by row number, with the cells that make them so."""
+
+from __future__ import annotations
+
+from unveil.plot.groups.outliers import outliers as outlier_plot
+from unveil.plot.labels import plain
+from unveil.plot.marks.hover import RowNotes
+from unveil.reporting import words
+from unveil.reporting.parts import Block, Cell, Head, Section, TableBlock, Text
+from unveil.reporting.sections.common import NAME_LENGTH, cell, figure, row_name
+from unveil.reporting.study.analysis import Analysis
+
+HEADS = (
+    Head("row"),
+    Head("how unlikely", True, "one row in so many should be less likely under the model"),
+    Head("cells that make it so", gloss="the most surprising given the rest of the row"),
+)
+MOST = 12  # powers of ten that are told
+
+
+def outliers(analysis: Analysis) -> Section | None:
+    """The rows beyond the limit."""
+    found = analysis.outliers
+    if found is None:
+        return None
+    n = analysis.rows.n_rows
+    expected = n * 10.0**-found.limit
+    limit = f"so unlikely that fewer than {words.number(max(expected, 0.01))} such rows are expected among {n:,}"
+    if not found.rows:
+        return Section("outliers", "Rows that fit nowhere", f"There are none: no row is {limit}.", ())
+    lead = f"{words.count(found.beyond, 'row is', 'rows are')} {limit}."
+    rows: list[list[Cell | str]] = [
+        [
+            row_name(analysis, one.row),
+            f"1 in {words.number(10.0 ** min(one.score, MOST))}" + (" or fewer" if one.score > MOST else ""),
+            ", ".join(f"{plain(analysis.rows.names[j], NAME_LENGTH)} = {cell(analysis, one.row, j)}" for j in one.cells),
+        ]
+        for one in found.rows
+    ]
+    more = found.beyond - len(found.rows)
+    notes = RowNotes((), analysis.rows.places, None)
+    plot = outlier_plot(found.scores, found.limit, notes=notes)
+    blocks: list[Block] = [figure("outliers", plot, "Rows by how unlikely they are, and the limit")]
+    blocks += [TableBlock("outlier-rows", HEADS, rows, "The least likely rows first.", shown=15)]
+    blocks += [Text(f"{more:,} more are in rows.csv (--outputs).", True)] if more else []
+    return Section("outliers", "Rows that fit nowhere", lead, blocks)
