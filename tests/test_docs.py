@@ -1,4 +1,4 @@
-"""Every Python example of the README, the pages under docs/ and examples/ runs; links lead somewhere.
+"""Every example of the README, the pages under docs/ and examples/ runs, in Python and in a shell; links lead somewhere.
 
 Of docs/clustering.md also: its table of algorithms is that of the code, and its pictures are what its script draws.
 """
@@ -8,14 +8,19 @@ from __future__ import annotations
 import importlib
 import re
 import runpy
+import shlex
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 from tests.places import ROOT
+from unveil.cli.app import VERBS, app
+from unveil.cli.errors import EXIT_CODES
 from unveil.clusters.assignment import choice
 from unveil.clusters.kmeans.empty import POLICIES
 from unveil.clusters.kmeans.geometry import MISSING
@@ -37,6 +42,30 @@ def test_examples_run(page, monkeypatch, tmp_path):
     names: dict[str, object] = {"__name__": "__main__"}
     for block in blocks:
         exec(compile(block, str(page), "exec"), names)
+
+
+def commands(page: Path) -> list[list[str]]:
+    """The words of every line of a page's shell examples that calls unveil, without the name itself."""
+    blocks = re.findall(r"```sh\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    lines = [shlex.split(line, comments=True) for block in blocks for line in block.splitlines()]
+    return [line[1:] for line in lines if line and line[0] == "unveil"]
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if commands(page)], ids=lambda page: page.name)
+@pytest.mark.filterwarnings("default")
+def test_commands_run(page, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    for words in commands(page):
+        done = CliRunner().invoke(app, words)
+        assert done.exit_code == 0, (words, done.output)
+
+
+def test_the_page_on_the_command_line_is_complete():
+    page = (ROOT / "docs" / "command_line.md").read_text(encoding="utf-8")
+    verbs = {verb.__name__.replace("_", "-") for panel in VERBS.values() for verb in panel}
+    assert set(re.findall(r"^\| `([\w-]+)` \|", page, re.M)) == verbs
+    assert [int(code) for code in re.findall(r"^\| (\d+) \|", page, re.M)] == list(EXIT_CODES)
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.name)

@@ -216,6 +216,11 @@ def named(word: str) -> ModelName:
     return found
 
 
+def model_of(estimator: Any) -> ModelName:
+    """The model that an estimator is."""
+    return {model.kind.estimator: model for model in ModelName}[type(estimator).__name__]
+
+
 def named_so_far(incomplete: str) -> list[tuple[str, str]]:
     """Models whose words begin so, each with its line: what a shell completes to."""
     return [(model.value, model.kind.line) for model in ModelName if model.value.startswith(incomplete)]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from unveil.cli.models import ModelName
+from unveil.cli.models import ModelName, model_of
 from unveil.cli.rows.opened import STREAMED, file_bytes, files_of, infinities, only, rows_for
 from unveil.cli.rows.sequences import lengths_of, read_sentences
 from unveil.core.partition import partition_rows
@@ -44,7 +44,7 @@ def opened_again(estimator: Any, data: str, sequence: str | None, reading: Readi
     if hasattr(estimator, "grammar_"):
         lines = read_sentences(data)
         return NewRows(lines.files, (), {}, lambda: iter([(numbered(0, len(lines)), lines, len(lines))]))
-    model = next(one for one in ModelName if one.kind.estimator == type(estimator).__name__)
+    model = model_of(estimator)
     recipe = recipe_of(estimator)
     if model.kind.takes == "number" and not chained and file_bytes(data) > STREAMED:
         from unveil.cli.rows.streamed import streamed_again
