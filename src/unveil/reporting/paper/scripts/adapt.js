@@ -51,16 +51,20 @@ function stack(layout) {
   const panels = panelsOf(layout);
   if (!panels) return;
   panels.sort((one, other) => other.y[1] - one.y[1] || one.x[0] - other.x[0]);
-  const room = 1 / panels.length;
+  layout.height = 310 * panels.length;
+  const gap = 66 / layout.height; // for the labels and the title of an axis
+  const weights = panels.map((panel) => 0.5 + panel.x[1] - panel.x[0]); // what was wider is taller
+  const share = (1 - gap * (panels.length - 1)) / weights.reduce((sum, weight) => sum + weight, 0);
+  let top = 1;
   panels.forEach(function (panel, place) {
-    const domain = [1 - (place + 1) * room + (place + 1 < panels.length ? 0.24 * room : 0), 1 - place * room];
+    const domain = [Math.max(0, top - share * weights[place]), top];
+    top = domain[0] - gap;
     moveNotes(layout, panel, domain);
     panel.across.domain = [0, 1];
     panel.up.domain = domain;
     if (panel.up.side === "right") panel.up.side = "left";
   });
   (layout.annotations || []).forEach((note) => delete note.moved);
-  layout.height = 290 * panels.length;
 }
 
 function thinBars(figure) {
