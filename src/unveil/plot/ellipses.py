@@ -61,7 +61,7 @@ def mixture(
     if rows.shape[1] == 1:
         return density(estimator, rows, name=None if names is None else names[0])
     plane = Plane.of(rows, names) if plane is None else plane
-    notes = plane_notes(plane, rows) if notes is None else notes
+    notes = (RowNotes() if notes is None else notes).or_else(plane_notes(plane, rows))
     points = plane.project(rows)
     tried = spread_sample(points, limit=PREDICTED_ROWS)
     figure = new_figure(*plane.titles)

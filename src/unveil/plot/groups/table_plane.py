@@ -87,14 +87,8 @@ def table_plane(
     numeric = all(column.numeric for column in table)
     figure = new_figure(*plane.titles)
     weight = np.bincount(owners, np.linalg.norm(plane.axes * np.sqrt(plane.share)[:, None], axis=0) ** 2, len(table))
-    shown = add_points(
-        figure,
-        points,
-        groups,
-        names,
-        pale=groups is not None,
-        notes=notes_of(table, weight) if notes is None else notes,
-    )
+    noted = (RowNotes() if notes is None else notes).or_else(notes_of(table, weight))
+    shown = add_points(figure, points, groups, names, pale=groups is not None, notes=noted)
     words = [drawn(len(points), n_rows, shown=len(shown)), moved]
     outlines: list[Floats] = []
     if groups is not None:
