@@ -43,6 +43,8 @@ def label(analysis: Analysis) -> Section | None:
         cells = analysis.rows.coded[np.ix_(chosen, analysis.rows.numeric)]
         known = [classes[code] for code in found.codes[chosen]]
         plane = discriminant_plane(found.discriminant, cells, known)
-        blocks.append(Text("The directions along which the classes lie furthest apart, against the spread within them:"))
+        blocks.append(
+            Text("The directions along which the classes lie furthest apart, against the spread within them:")
+        )
         blocks.append(figure("discriminants", plane, f"Rows on the discriminant plane, coloured by {name}"))
     return Section("label", f"Against {name}", lead, blocks)

@@ -49,9 +49,7 @@ class TimeStudy(NamedTuple):
         return int(self.chain.n_components)
 
 
-def time_study(
-    name: str, stamps: NDArray[Any], rows: ModelRows, settings: Settings
-) -> TimeStudy | None:
+def time_study(name: str, stamps: NDArray[Any], rows: ModelRows, settings: Settings) -> TimeStudy | None:
     """Regimes over time; nothing for a series that is too short."""
     own = np.asarray(stamps)[rows.places]
     order = np.argsort(own, kind="stable")
