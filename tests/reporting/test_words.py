@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
-
 from unveil.reporting.groups import RowGroup
+
 from unveil.reporting.words import apart, combination, count, listed, number
 
 

@@ -242,7 +242,14 @@ def report(
     settings = Settings(int(max_components), int(seed), engine, tuple(callbacks), structures, clock=clock)
     settings.tell("reading the table")
     reading = ReadingOptions(encoding, separator, decimal, header, None if missing is None else tuple(missing))
-    asked = {"columns": columns, "drop": drop, "roles": roles, "label": label, "time": time, "weights": weights}
+    asked: dict[str, Any] = {
+        "columns": columns,
+        "drop": drop,
+        "roles": roles,
+        "label": label,
+        "time": time,
+        "weights": weights,
+    }
     prepared = prepare(data, **asked, reading=reading)
     analysis = analyse(prepared, settings)
     transforms = dict(zip(analysis.rows.names, analysis.rows.transforms, strict=True))
@@ -251,9 +258,8 @@ def report(
     return Report(analysis, ReportRequest(keywords))
 
 
-_SAID = (
-    "columns drop roles label time weights encoding separator decimal header missing max_components covariance_types"
-).split()
+_SAID = {"columns", "drop", "roles", "label", "time", "weights", "max_components", "covariance_types"}
+_SAID |= set(ReadingOptions._fields)
 
 
 def _check_numbers(max_components: Any, seed: Any, time_limit: Any) -> None:

@@ -36,9 +36,8 @@ def row_names(analysis: Analysis) -> list[str]:
     named = analysis.prepared.row_names
     if named is None:
         return numbers
-    return [
-        f"{number} ({plain(str(named[place]), NAME_LENGTH)})" for number, place in zip(numbers, analysis.rows.places)
-    ]
+    pairs = zip(numbers, analysis.rows.places, strict=True)
+    return [f"{number} ({plain(str(named[place]), NAME_LENGTH)})" for number, place in pairs]
 
 
 def row_name(analysis: Analysis, row: int) -> str:

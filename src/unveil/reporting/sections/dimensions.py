@@ -35,8 +35,8 @@ def dimensions(analysis: Analysis) -> Section | None:
     enough = int(np.searchsorted(share, 0.9)) + 1
     lead = (
         f"Of the {len(kept)} columns of numbers, each on its own scale, {words.spelled(null.n_directions)} "
-        f"{'direction carries' if null.n_directions == 1 else 'directions carry'} more variance than if the columns had "
-        f"nothing to do with each other; {words.spelled(enough)} carry 90% of it."
+        f"{'direction carries' if null.n_directions == 1 else 'directions carry'} more variance than if the columns "
+        f"had nothing to do with each other; {words.spelled(enough)} carry 90% of it."
     )
     blocks: list[Block] = [
         figure("scree", scree(pca, null), "Variance along each direction, and that of shuffled columns")

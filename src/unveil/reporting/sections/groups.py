@@ -1,4 +1,4 @@
-"""The groups: how large, what sets each apart from all others and from its nearest, a short rule, rows that stand for it."""
+"""The groups: how large each is, what sets it apart from all others and from its nearest, rows that stand for it."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def _lead(analysis: Analysis) -> str:
         return "There is one component, and no split into several explains the rows better: all rows are one whole."
     if not analysis.grouped:
         return (
-            f"The {words.spelled(len(found))} components describe where rows are dense; they are no groups of their own, "
-            "since there is no gap between them that would be there again in other rows."
+            f"The {words.spelled(len(found))} components describe where rows are dense; they are no groups of their "
+            "own, since there is no gap between them that would be there again in other rows."
         )
     merged = f" {joined(analysis).capitalize()}." if naming(analysis).merged else ""
     return f"Each of the {words.spelled(len(found))} {noun}s, by size and by what sets it apart.{merged}"
@@ -82,8 +82,8 @@ def _group(analysis: Analysis, group: GroupRows) -> list[Cell | str]:
 
 def _note(noun: str) -> Text:
     return Text(
-        f"Each row counts for the {noun} it most likely belongs to. Differences of numbers are between means, in pooled "
-        f"standard deviations (sd); of categories, the share inside against the share outside.",
+        f"Each row counts for the {noun} it most likely belongs to. Differences of numbers are between means, in "
+        "pooled standard deviations (sd); of categories, the share inside against the share outside.",
         quiet=True,
     )
 
@@ -130,8 +130,8 @@ def _silhouettes(analysis: Analysis) -> list[Block]:
     group = analysis.placed.group[analysis.shown[:SILHOUETTE_ROWS]]
     plot = silhouettes(values, group, names=[group_name(analysis, int(number)) for number in np.unique(group)])
     lead = Text(
-        f"A silhouette says how much nearer a row is to its own {group_noun(analysis)} than to the next: 1 is well inside, "
-        f"0 between two, below 0 nearer to another. Their mean is {float(values.mean()):.2f}."
+        f"A silhouette says how much nearer a row is to its own {group_noun(analysis)} than to the next: 1 is well "
+        f"inside, 0 between two, below 0 nearer to another. Their mean is {float(values.mean()):.2f}."
     )
     return [lead, figure("silhouettes", plot, "Silhouettes of the rows, by group")]
 

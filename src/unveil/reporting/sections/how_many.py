@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from unveil.plot.comparison import criteria
@@ -60,7 +59,7 @@ def _table(analysis: Analysis) -> Fold:
     best = tuple(outcome.best_params_.get(name) for name in ("n_components", "covariance_type"))
     cells = {(row["n_components"], row.get("covariance_type")): row for row in outcome.table}
     heads = [Head("components", True), *(_head(structure) for structure in structures)]
-    rows = [
+    rows: list[list[Cell | str]] = [
         [f"{size}", *(_score(cells.get((size, structure)), (size, structure) == best) for structure in structures)]
         for size in outcome.grid["n_components"]
     ]

@@ -23,10 +23,11 @@ def label(analysis: Analysis) -> Section | None:
     classes = [plain(one, NAME_LENGTH) for one in found.classes]
     lead = (
         f"The column {name} took no part in the model. Its {words.spelled(len(classes))} classes and the {noun}s are "
-        f"{found.words}: their agreement is {found.agreement:.2f}, where 1 is the same and 0 as by chance (adjusted Rand index)."
+        f"{found.words}: their agreement (adjusted Rand index) is {found.agreement:.2f}, where 1 is the same and 0 as "
+        "by chance."
     )
     heads = [Head(name), *(Head(one, True) for one in names)]
-    rows = [
+    rows: list[list[Cell | str]] = [
         [classes[i], *(Cell(f"{n:,}", tone="best" if n == line.max() and n else "") for n in line)]
         for i, line in enumerate(found.table)
     ]

@@ -47,8 +47,8 @@ def plane(analysis: Analysis) -> Section:
 def _lead(analysis: Analysis) -> str:
     noun = group_noun(analysis)
     return (
-        f"Each row as a point on the two directions along which the rows spread most, coloured by its {noun}; the pointer "
-        "shows which row it is. What lies close here is alike in most columns, though a plane cannot show all."
+        f"Each row as a point on the two directions along which the rows spread most, coloured by its {noun}; the "
+        "pointer shows which row it is. What lies close here is alike in most columns, though a plane cannot show all."
     )
 
 
@@ -86,5 +86,5 @@ def _line(analysis: Analysis) -> Section:
     weights = None if rows.weights is None else rows.weights[~np.isnan(rows.coded[:, 0])]
     plot = density(analysis.model, cells, name=rows.names[0], sample_weight=weights)
     low, high = (words.number(rows.shown(0, float(value))) for value in (cells.min(), cells.max()))
-    lead = f"There is one column, {name}, from {low} to {high}: where its values are dense, and what the mixture makes of it."
+    lead = f"One column, {name}, from {low} to {high}: where its values are dense, and what the mixture makes of it."
     return Section("plane", "The values", lead, [figure("mixture", plot, "Histogram with the density of the mixture")])

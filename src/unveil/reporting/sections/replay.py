@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from sklearn.base import clone
 
 from unveil.core.loop import unwatched
@@ -14,10 +13,12 @@ from unveil.plot.replayed import replay as replay_plot
 from unveil.reporting.parts import Replay, Section
 from unveil.reporting.study.analysis import Analysis
 from unveil.reporting.study.modelling import quiet
+from unveil.reporting.study.rows import ModelRows
 
 MOST_COLUMNS = 64  # numbers of a model whose snapshots are kept: covariances of more would fill the memory
 REPLAYED_ROWS = 3_000  # a climb is made again on so many rows at most
 TELLING = 8  # passes: a shorter climb shows little
+GOOD_START = "The start that was found is so good that EM had little left to do."
 
 
 def replay(analysis: Analysis) -> Section | None:
@@ -29,7 +30,7 @@ def replay(analysis: Analysis) -> Section | None:
     fitted, origin = _climb(analysis, some)
     if fitted is None:
         return None
-    plot = replay_plot(fitted, some.X, names=rows.names)
+    plot = replay_plot(fitted, some.model_input, names=rows.names)
     steps = [step["label"] for step in plot.layout.meta["steps"]]
     lead = (
         f"{origin} Each pass of EM first asks which component every row most likely belongs to, then moves the "
@@ -40,23 +41,18 @@ def replay(analysis: Analysis) -> Section | None:
     return Section("replay", "EM replayed", lead, [block])
 
 
-def _climb(analysis: Analysis, some: Any) -> tuple[Any, str]:
-    """The winning climb made again with snapshots: of its own start where that takes some passes, or of one at random."""
+def _climb(analysis: Analysis, some: ModelRows) -> tuple[Any, str]:
+    """The winning climb made again with snapshots, or one from a random start where its own was at the end at once."""
     again = clone(analysis.model).set_params(n_init=_starts(analysis))
     with unwatched(), snapshots(), quiet():
-        again.fit(some.X, sample_weight=some.weights)
+        again.fit(some.model_input, sample_weight=some.weights)
     sample = "" if some.n_rows == analysis.rows.n_rows else f" on a sample of {some.n_rows:,} rows"
-    if again.n_iter_ >= TELLING:
-        return again, f"The climb that won{sample}, from its start to its end."
-    far = from_afar(again, some.X, **({} if some.weights is None else {"sample_weight": some.weights}))
-    if far is not None and far.n_iter_ > again.n_iter_:
-        return (
-            far,
-            f"The start that was found is so good that EM had little left to do. Here it begins at random instead{sample}, and ends at the same place.",
-        )
-    return (
-        (again, f"The climb that won{sample}.") if np.ndim(again.weights_) and again.history_.snapshots else (None, "")
-    )
+    if again.n_iter_ < TELLING:
+        given: dict[str, Any] = {} if some.weights is None else {"sample_weight": some.weights}
+        far = from_afar(again, some.model_input, **given)
+        if far is not None and far.n_iter_ > again.n_iter_:
+            return far, f"{GOOD_START} Here it begins at random instead{sample}, and ends at the same place."
+    return (again if again.history_.snapshots else None), f"The climb that won{sample}, from its start to its end."
 
 
 def _starts(analysis: Analysis) -> int:

@@ -35,7 +35,8 @@ def time(analysis: Analysis) -> Section | None:
     if found.ahead is not None and order:
         blocks += [
             Text(
-                f"The next {words.count(len(found.ahead), 'step')}, as the chain expects them, with the range of half and of 90% of outcomes:"
+                f"The next {words.count(len(found.ahead), 'step')}, as the chain expects them, with the range of half "
+                "and of 90% of outcomes:"
             ),
             _ahead(found, order[0]),
         ]
@@ -60,8 +61,8 @@ def _lead(found: TimeStudy, name: str) -> str:
         "" if real == "yes" else " Whether they are regimes of their own is not certain; the verdicts below say why."
     )
     return (
-        f"In the order of {name} the rows go through {words.spelled(found.n_states)} regimes (states of a hidden Markov "
-        f"model: stretches of time in which the values behave alike).{doubt}"
+        f"In the order of {name} the rows go through {words.spelled(found.n_states)} regimes (states of a hidden "
+        f"Markov model: stretches of time in which the values behave alike).{doubt}"
     )
 
 
@@ -89,10 +90,11 @@ def _series(found: TimeStudy, order: list[int]) -> Block:
 
 
 def _stays(found: TimeStudy) -> str:
-    stay = 1.0 / np.maximum(1.0 - np.diag(found.chain.transmat_), 1e-12)
+    stays = 1.0 / np.maximum(1.0 - np.diag(found.chain.transmat_), 1e-12)
+    lasts = np.minimum(stays, len(found.states)).tolist()
     share = np.bincount(found.states, minlength=found.n_states) / len(found.states)
     parts = [
-        f"regime {s + 1} holds {words.percent(float(share[s]))} of the steps and lasts about {words.number(float(min(stay[s], len(found.states))))}"
+        f"regime {s + 1} holds {words.percent(float(share[s]))} of the steps and lasts about {words.number(lasts[s])}"
         for s in range(found.n_states)
     ]
     return f"{words.listed(parts).capitalize()} steps at a time."

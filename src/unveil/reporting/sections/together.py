@@ -24,7 +24,8 @@ def together(analysis: Analysis) -> Section | None:
     if not pairs:
         lead = "No two columns go together notably: knowing one says little of another."
     else:
-        lead = f"{words.count(len(pairs), 'pair')} of columns go together notably, {words.spelled(strong)} of them strongly."
+        notable = words.count(len(pairs), "pair of columns goes", "pairs of columns go")
+        lead = f"{notable} together notably, {words.spelled(strong)} of them strongly."
     blocks: list[Block] = [Text(f"The most: {words.listed(said)}.")] if said else []
     plot = correlations(found)
     blocks += [*_copies(analysis), figure("correlations", plot, "Map of how strongly every two columns go together")]

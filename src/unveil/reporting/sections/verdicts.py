@@ -5,7 +5,7 @@ from __future__ import annotations
 from unveil.certificate import Certificate
 from unveil.plot.climb import convergence
 from unveil.reporting import words
-from unveil.reporting.parts import Fold, Section, Text, Verdicts
+from unveil.reporting.parts import Block, Fold, Section, Text, Verdicts
 from unveil.reporting.sections.common import figure
 from unveil.reporting.study.analysis import Analysis
 
@@ -22,5 +22,5 @@ def verdicts(analysis: Analysis, lights: Certificate) -> Section:
     climb = f"The fit {state} after {words.count(model.n_iter_, 'pass', 'passes')} over the rows{origin}."
     plot = figure("climb", convergence(model.history_), "Log-likelihood at each pass")
     lead = "Is the fit sound, does the model describe the rows, and are the groups real? What each answer rests on:"
-    blocks = [Verdicts(lights), Text(NATS, quiet=True), Fold("How the fit climbed", [Text(climb), plot])]
+    blocks: list[Block] = [Verdicts(lights), Text(NATS, quiet=True), Fold("How the fit climbed", [Text(climb), plot])]
     return Section("verdicts", "Three verdicts", lead, blocks)

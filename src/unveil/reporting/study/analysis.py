@@ -99,7 +99,7 @@ class Analysis:
 
 
 def _on_one_scale(rows: ModelRows) -> Floats:
-    """Places that have distances: columns of numbers by their deviations, levels by their shares; holes in the middle."""
+    """Places that have distances: numbers by their deviations, levels by their shares; holes in the middle."""
     cells, owners = plane_numbers(plot_columns(rows.frame))
     middle, spread = np.nanmean(cells, axis=0), np.nanstd(cells, axis=0)
     numeric = np.array([not rows.levels[owner] for owner in owners])

@@ -108,7 +108,8 @@ def _continuous(cells: Floats, weights: Floats, group: NDArray[np.intp], n_group
 def _discrete(cells: Floats, weights: Floats, group: NDArray[np.intp], n_groups: int, n_levels: int) -> ColumnProfile:
     there = ~np.isnan(cells)
     place = group[there] * n_levels + cells[there].astype(np.intp)
-    table = np.bincount(place, weights[there], minlength=n_groups * n_levels).reshape(n_groups, n_levels)
+    counts = np.bincount(place, weights[there], minlength=n_groups * n_levels).astype(np.float64)
+    table = counts.reshape(n_groups, n_levels)
     weight = table.sum(axis=1)
     shares = table / np.where(weight > 0, weight, 1.0)[:, None]
     nothing = np.full(n_groups, np.nan)

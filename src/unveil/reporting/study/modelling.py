@@ -78,7 +78,7 @@ def compared(rows: ModelRows, settings: Settings) -> Selection:
         settings.tell("comparing mixtures", next(done), total)
 
     with settings.clock.within(COMPARING), quiet():
-        outcome = select(model, rows.X, grid, criterion="bic", sample_weight=rows.weights, callbacks=[tell])
+        outcome = select(model, rows.model_input, grid, criterion="bic", sample_weight=rows.weights, callbacks=[tell])
     if outcome.undone:
         settings.clock.cut.append(f"{outcome.undone} of {total} mixtures were not tried")
     return outcome
@@ -139,13 +139,13 @@ def refitted(best: Any, rows: ModelRows, settings: Settings) -> Any:
     taken = best.get_params()
     model = clone(best).set_params(n_init=1, **{name: value for name, value in start.items() if name in taken})
     with settings.clock.within(COMPARING), quiet():
-        model.fit(rows.X, sample_weight=rows.weights)
+        model.fit(rows.model_input, sample_weight=rows.weights)
     return model.set_params(**dict.fromkeys((name for name in start if name in taken), None))
 
 
 def examined(model: Any, rows: ModelRows, before: Judged) -> Judged:
     """The model of all rows, examined."""
-    certificate = examine(model, rows.X, sample_weight=rows.weights)
+    certificate = examine(model, rows.model_input, sample_weight=rows.weights)
     model.clusters_ = np.array(certificate.clusters, dtype=np.intp)
     return before._replace(certificate=certificate, n_clusters=number_of_groups(certificate))
 

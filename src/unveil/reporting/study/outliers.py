@@ -1,8 +1,8 @@
 """Rows that fit nowhere, and the cells that make them so.
 
-A row's density (`placed.log_density`) is set against that of rows drawn from the model: `score` is -log10 of the share of draws that are less
-likely still (with missing cells where the row has them, as many draws for each number of missing cells). A row is
-listed where fewer than one row of a table of this size should be that unlikely.
+A row's density (`placed.log_density`) is set against that of rows drawn from the model: `score` is -log10 of the share
+of draws that are less likely still (with missing cells where the row has them, as many draws for each number of missing
+cells). A row is listed where fewer than one row of a table of this size should be that unlikely.
 
 How surprising a cell is given the rest of its row is -log p(x_j | x_rest): the fall of the log-density when the cell is
 shown, which every model that takes missing cells can tell. It is set against the same figure of ordinary rows.
@@ -92,7 +92,7 @@ def _with_holes(drawn: Any, patterns: NDArray[np.bool_], rows: ModelRows) -> Any
 
 
 def _tail_score(values: Floats, reference: Floats) -> Floats:
-    """-log10 P(draw <= value) by rank; beyond the least likely draws by an exponential tail, as -2 log p of a Gaussian has."""
+    """-log10 P(draw <= value) by rank; beyond the least likely draws by an exponential tail, as that of a Gaussian."""
     n = len(reference)
     rank = np.searchsorted(reference, values, side="right")
     score = -np.log10(np.maximum(rank, 1) / n)
@@ -147,7 +147,7 @@ def _surprise(model: Any, rows: ModelRows) -> Floats:
     """-log p(cell | the rest of its row), (rows, columns); NaN where the cell is missing."""
     import pyarrow as pa
 
-    whole = model.score_samples(rows.X)
+    whole = model.score_samples(rows.model_input)
     surprise = np.empty((rows.n_rows, len(rows.names)))
     for j, name in enumerate(rows.names):
         if rows.of_numbers:

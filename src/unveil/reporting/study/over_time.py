@@ -59,10 +59,10 @@ def time_study(name: str, stamps: NDArray[Any], rows: ModelRows, settings: Setti
     model, most = _chain(series, settings), max(1, min(MOST_STATES, len(order) // LEAST_STEPS))
     late = series if series.n_rows <= STEPS_COMPARED else series.taken(np.arange(series.n_rows)[-STEPS_COMPARED:])
     with settings.clock.within(0.5), quiet():
-        outcome = select(model, late.X, {"n_components": range(1, most + 1)})
+        outcome = select(model, late.model_input, {"n_components": range(1, most + 1)})
     chain = outcome.best_estimator_
     with quiet():
-        states = np.asarray(chain.predict(series.X), dtype=np.intp)
+        states = np.asarray(chain.predict(series.model_input), dtype=np.intp)
         ahead = _ahead(chain, series)
     return TimeStudy(name, order, own[order], series, outcome, chain, states, ahead, late.n_rows)
 
@@ -79,4 +79,4 @@ def _chain(series: ModelRows, settings: Settings) -> Any:
 
 def _ahead(chain: Any, series: ModelRows) -> Any:
     steps = min(MOST_AHEAD, max(1, series.n_rows // 10))
-    return chain.forecast(series.X, steps) if len(series.numeric) else None
+    return chain.forecast(series.model_input, steps) if len(series.numeric) else None

@@ -62,7 +62,7 @@ class ModelRows:
         return np.column_stack(columns) if columns else np.empty((self.n_rows, 0))
 
     @property
-    def X(self) -> Any:
+    def model_input(self) -> Any:
         """What a model of these rows is fitted to."""
         return self.coded if self.of_numbers else self.frame
 

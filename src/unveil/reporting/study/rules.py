@@ -75,20 +75,19 @@ def _rule(
         f1 = np.nan_to_num(2 * own / (every + own.sum()))
     best = int(np.argmax(f1))
     path = _path(tree.tree_, best)
-    conditions = tuple(_condition(rows, features, meanings[column], column, *step) for column, *step in path)
+    conditions = tuple(_condition(rows, features, meanings[column], column, *sides) for column, sides in path)
     total = float(np.sum(weights * inside))
     return GroupRule(_simplified(conditions), float(own[best] / total), float(own[best] / max(every[best], 1e-300)))
 
 
-def _path(tree: Any, leaf: int) -> list[tuple[int, bool, float]]:
+def _path(tree: Any, leaf: int) -> list[tuple[int, tuple[bool, float]]]:
     """Column, side and threshold of every split on the way to a leaf."""
     parents = {int(child): node for node in range(tree.node_count) for child in _children(tree, node)}
     path, node = [], leaf
     while node in parents:
         parent = parents[node]
-        path.append(
-            (int(tree.feature[parent]), int(tree.children_right[parent]) == node, float(tree.threshold[parent]))
-        )
+        above = int(tree.children_right[parent]) == node
+        path.append((int(tree.feature[parent]), (above, float(tree.threshold[parent]))))
         node = parent
     return path[::-1]
 
@@ -141,7 +140,7 @@ def round_between(low: float, high: float) -> float:
     if low < 0 < high:
         return 0.0
     middle = (low + high) / 2
-    for digits in range(-int(math.floor(math.log10(max(abs(low), abs(high))))), 18):
+    for digits in range(-math.floor(math.log10(max(abs(low), abs(high)))), 18):
         for step in (10.0**-digits, 10.0**-digits / 2):
             value = round(round(middle / step) * step, digits + 1)
             if low <= value < high:
