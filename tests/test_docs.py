@@ -1,4 +1,4 @@
-"""Every example of the README, the pages under docs/ and examples/ runs, in Python and in a shell; links lead somewhere.
+"""Every example of the README, of docs/ and of examples/ runs, in Python and in a shell; links lead somewhere.
 
 Of docs/clustering.md also: its table of algorithms is that of the code, and its pictures are what its script draws.
 """
