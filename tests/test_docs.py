@@ -56,6 +56,7 @@ def commands(page: Path) -> list[list[str]]:
 def test_commands_run(page, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "examples").symlink_to(ROOT / "examples")
+    (tmp_path / "data.csv").symlink_to(ROOT / "examples" / "data" / "faithful.csv")  # what pages call a table of yours
     for words in commands(page):
         done = CliRunner().invoke(app, words)
         assert done.exit_code == 0, (words, done.output)

@@ -135,6 +135,8 @@ def test_data_that_cannot_be_fitted(refused, tmp_path, model, content, said):
 
 def test_places_that_cannot_be_read_or_written(refused, faithful, tmp_path):
     assert "gone.csv: no such file" in refused("fit", "pca", "gone.csv", "-o", "m")
+    (tmp_path / "picture").write_bytes(b"\x89PNG")
+    assert "not a table but a picture" in refused("fit", "pca", tmp_path / "picture", "-o", "m")
     assert "does not exist" in refused("fit", "pca", faithful, "-o", "no/such/folder/m")
     assert "is a folder" in refused("fit", "pca", faithful, "-o", tmp_path)
     assert "did you mean 'waiting'" in refused("fit", "pca", faithful, "-o", "m", "--columns", "waitin")

@@ -29,7 +29,7 @@ def test_two_columns_are_drawn_as_they_are() -> None:
 def test_more_columns_are_drawn_on_the_principal_plane() -> None:
     figure = principal_curve(PrincipalCurve().fit(arc(3)), arc(3), np.arange(60) // 30)
     assert [trace.name for trace in figure.data] == ["Group 1", "Group 2", "Curve"]
-    assert figure.layout.xaxis.title.text.startswith("First principal direction")
+    assert figure.layout.xaxis.title.text.startswith("First direction")
 
 
 def test_other_columns_are_refused() -> None:

@@ -37,7 +37,7 @@ def test_principal_plane_draws_each_group():
     assert [[row[0] for row in trace.customdata] for trace in figure.data] == [[1, 3, 6], [2, 5], [4]]
     assert figure.data[0].hovertemplate == "row %{customdata[0]:,}<extra>Group 1</extra>"
     assert list(figure.data[2].x) == [6.0]
-    assert figure.layout.xaxis.title.text == "First principal direction (70.0% of the variance)"
+    assert figure.layout.xaxis.title.text == "First direction (70.0% of the variance)"
     assert (
         len({trace.marker.color for trace in figure.data}) == len({trace.marker.symbol for trace in figure.data}) == 3
     )

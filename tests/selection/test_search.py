@@ -228,3 +228,18 @@ def test_a_bad_grid_is_named(grid, message):
 def test_the_package_offers_it():
     assert unveil.select is select
     assert unveil.selection.select is select
+
+
+def test_combinations_that_are_one_model_are_compared_once():
+    X = np.random.default_rng(3).normal(size=(120, 2))
+    grid = {"n_components": [1, 2], "covariance_type": ["full", "tied", "diag", "EEI"]}
+    selection = unveil.select(unveil.GaussianMixture(random_state=0), X, grid)
+    same = [row["same_as"] for row in selection.table]
+    assert sum(one is not None for one in same) == 2
+    assert same[4:] == [None] * 4
+    assert selection.best_params_["n_components"] == 1
+    runner_up = selection.standing.runner_up
+    assert runner_up is not None
+    assert {runner_up["covariance_type"], selection.best_params_["covariance_type"]} != {"diag", "EEI"}
+    alone = unveil.select(unveil.GaussianMixture(random_state=0), X[:, :1], {"covariance_type": ["full", "diag"]})
+    assert sorted(row["same_as"] is None for row in alone.table) == [False, True]

@@ -109,6 +109,7 @@ def test_label_weights_and_time():
         ({"roles": {"size": "count"}}, "'size' cannot be a count"),
         ({"roles": {"kind": "yes/no"}}, "'kind' cannot be yes/no: it has 3 different values"),
         ({"weights": "size"}, "weights: column 'size' must hold numbers from 0 on; that of row"),
+        ({"time": "kind"}, "time: column 'kind' must hold dates or numbers, got text"),
         ({"weights": "kind"}, "weights: column 'kind' must hold numbers from 0 on; that of row 1 is missing or no"),
     ],
 )

@@ -180,6 +180,24 @@ def test_a_large_table_lies_in_a_file_and_gives_the_same(file, monkeypatch, tmp_
     assert list(tmp_path.glob("unveil-*")) == []
 
 
+def test_a_large_array_is_taken_some_rows_at_a_time(monkeypatch, tmp_path):
+    array = np.random.default_rng(0).normal(size=(500, 3))
+    want = prepare(array)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(room, "IN_MEMORY", 100)
+    monkeypatch.setattr(room, "ROWS_AT_ONCE", 64)
+    ready = prepare(array)
+    assert ready.table.raw.column(0).num_chunks == 8
+    assert ready.roles == want.roles
+    assert np.array_equal(ready.numbers, array)
+
+
+def test_dates_that_could_be_read_in_two_ways_are_said(tmp_path):
+    path = tmp_path / "days.csv"
+    path.write_text("day,x\n" + "".join(f"0{k % 9 + 1}/0{k % 7 + 1}/2020,{k}.5\n" for k in range(40)))
+    assert "which number of its dates is the day" in prepare(path).role("day").alerts[0]
+
+
 def test_a_folder_without_room_is_named(monkeypatch):
     monkeypatch.setattr(tempfile, "mkstemp", lambda **_: (_ for _ in ()).throw(OSError("full")))
     batches = pa.table({"x": [1.5]}).to_batches()

@@ -323,6 +323,10 @@ class MixtureEstimator(MixtureMethods, Estimator, DensityMixin, BaseEstimator, A
 
     # -- other mixtures ------------------------------------------------------------------------------------------------
 
+    def _alike(self) -> Any:
+        """An estimator, not fitted, that takes columns for what they were taken for here, whatever their type."""
+        return clone(self)
+
     def _described_by(self, family: Family, params: MixtureParams, shift: Floats, columns: Indices) -> Any:
         return described_by(self, clone(self), params, shift, columns)
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from sklearn.base import clone
 
 from unveil.core.arrays import Floats, Indices
+from unveil.estimation.columns import column_number
 from unveil.estimation.emissions.mixed import MIXED, MixedEmission
+from unveil.estimation.registry import FAMILIES
 from unveil.mixtures.estimator import MixtureEstimator, described_by
 from unveil.mixtures.model.model import MixtureParams
 
@@ -122,6 +125,16 @@ warm_start, verbose, verbose_interval, engine, schedule, expectation
 
     def _emission(self) -> MixedEmission:
         return MixedEmission(self)
+
+    def _alike(self) -> Any:
+        made = clone(self)
+        if self.families != "auto" and not isinstance(self.families, Mapping):
+            return made
+        said = {} if self.families == "auto" else dict(self.families)
+        named = {column_number(self, column) for column in said}
+        kinds = ((number, kind) for number, kind in enumerate(self.kinds_) if number not in named)
+        words = {number: family for number, family in kinds if family in FAMILIES}
+        return made.set_params(families={column_number(self, name): one for name, one in said.items()} | words)
 
     def _described_by(self, family: Any, params: MixtureParams, shift: Floats, columns: Indices) -> Any:
         asked, components = self._emission().narrowed(family, params.components, shift, columns)

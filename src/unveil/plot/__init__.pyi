@@ -19,6 +19,7 @@ from unveil.plot.groups.silhouettes import silhouettes as silhouettes
 from unveil.plot.groups.table_plane import table_plane as table_plane
 from unveil.plot.histogram import density as density
 from unveil.plot.marks.hover import RowNotes as RowNotes
+from unveil.plot.marks.hover import row_notes as row_notes
 from unveil.plot.plane import Plane as Plane
 from unveil.plot.replayed import replay as replay
 from unveil.plot.scatter import biplot as biplot

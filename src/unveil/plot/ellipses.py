@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from unveil.core.arrays import Floats
 from unveil.plot.histogram import component_covariance, density
 from unveil.plot.marks.hover import RowNotes
-from unveil.plot.marks.placing import extent_of, fit_axes
+from unveil.plot.marks.placing import extent_with, fit_axes
 from unveil.plot.marks.sample import drawn, spread_sample
 from unveil.plot.plane import Plane, ellipse
 from unveil.plot.scatter import add_points, plane_notes, rounded
@@ -61,18 +61,18 @@ def mixture(
     if rows.shape[1] == 1:
         return density(estimator, rows, name=None if names is None else names[0])
     plane = Plane.of(rows, names) if plane is None else plane
-    notes = plane_notes(plane, rows) if notes is None else notes
+    notes = (RowNotes() if notes is None else notes).or_else(plane_notes(plane, rows))
     points = plane.project(rows)
     tried = spread_sample(points, limit=PREDICTED_ROWS)
     figure = new_figure(*plane.titles)
     groups = np.asarray(estimator.predict(rows[tried]))
     shown = add_points(figure, points[tried], groups, None, pale=True, notes=notes.taken(tried))
-    _recolour(figure, np.unique(groups))
+    recolour(figure, np.unique(groups))
     outlines = [
         add_ellipses(figure, k, *_landed(plane, mean, component_covariance(estimator, k)))
         for k, mean in enumerate(np.asarray(estimator.means_))
     ]
-    _, scales = fit_axes(figure, extent_of(np.concatenate([points, *outlines])))
+    _, scales = fit_axes(figure, extent_with(points, outlines))
     said = ["Ellipses at 1 and 2 sd (standard deviations).", drawn(len(rows), n_rows, shown=len(shown)), scales]
     return finish(figure, "The mixture on the principal plane", " ".join(filter(None, said)))
 
@@ -82,14 +82,14 @@ def _landed(plane: Plane, mean: Floats, covariance: Floats) -> tuple[Floats, Flo
     return plane.project(mean[None])[0], plane.project_covariance(covariance)
 
 
-def _recolour(figure: Any, groups: NDArray[Any]) -> None:
+def recolour(figure: Any, groups: NDArray[Any]) -> None:
     """Points take the colour of their component, also where another component has none of the points drawn."""
     for trace, group in zip(figure.data, groups, strict=True):
         trace.update(marker={"color": colour(int(group)), "symbol": marker(int(group))}, legendgroup=str(group))
 
 
 def add_ellipses(figure: Any, component: int, centre: Floats, covariance: Floats) -> Floats:
-    """Two ellipses of a component on a plane, the inner one filled; the outline of the inner one, (n, 2)."""
+    """Two ellipses of a component on a plane, the inner one filled; the outline of the outer one, (n, 2)."""
     for radius, fill in ((2.0, "none"), (1.0, "toself")):
         outline = ellipse(centre, covariance, radius, 61)
         figure.add_scatter(
@@ -104,4 +104,4 @@ def add_ellipses(figure: Any, component: int, centre: Floats, covariance: Floats
             showlegend=False,
             hoverinfo="skip",
         )
-    return outline
+    return ellipse(centre, covariance, 2.0, 61)

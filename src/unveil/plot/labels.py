@@ -46,4 +46,4 @@ def column_labels(names: Sequence[Any] | None, n_columns: int, longest: int = LO
 def axis_label(number: int, share: float) -> str:
     """Title of an axis of the principal plane."""
     words = ("First", "Second", "Third")
-    return f"{words[number]} principal direction ({share:.1%} of the variance)"
+    return f"{words[number]} direction ({share:.1%} of the variance)"

@@ -14,9 +14,10 @@ from unveil.plot.marks.arrows import MOST_ARROWS, add_arrows, arrow_heads, longe
 from unveil.plot.marks.frame import plot_columns
 from unveil.plot.marks.hover import RowNotes, notes_of
 from unveil.plot.marks.placing import extent_of, fit_axes
-from unveil.plot.marks.sample import drawn, spread_sample
+from unveil.plot.marks.sample import MOST_POINTS, drawn, spread_sample
 from unveil.plot.plane import Plane
 from unveil.plot.style import colour, finish, marker, new_figure
+from unveil.sources.rows import sample_rows
 
 
 def principal_plane(
@@ -59,7 +60,7 @@ def principal_plane(
     groups = None if labels is None else np.asarray(labels)
     if groups is not None and groups.shape != (len(points),):
         raise ValueError(f"labels must have shape ({len(points)},), one a row; got {groups.shape}")
-    titles = ["First principal direction", "Second principal direction"]
+    titles = ["First direction", "Second direction"]
     if share is not None:
         titles = [axis_label(number, float(share[number])) for number in range(2)]
     figure = new_figure(*titles)
@@ -103,7 +104,7 @@ def biplot(
     points = plane.project(X)
     figure = new_figure(*plane.titles)
     heads = arrow_heads(plane, points)
-    noted = plane_notes(plane, X) if notes is None else notes
+    noted = (RowNotes() if notes is None else notes).or_else(plane_notes(plane, X))
     shown = add_points(figure, points, None if labels is None else np.asarray(labels), None, notes=noted)
     frame, scales = fit_axes(figure, extent_of(np.concatenate([points, heads[longest_arrows(heads)]])))
     unnamed = add_arrows(figure, plane, heads, frame)
@@ -143,6 +144,7 @@ def add_points(
             mode="markers",
             name=name,
             showlegend=groups is not None,
+            legendgroup=str(number),
             marker={
                 "color": colour(number),
                 "symbol": marker(number),
@@ -167,6 +169,15 @@ def rounded(values: ArrayLike) -> list[float]:
     digits = 5 - int(np.floor(np.log10(span))) if span > 0 else 6
     found: list[float] = (np.round(numbers, digits) + 0.0).tolist()
     return found
+
+
+def thinned(n_rows: int, limit: int = MOST_POINTS) -> Integers:
+    """Numbers of a fixed random sample of rows, in order, for figures that draw them anew in every frame.
+
+    >>> thinned(3).tolist(), len(thinned(10**6))
+    ([0, 1, 2], 2000)
+    """
+    return sample_rows(n_rows, min(n_rows, limit), seed=0)
 
 
 def group_name(group: Any) -> str:

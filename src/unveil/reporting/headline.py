@@ -70,7 +70,11 @@ def _used(analysis: Analysis) -> str:
     columns = f"{len(rows.names):,} of {every:,} columns" if len(rows.names) < every else count(every, "column")
     holes = imputed(analysis)
     used = f"It rests on {count(rows.n_rows, 'row')} and {columns}, {kinds_of(rows)}"
-    return f"{used}; {count(holes, 'row')} with missing cells {_were(holes)} used as far as they go." if holes else f"{used}."
+    return (
+        f"{used}; {count(holes, 'row')} with missing cells {_were(holes)} used as far as they go."
+        if holes
+        else f"{used}."
+    )
 
 
 def imputed(analysis: Analysis) -> int:
@@ -90,7 +94,9 @@ def _left_out(analysis: Analysis) -> list[str]:
     parts = [f"Not part of the model: {listed(said, UNUSED_TOLD)}."] if said else []
     gone = analysis.prepared.table.n_rows - analysis.rows.n_rows
     if gone:
-        why = "in which nothing is known" if analysis.rows.weights is None else "of weight 0 or in which nothing is known"
+        why = (
+            "in which nothing is known" if analysis.rows.weights is None else "of weight 0 or in which nothing is known"
+        )
         parts.append(f"{count(gone, 'row')} {why} {_were(gone)} left out.")
     return parts
 

@@ -82,7 +82,7 @@ class Replay:
     plot: Any  # with `frames`, each of which holds the traces (and parts of the layout) that change
     alt: str
     caption: str
-    steps: Sequence[str] = ()  # what each frame is called below the slider; "step 3 of 40" otherwise
+    steps: Sequence[str] = ()  # what frames are called; by default as the plot's meta or "step 3 of 40" has it
 
 
 @dataclass(frozen=True)

@@ -101,7 +101,9 @@ def difference(one: Difference, rows: ModelRows) -> str:
     """How a group differs in one column, in words; names are plain text, not markup."""
     name = plain(rows.names[one.column])
     if one.level >= 0:
-        return f"{name} is {level_of(rows, one.column, one.level)} ({percent(one.inside)} against {percent(one.outside)})"
+        return (
+            f"{name} is {level_of(rows, one.column, one.level)} ({percent(one.inside)} against {percent(one.outside)})"
+        )
     strength = "very " if abs(one.size) >= 2 else ""
     return f"{strength}{'high' if one.size > 0 else 'low'} {name} ({one.size:+.1f} sd)"
 

@@ -25,7 +25,8 @@ class Selection:
     table : list of dict
         One row per combination: its parameters, every criterion that the estimator has, ``converged``, ``seconds``
         until it was done (of a large table, while others were under way); ``degenerate`` and ``error`` say why it was
-        passed over or could not be fitted, or are None. ``pandas.DataFrame(selection.table)`` works.
+        passed over or could not be fitted, ``same_as`` which other combination is the same model (only that one is
+        compared), or are None. ``pandas.DataFrame(selection.table)`` works.
     best_estimator_, best_params_, best_score_
         The winner, fitted; its combination; its value of the criterion.
     criterion : str
@@ -112,7 +113,8 @@ class Selection:
         rule, table = self.rule, self.table
         best = table[self.best_index_]
         fitted = [row for row in table if row["error"] is None and (best["degenerate"] or not row["degenerate"])]
-        others = [row for row in fitted if row is not best and not _same_model(rule, row, best)]
+        others = [row for row in fitted if row is not best and not row.get("same_as")]
+        others = [row for row in others if not _same_model(rule, row, best)]
         runner_up = max(others, key=lambda row: merit(rule, row), default=None)
         edges = tuple(name for name in self.grid if _at_edge(best[name], [row[name] for row in fitted]))
         return Standing(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from contextlib import nullcontext
 from time import perf_counter
 from typing import Any
@@ -24,6 +24,7 @@ from unveil.judgement.criteria.criteria import Fitted
 from unveil.judgement.criteria.fits import asks
 from unveil.judgement.criteria.held_out import is_chain, sequences_of
 from unveil.numerics.blas import single_threaded_blas
+from unveil.selection.equals import identity, tell_equals
 from unveil.selection.judged import judged
 from unveil.selection.outcome import Selection
 from unveil.selection.strategies import Strategy, strategy_for
@@ -49,6 +50,7 @@ def select(
     Every combination starts from the same seed: the estimator's ``random_state``, or 0 where it has none, so the
     same call gives the same answer. A combination that cannot be fitted is recorded with its reason. One whose fit is
     degenerate (a component without spread or on too few rows, whose likelihood means nothing) loses to any that is not.
+    Combinations that are one model, as a "full" and a "tied" covariance of one component are, are compared once.
     Ctrl-C ends the comparison with what is there.
 
     Mixtures of a table of more than a few thousand rows, and chains of sequences in a file, are fitted side by side: a
@@ -111,8 +113,9 @@ def select(
     strategy = strategy_for(estimator, X, weights, values, criterion)
     combinations = [dict(zip(values, each, strict=True)) for each in itertools.product(*values.values())]
     done: dict[int, dict[str, Any]] = {}
+    known: dict[int, Hashable | None] = {}
     try:
-        _run(strategy, combinations, done, callbacks)
+        _run(strategy, combinations, done, known, callbacks)
     except KeyboardInterrupt:
         if all(row["error"] is not None for row in done.values()):
             raise
@@ -121,6 +124,7 @@ def select(
     if all(row["error"] is not None for row in table):
         raise ValueError(f"no combination of grid could be fitted; the first failed with: {table[0]['error']}")
     best_index, best, choice = strategy.best(table)
+    tell_equals(table, [known.get(place) for place in sorted(done)], best_index, values)
     verdicts = judged(best, X, weights, values)
     undone = len(combinations) - len(table)
     return Selection(table, best, values, strategy.rule, best_index, choice, undone, verdicts)
@@ -137,9 +141,10 @@ def _run(
     strategy: Strategy,
     combinations: list[dict[str, Any]],
     done: dict[int, dict[str, Any]],
+    known: dict[int, Hashable | None],
     callbacks: Iterable[Callback],
 ) -> None:
-    """Fit all combinations; `done` holds what is there, should it be interrupted."""
+    """Fit all combinations; `done` holds what is there, should it be interrupted, and `known` which are one model."""
     callbacks, steps = tuple(callbacks), steps_of(strategy.study.X)
 
     def candidate(place: int) -> Asking[None]:
@@ -147,6 +152,7 @@ def _run(
         row["degenerate"] = None if model is None else degeneracy(model, steps)
         done[place] = row
         if model is not None:
+            known[place] = identity(model, combinations[place])
             strategy.keep(model, row, place)
         for callback in callbacks:
             callback(row)
@@ -174,7 +180,7 @@ def _checked_grid(estimator: Any, grid: Mapping[str, Iterable[Any]]) -> dict[str
 def _trial(strategy: Strategy, params: dict[str, Any]) -> Asking[tuple[Any, dict[str, Any]]]:
     """One combination: the fitted model (None if it failed) and its row of the table."""
     row: dict[str, Any] = params | dict.fromkeys(name for measure in strategy.measures for name in measure.columns)
-    row |= {"converged": None, "seconds": None, "degenerate": None, "error": None}
+    row |= {"converged": None, "seconds": None, "degenerate": None, "error": None, "same_as": None}
     began = perf_counter()
     try:
         model, known = yield from strategy.fitting(params)

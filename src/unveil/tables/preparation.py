@@ -71,7 +71,7 @@ def prepare(
     recipe = _recipe(table, seen, found, wishes)
     frame, _ = frame_of(recipe, table)
     ready = Prepared(table, seen, found, recipe, frame)
-    _ = ready.weights  # what is wrong with them is said here
+    _ = ready.weights, ready.time  # what is wrong with them is said here
     return ready
 
 

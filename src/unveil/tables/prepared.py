@@ -107,6 +107,8 @@ class Prepared:
         cells = self.table.cells(name)
         if not pa.types.is_timestamp(cells.array.type):
             values = numbers_of_cells(cells)
+            if np.isnan(values).all():
+                raise DataError(f"time: column {name!r} must hold dates or numbers, got {cells.word}")
             return TimeOrder(name, np.argsort(values, kind="stable"), values)
         moments = cells.array.to_numpy()
         return TimeOrder(name, np.argsort(moments, kind="stable"), moments)  # NaT sorts last

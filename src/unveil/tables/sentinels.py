@@ -2,9 +2,10 @@
 
 A number is taken for one where three things hold: it looks like one (nines, or -1), it repeats, and it lies far from
 all others. Far is three times the spread of the middle half and half of the whole range of the others away from the
-nearest of them; a negative one among numbers that are never negative need not be so far. The limits were chosen on the
-columns of scikit-learn's bundled tables (none has such a number) with -1, -99, -999, 999 and 9999 planted in 1% of
-their cells: all found, but 99 and 999 where the measurements themselves reach so far.
+nearest of them; a negative one among numbers that are never negative need not be so far. Tried on the
+57 columns of scikit-learn's iris, wine, breast cancer and diabetes tables: none has such a number; with -1, -99, -999,
+999 or 9999 planted in 2% of the cells all are found, but for 999 in the three columns that reach so far and -1 in the
+ten of diabetes, which are negative themselves.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, final
 
+import numpy as np
 import pyarrow as pa
 
 from unveil.sources.errors import DataError
@@ -21,10 +22,11 @@ from unveil.sources.files.options import GUESSED
 from unveil.sources.files.reading import Reading, open_reading
 from unveil.sources.files.scan import Scan
 from unveil.tables.arrow import Cells, plain_cells
-from unveil.tables.frames import table_of
+from unveil.tables.frames import FrameTable, table_of
 
 IN_MEMORY = 1 << 30
 """Bytes of Arrow columns that are kept in memory; more go to a temporary file."""
+ROWS_AT_ONCE = 1 << 16
 
 
 @final
@@ -83,11 +85,20 @@ def open_table(
         return data
     if is_path(data) or isinstance(data, Scan):
         return _of_files(data, columns, options, recipe)
-    found = table_of(data)
+    found = _of_large_array(data) or table_of(data)
     if not found.table.num_columns:
         raise DataError("the table has no columns")
     notes = dict.fromkeys(found.mixed, ("its cells are of different kinds, and were taken for words",))
     return Table("the table", None, tuple(found.table.column_names), (), found.table, True, notes)
+
+
+def _of_large_array(data: Any) -> FrameTable | None:
+    """A large array of numbers, such as a memory map, some rows at a time; None for all else."""
+    if not isinstance(data, np.ndarray) or data.dtype.kind not in "biuf" or data.nbytes <= IN_MEMORY or data.ndim > 2:
+        return None
+    starts = range(0, len(data), ROWS_AT_ONCE)
+    pieces = (table_of(data[start : start + ROWS_AT_ONCE]).table for start in starts)
+    return FrameTable(gathered(batch for piece in pieces for batch in piece.to_batches()))
 
 
 def is_path(data: Any) -> bool:
@@ -110,13 +121,23 @@ def _of_files(data: Any, columns: Sequence[str] | None, options: Any, recipe: di
         names=tuple(raw.column_names),
         said=reading.said,
         raw=raw,
-        notes={name: (why,) for name, why in reading.flagged.items()},
+        notes=_notes(reading),
         bad=reading.bad,
         reading=reading.recipe(),
         units=reading.units,
         available=reading.names,
         weight=getattr(data, "_weight", None),
     )
+
+
+def _notes(reading: Reading) -> dict[str, tuple[str, ...]]:
+    """What to say of columns: why they stayed words, or that the order of their dates is a guess."""
+    doubt = "it is not clear which number of its dates is the day and which the month"
+    styles = reading.recipe()["columns"].items()
+    notes: dict[str, tuple[str, ...]] = {
+        name: (doubt,) for name, style in styles if style["kind"] == "date" and style.get("ambiguous")
+    }
+    return notes | {name: (why,) for name, why in reading.flagged.items()}
 
 
 def _reading(data: Any, options: Any, recipe: dict[str, Any] | None) -> Reading:

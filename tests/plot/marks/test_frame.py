@@ -6,8 +6,9 @@ import polars
 import pyarrow
 import pytest
 
+from unveil.plot import Plane, biplot
 from unveil.plot.marks.frame import plot_columns, short_labels
-from unveil.plot.marks.hover import RowNotes, notes_of
+from unveil.plot.marks.hover import RowNotes, notes_of, row_notes
 
 CELLS = {"size": [1.5, None, 2.5], "visits": [3, 1, 2], "paid": [True, False, None], "town": ["b", None, "a"]}
 
@@ -48,3 +49,12 @@ def test_notes_count_rows_from_one_and_escape_what_they_say() -> None:
     assert notes.of(np.array([0, 2])) == [[1, "&lt;u&gt;", "&lt;i&gt;", "1"], [3, "r", "c", "3"]]
     assert "&lt;b&gt;n&lt;/b&gt;: %{customdata[3]}" in notes.template()
     assert notes.taken(np.array([2])).of(np.array([0])) == [[3, "r", "c", "3"]]
+
+
+def test_a_plane_names_sampled_rows_as_their_table_does_and_chooses_columns_itself() -> None:
+    X = np.random.default_rng(0).normal(size=(5, 3)) * [1.0, 2.0, 3.0]
+    figure = biplot(Plane.of(X, ["a", "b", "c"]), X, notes=row_notes(numbers=[9, 19, 29, 39, 49], names=list("vwxyz")))
+    assert [tuple(cells[:2]) for cells in figure.data[0].customdata[:2]] == [(10, "v"), (20, "w")]
+    assert figure.data[0].hovertemplate.count("<br>") == 3
+    with pytest.raises(ValueError, match=r"columns must be names of columns of X, \['a'\]; got \['b'\]"):
+        row_notes({"a": [1.0]}, ["b"])

@@ -5,7 +5,7 @@ import plotly.graph_objects as go
 import pytest
 
 from unveil.plot.style import finish, new_figure
-from unveil.reporting.paper.figures import TRACES, height_of, plain_figure
+from unveil.reporting.paper.figures import TRACES, height_of, plain_figure, steps_of
 
 
 def test_arrays_of_every_type_become_lists():
@@ -35,6 +35,15 @@ def test_frames_hold_what_changes():
     assert frame["traces"] == [0]
     assert frame["data"][0]["y"] == [2]
     assert "frames" not in plain_figure(go.Figure())
+
+
+def test_what_a_figure_says_of_itself_is_kept():
+    told = {"narrow": {"height": 300}, "steps": [{"name": "0", "label": "the start"}, "then"], "title": "T"}
+    figure = plain_figure({"data": [], "layout": {"meta": told}})
+    assert figure["narrow"] == {"height": 300}
+    assert steps_of(figure) == ["the start", "then"]
+    assert "title" not in figure
+    assert steps_of(plain_figure(go.Figure())) == []
 
 
 def test_traces_that_the_page_cannot_draw_are_refused():

@@ -24,6 +24,14 @@ def test_a_folder_is_its_known_files_by_name(tmp_path: Path) -> None:
     assert find_files(str(tmp_path)) == (a, b)
 
 
+def test_notes_beside_tables_are_no_tables(tmp_path: Path) -> None:
+    a, notes, _ = touch(tmp_path, "a.csv", "notes.txt", "settings.json")
+    assert find_files(tmp_path) == (a,)
+    a.unlink()
+    (tmp_path / "settings.json").unlink()
+    assert find_files(tmp_path) == (notes,)
+
+
 def test_a_list_keeps_its_order_and_a_pattern_sorts(tmp_path: Path) -> None:
     b, a = touch(tmp_path, "b.csv", "a.csv")
     assert find_files([b, str(a)]) == (b, a)

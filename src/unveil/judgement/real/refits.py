@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 from scipy.special import softmax
-from sklearn.base import clone
 
 from unveil.core.arrays import Floats
 from unveil.core.protocols import Block
@@ -48,7 +47,7 @@ class Refits:
     def _refit(self, unseen: NDArray[np.bool_], seed: int) -> Refit | None:
         shown = self.model._emission().rows.shown(self.model, self.rows)
         weights = np.where(unseen, 0.0, 1.0)  # rows stay, so that all values of a column are known
-        again = clone(self.model).set_params(random_state=seed, verbose=0)
+        again = self.model._alike().set_params(random_state=seed, verbose=0)
         try:
             quietly(again.fit, shown, sample_weight=weights)
         except (ValueError, ArithmeticError):

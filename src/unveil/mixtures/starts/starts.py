@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from typing import Any
 
@@ -39,7 +39,8 @@ from unveil.schedules import Batch
 from unveil.sources.array import ArraySource
 
 HIERARCHICAL = 500  # rows that are merged pair by pair; the others follow their nearest
-FEW_PASSES = 6  # of a short run
+FEW_PASSES, SMALL_CHANGE = 6, 1e-2  # of a short run: passes at most, and nats a row that end it
+COMPILED_PASSES, COMPILED_CHANGE = 30, 1e-3  # the same where a pass is a compiled call: which start is best shows later
 SHORT = (("kmeans", 1), ("whitened", 1), ("hierarchical", 1), ("k-means++", 1), ("random_from_data", 1))
 
 
@@ -217,15 +218,16 @@ def short_runs(
     """
     source = ArraySource(sample.rows, sample.weights)
     model = sample.model.suited_to(len(sample.rows))
-    parts = Parts(model, source, Exact(), Batch(), Threads(), BoundChange(1e-2), FEW_PASSES)
+    parts = Parts(model, source, Exact(), Batch(), Threads(), BoundChange(SMALL_CHANGE), FEW_PASSES)
     firsts = []
     for name, each in _kinds(model.n_components, count):
         for start in starts(name, sample, seed, each):
             with np.errstate(all="ignore"):  # a poor start is dropped, not complained of
                 firsts.append(finish(sample.first(start)))
     run = climb_over(model, parts)
+    further = replace(parts, stop=BoundChange(COMPILED_CHANGE), max_iter=COMPILED_PASSES)
     with np.errstate(all="ignore"):
-        runs = all_briefly(parts, firsts) if run is fit else [run(parts, first) for first in firsts]
+        runs = all_briefly(parts, firsts) if run is fit else [run(further, first) for first in firsts]
     best = ranked(runs, lambda run: model.family.spiked(run.params.components), partial(supported, model))
     return [outcome.params for outcome in best[:count]]
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unveil.core.arrays import Array, Floats
+from unveil.core.arrays import Array
 from unveil.plot.labels import label
 from unveil.plot.marks.frame import PlotColumn, coded_groups, plot_columns, short_labels
 from unveil.plot.marks.smooth import ends_of, smooth_line
@@ -16,6 +16,7 @@ from unveil.plot.scatter import group_name
 from unveil.plot.style import DASHES, colour, faded, finish, new_figure
 
 MOST_BARS = 14  # categories or counts that have a bar of their own
+COUNT_WIDTH = 0.7  # by which counts are smoothed at least, so that whole numbers make no teeth
 SMALL_HEIGHT = 300  # pixels: there are as many such figures as there are columns
 
 
@@ -55,7 +56,7 @@ def group_densities(
     figure.update_layout(height=SMALL_HEIGHT, meta={"narrow": {"height": SMALL_HEIGHT - 20}})
     few = one.kind == "count" and len(np.unique(one.values[~one.missing])) <= MOST_BARS
     if one.numeric and not few:
-        _add_lines(figure, one.values, own, called, fill)
+        _add_lines(figure, one, own, called, fill)
         caption = "Each line has the area 1 below it, however large its group is."
     else:
         hidden = _add_bars(figure, one, own, called)
@@ -86,11 +87,12 @@ def _called(distinct: Array, names: Sequence[str] | None) -> list[str]:
     return [group_name(one) for one in distinct] if names is None else [label(name) for name in names]
 
 
-def _add_lines(figure: Any, values: Floats, own: Array, called: list[str], fill: bool) -> None:
-    ends = ends_of(values)
+def _add_lines(figure: Any, one: PlotColumn, own: Array, called: list[str], fill: bool) -> None:
+    ends = ends_of(one.values)
+    width = COUNT_WIDTH if one.kind == "count" else 0.0
     for number, name in enumerate(called):
         figure.add_scatter(
-            **smooth_line(values[own == number], ends).trace,
+            **smooth_line(one.values[own == number], ends, width).trace,
             mode="lines",
             name=name,
             fill="tozeroy" if fill else "none",

@@ -69,7 +69,7 @@ def discriminant_plane(
         words = ["Two classes have one axis that tells them apart.", *said]
         return finish(figure, "Where the classes are told apart", " ".join(words))
     figure = new_figure(*titles)
-    noted = _notes(lda, X, rows) if notes is None else notes
+    noted = (RowNotes() if notes is None else notes).or_else(_notes(lda, X, rows))
     labels = classes[own[whole]]
     present = np.unique(labels)
     names = [str(one) for one in present] if names is None else names  # classes keep their names: 0 is no "Group 1"

@@ -17,10 +17,11 @@ from numpy.typing import ArrayLike
 from unveil.core.arrays import Floats, Integers
 from unveil.estimation.registry import STRUCTURES, lookup
 from unveil.information.association import correlation_matrix
-from unveil.plot.ellipses import add_ellipses
+from unveil.plot.ellipses import add_ellipses, recolour
+from unveil.plot.groups.densities import group_densities
 from unveil.plot.marks.frame import PlotColumn, coded_groups, plot_columns
 from unveil.plot.marks.hover import RowNotes, notes_of
-from unveil.plot.marks.placing import extent_of, fit_axes
+from unveil.plot.marks.placing import extent_with, fit_axes
 from unveil.plot.marks.sample import drawn
 from unveil.plot.plane import Plane, scale_of
 from unveil.plot.scatter import add_points
@@ -47,7 +48,7 @@ def table_plane(
     Parameters
     ----------
     X : frame, Arrow table, mapping or array of shape (n, d)
-        Columns of any kind; cells may be missing.
+        Columns of any kind; cells may be missing. A single column of numbers has no plane, and densities are drawn.
     labels : array-like of shape (n,), optional
         The group of each row; numbers of components where `model` is given.
     model : MixedMixture, GaussianMixture or StudentMixture, optional
@@ -76,26 +77,38 @@ def table_plane(
     """
     table = plot_columns(X, columns)
     numbers, owners = plane_numbers(table)
-    plane, points = plane_of_numbers(numbers)
+    if numbers.shape[1] == 1:  # one column has no plane
+        only = table[int(owners[0])]
+        own: ArrayLike = np.full(len(numbers), "all rows") if labels is None else labels
+        return group_densities({only.name: only.values}, own, only.name, names=names)
+    plane, places = plane_of_numbers(numbers)
+    points, moved = apart(places)
     groups = None if labels is None else _as_array(labels, len(points))
     numeric = all(column.numeric for column in table)
     figure = new_figure(*plane.titles)
     weight = np.bincount(owners, np.linalg.norm(plane.axes * np.sqrt(plane.share)[:, None], axis=0) ** 2, len(table))
-    shown = add_points(
-        figure,
-        points,
-        groups,
-        names,
-        pale=groups is not None,
-        notes=notes_of(table, weight) if notes is None else notes,
-    )
-    words = [drawn(len(points), n_rows, shown=len(shown))]
+    noted = (RowNotes() if notes is None else notes).or_else(notes_of(table, weight))
+    shown = add_points(figure, points, groups, names, pale=groups is not None, notes=noted)
+    words = [drawn(len(points), n_rows, shown=len(shown)), moved]
+    outlines: list[Floats] = []
     if groups is not None:
-        exact = numeric and model is not None and _add_model(figure, plane, model)
-        words.append(_ellipses_said(exact) if exact or _add_groups(figure, points, groups) else "")
-    _, scales = fit_axes(figure, extent_of(points))
+        outlines = _add_model(figure, plane, model, groups) if numeric and model is not None else []
+        exact = bool(outlines)
+        outlines = outlines or _add_groups(figure, points, groups)
+        words.append(_ellipses_said(exact) if outlines else "")
+    _, scales = fit_axes(figure, extent_with(points, outlines))
     words += [_made_of(table, numbers), scales]
     return finish(figure, "Rows on the principal plane", " ".join(filter(None, words)))
+
+
+def apart(places: Floats) -> tuple[Floats, str]:
+    """Rows that lie on few places, as those of categories do, moved a little; and what the caption says of it."""
+    finite = places[np.isfinite(places).all(axis=1)]
+    span = np.ptp(finite, axis=0) if len(finite) else np.zeros(2)
+    if not len(finite) or 3 * len(np.unique(np.round(finite, 6), axis=0)) > len(finite):
+        return places, ""
+    moves = np.random.default_rng(0).normal(scale=0.008, size=places.shape) * np.where(span > 0, span, 1.0)
+    return places + moves, "Points are moved a little, so that equal rows do not hide each other."
 
 
 def _as_array(labels: ArrayLike, n_rows: int) -> Any:
@@ -145,8 +158,6 @@ def _standardised(column: PlotColumn) -> list[Floats]:
 
 def plane_of_numbers(numbers: Floats) -> tuple[Plane, Floats]:
     """The principal plane of a table of numbers with holes, and where its rows lie."""
-    if numbers.shape[1] == 1:
-        numbers = np.column_stack([numbers, np.zeros(len(numbers))])
     sample = numbers[sample_rows(len(numbers), min(len(numbers), FITTED_ROWS), seed=0)]
     if not np.isnan(numbers).any():
         plane = Plane.of(sample)
@@ -189,14 +200,18 @@ def _placed(plane: Plane, numbers: Floats) -> Floats:
     return points
 
 
-def _add_model(figure: Any, plane: Plane, model: Any) -> bool:
-    """Ellipses of the components of a mixture of numbers; whether it has some."""
+def _add_model(figure: Any, plane: Plane, model: Any, groups: Any) -> list[Floats]:
+    """Ellipses of the components of a mixture of numbers, if it has some; rows take the colours of theirs."""
     found = number_components(model)
     if found is None or found[0].shape[1] != plane.axes.shape[1]:
-        return False
-    for component, (mean, covariance) in enumerate(zip(*found, strict=True)):
+        return []
+    present = np.unique(groups)
+    if present.dtype.kind in "iu" and present[0] >= 0 and present[-1] < len(found[0]):
+        recolour(figure, present)
+    return [
         add_ellipses(figure, component, plane.project(mean[None])[0], plane.project_covariance(covariance))
-    return True
+        for component, (mean, covariance) in enumerate(zip(*found, strict=True))
+    ]
 
 
 def number_components(model: Any) -> tuple[Floats, Floats] | None:
@@ -215,14 +230,13 @@ def number_components(model: Any) -> tuple[Floats, Floats] | None:
     return means, np.asarray(matrices, dtype=np.float64)
 
 
-def _add_groups(figure: Any, points: Floats, groups: Any) -> bool:
-    """Ellipses by the rows of each group; whether any group has enough of them."""
-    added = False
+def _add_groups(figure: Any, points: Floats, groups: Any) -> list[Floats]:
+    """Ellipses by the rows of each group that has enough of them."""
+    added = []
     for number, group in enumerate(np.unique(groups)):
         mine = points[(groups == group) & np.isfinite(points).all(axis=1)]
         if len(mine) >= LEAST_OF_ELLIPSE:
-            add_ellipses(figure, number, mine.mean(axis=0), np.cov(mine.T))
-            added = True
+            added.append(add_ellipses(figure, number, mine.mean(axis=0), np.cov(mine.T)))
     return added
 
 
@@ -236,10 +250,9 @@ def _made_of(table: Sequence[PlotColumn], numbers: Floats) -> str:
     named = sum(not column.numeric for column in table)
     words = []
     if named:
-        columns = (
-            f"{len(table) - named} of numbers and {named} of categories" if named < len(table) else "of categories"
-        )
-        words.append(f"The plane is made of columns {columns}; rows that share categories lie together.")
+        kinds = [(len(table) - named, "numbers"), (named, "categories")]
+        parts = " and ".join(f"{count} of {word}" for count, word in kinds if count)
+        words.append(f"The plane is made of all columns ({parts}); rows that share categories lie together.")
     if np.isnan(numbers).any():
         words.append("Rows with missing cells are placed by the cells they have.")
     return " ".join(words)

@@ -18,7 +18,7 @@ from unveil.plot.plane import Plane
 from unveil.plot.style import HALO, INK
 
 MOST_ARROWS = 12  # more arrows hide each other
-LONGEST_ARROW_LABEL = 22  # letters
+LONGEST_ARROW_LABEL = 32  # letters
 NEAR = 9.0  # pixels of air between an arrow and its label beyond which a thin line joins them
 WIDE_ONLY = "arrow label, wide"  # name of labels that overlap others on a phone, where a page leaves them out
 

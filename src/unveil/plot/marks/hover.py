@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike
 
 from unveil.core.arrays import Integers
 from unveil.plot.labels import label
-from unveil.plot.marks.frame import PlotColumn
+from unveil.plot.marks.frame import PlotColumn, plot_columns
 
-NOTED_COLUMNS = 5  # columns whose cells are named: more would hide what lies below
+NOTED_COLUMNS = 4  # columns whose cells are named: more would hide what lies below
 
 
 @final
@@ -24,7 +24,8 @@ class RowNotes:
     Parameters
     ----------
     columns : sequence of PlotColumn
-        Columns whose cells are named, the most important first.
+        Columns whose cells are named, the most important first. Figures of a plane that are given none take those that
+        matter most on it.
     numbers : array of shape (n,), optional
         Where each row stands in its table, counted from 0; by default rows are all of the table.
     names : sequence, optional
@@ -50,6 +51,10 @@ class RowNotes:
         names = None if self.names is None else [self.names[row] for row in rows.tolist()]
         return RowNotes([one._replace(values=one.values[rows]) for one in self.columns], numbers, names)
 
+    def or_else(self, other: RowNotes) -> RowNotes:
+        """These notes, with the columns of others where they have none."""
+        return self if self.columns else replace(self, columns=other.columns)
+
     def template(self, group: str = "") -> str:
         """The words around them, for `hovertemplate`; `group` must be a label already."""
         lines = ["row %{customdata[0]:,}"]
@@ -67,3 +72,42 @@ def notes_of(columns: Sequence[PlotColumn], importance: ArrayLike | None = None)
         return RowNotes(list(columns)[:NOTED_COLUMNS])
     order = np.argsort(-np.asarray(importance, dtype=np.float64), kind="stable")
     return RowNotes([columns[number] for number in order[:NOTED_COLUMNS]])
+
+
+def row_notes(
+    X: Any = None,
+    columns: Sequence[str] | None = None,
+    *,
+    numbers: ArrayLike | None = None,
+    names: Sequence[Any] | None = None,
+) -> RowNotes:
+    """What figures say of a row under the pointer.
+
+    Parameters
+    ----------
+    X : frame, Arrow table, mapping or array of shape (n, d), optional
+        The rows that a figure is given, with all columns that may be named.
+    columns : sequence of str, optional
+        Names of the columns whose cells are named, the most important first; at most four are. By default a figure of
+        a plane takes those that matter most on it.
+    numbers : array of shape (n,), optional
+        Where each row stands in its table, counted from 0, if the rows are a sample of it.
+    names : sequence, optional
+        What each row is called.
+
+    Returns
+    -------
+    RowNotes
+
+    Examples
+    --------
+    >>> from unveil import plot
+    >>> notes = plot.row_notes({"height": [1.5, 1.8]}, ["height"], numbers=[10, 20], names=["Ada", "Bo"])
+    >>> notes.of(np.array([1]))
+    [[21, 'Bo', '1.8']]
+    """
+    found = {one.name: one for one in plot_columns(X)} if X is not None else {}
+    wanted = [] if columns is None else list(columns)
+    if unknown := [name for name in wanted if name not in found]:
+        raise ValueError(f"columns must be names of columns of X, {list(found)[:20]}; got {unknown}")
+    return RowNotes([found[name] for name in wanted], numbers, names)

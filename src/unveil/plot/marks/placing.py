@@ -44,6 +44,13 @@ def extent_of(points: Floats, room: float = 0.06) -> Extent:
     return Extent((left, right), (bottom, top))
 
 
+def extent_with(points: Floats, outlines: Sequence[Floats]) -> Extent:
+    """Ends that hold all points, and outlines as far as these do not reach far beyond them."""
+    wide = extent_of(points, 0.2)
+    low, high = np.array([wide.x[0], wide.y[0]]), np.array([wide.x[1], wide.y[1]])
+    return extent_of(np.concatenate([points, *(np.clip(outline, low, high) for outline in outlines)]), 0.04)
+
+
 class PixelFrame(NamedTuple):
     """A frame of pixels over an extent; with `equal`, a unit is as long across as it is up."""
 
@@ -72,7 +79,7 @@ def fit_axes(figure: Any, extent: Extent) -> tuple[PixelFrame, str]:
     figure.update_yaxes(range=list(extent.y), automargin=False)
     if equal:
         figure.update_yaxes(scaleanchor="x", scaleratio=1)
-    small = int(np.clip(NARROW[0] / extent.aspect, 180.0, NARROW[1])) if equal else int(NARROW[1])
+    small = int(np.clip(NARROW[0] / extent.aspect, 230.0, NARROW[1])) if equal else int(NARROW[1])
     figure.update_layout(height=int(size[1]) + AROUND, meta={"narrow": {"height": small + AROUND // 2}})
     words = "" if equal else "The axes have scales of their own, so that the width is used."
     return PixelFrame(size, extent, equal), words

@@ -48,8 +48,8 @@ def ends_of(*columns: ArrayLike) -> tuple[float, float]:
     return low - margin, high + margin
 
 
-def smooth_line(values: ArrayLike, ends: tuple[float, float], n_points: int = LINE_POINTS) -> SmoothLine:
-    """Density of values at even steps between two ends.
+def smooth_line(values: ArrayLike, ends: tuple[float, float], least_width: float = 0.0) -> SmoothLine:
+    """Density of values at even steps between two ends, smoothed by `least_width` or more.
 
     >>> line = smooth_line(np.random.default_rng(0).normal(size=5000), (-4.0, 4.0))
     >>> round(float(line.heights.sum() * line.step), 2), round(float(line.heights.max()), 1)
@@ -59,11 +59,11 @@ def smooth_line(values: ArrayLike, ends: tuple[float, float], n_points: int = LI
 
     numbers = np.asarray(values, dtype=np.float64)
     numbers = numbers[np.isfinite(numbers)]
-    places = np.linspace(*ends, n_points)
+    places = np.linspace(*ends, LINE_POINTS)
     step = float(places[1] - places[0])
     if not len(numbers):
-        return SmoothLine(float(places[0]), step, np.zeros(n_points))
-    width = max(_bandwidth(numbers), 0.6 * step)
+        return SmoothLine(float(places[0]), step, np.zeros(LINE_POINTS))
+    width = max(_bandwidth(numbers), 0.6 * step, least_width)
     reach = 4.0 * width
     counts, edges = np.histogram(numbers, FINE_BINS, range=(ends[0] - reach, ends[1] + reach))
     bin_width = float(edges[1] - edges[0])

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from unveil.plot.style import PAPER, TEXT
+from unveil.plot.style import PAPER, RULE, TEXT
 from unveil.reporting.paper.rounding import rounded
 
 HEIGHT = 460  # of a figure that does not say its own, in pixels
@@ -20,6 +20,8 @@ _HISTOGRAMS = ("histogram", "histogram2d", "histogram2dcontour")
 TRACES = frozenset({"bar", "box", "contour", "heatmap", "image", "pie", "scatter", "violin", *_HISTOGRAMS})
 """What the plotting library of the page can draw."""
 
+_LINES = {"gridcolor": RULE, "zerolinecolor": RULE, "linecolor": RULE}  # that can be seen on light and dark paper
+_META = ("narrow", "steps")  # what a figure says of itself on a phone, and of its frames
 _FRAME_PARTS = ("data", "traces", "layout")
 _TITLE_ROOM, _TOP = 22, 24  # above the axes, in pixels: for headings of panels, and for all
 
@@ -30,7 +32,9 @@ def plain_figure(plot: Any) -> dict[str, Any]:
     if unknown := {trace.get("type", "scatter") for trace in given.get("data", [])} - TRACES:
         known = ", ".join(sorted(TRACES))
         raise ValueError(f"plot has traces of the type {', '.join(sorted(unknown))}; a page draws {known}")
-    figure = {"data": given.get("data", []), "layout": _layout(given.get("layout", {}))}
+    layout = given.get("layout", {})
+    figure = {"data": given.get("data", []), "layout": _layout(layout)}
+    figure |= {part: value for part, value in (layout.get("meta") or {}).items() if part in _META}
     frames = [{part: frame[part] for part in _FRAME_PARTS if frame.get(part)} for frame in given.get("frames") or ()]
     if frames:
         figure["frames"] = frames
@@ -43,13 +47,23 @@ def height_of(figure: dict[str, Any]) -> int:
     return int(figure["layout"].get("height", HEIGHT))
 
 
+def steps_of(figure: dict[str, Any]) -> list[str]:
+    """What a figure calls its frames; nothing where it does not."""
+    return [step["label"] if isinstance(step, dict) else str(step) for step in figure.get("steps", ())]
+
+
 def _layout(given: dict[str, Any]) -> dict[str, Any]:
     """A layout for the page: the margin above is for headings of panels alone."""
     layout = {name: part for name, part in given.items() if name not in ("title", "meta", "template", "width")}
     headed = any(note.get("yref") == "paper" and note.get("y", 0) >= 1 for note in layout.get("annotations", ()))
     margin = {"l": 60, "r": 16, "b": 55} | layout.get("margin", {})
     layout["margin"] = margin | {"t": _TOP + (_TITLE_ROOM if headed else 0)}
-    return {**PAPER, "font": TEXT, "height": HEIGHT, **layout}
+    axes = {name: _LINES | layout.get(name, {}) for name in ("xaxis", "yaxis", *filter(_is_axis, layout))}
+    return {**PAPER, "font": TEXT, "height": HEIGHT, **layout, **axes}
+
+
+def _is_axis(name: str) -> bool:
+    return name.startswith(("xaxis", "yaxis"))
 
 
 def _decoded(value: Any) -> Any:

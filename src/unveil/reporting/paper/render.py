@@ -8,20 +8,22 @@ markup that slipped through could run nothing and load nothing.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from unveil.certificate import Certificate
 from unveil.certificate.certificate import LIGHTS, QUESTIONS, SEVERITIES
 from unveil.plot.style import PALETTE
 from unveil.reporting.paper.check import all_blocks, checked
-from unveil.reporting.paper.figures import height_of, plain_figure
+from unveil.reporting.paper.figures import height_of, plain_figure, steps_of
 from unveil.reporting.paper.marks import full_cell, share, spark_path
 from unveil.reporting.paper.packing import digest, library, packed, page_script, resource
 from unveil.reporting.paper.shelf import shelved
 from unveil.reporting.parts import Block, Columns, FigureBlock, Fold, Listing, Page, Replay, TableBlock, Text, Verdicts
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 _MACROS: dict[type, str] = {
     Text: "text",
@@ -89,6 +91,8 @@ def shown_text(value: Any) -> Any:
 
 
 def _environment(page: Page, figures: dict[str, dict[str, Any]]) -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
     environment = Environment(
         loader=PackageLoader("unveil.reporting.paper", "."),
         autoescape=True,
@@ -110,6 +114,7 @@ def _environment(page: Page, figures: dict[str, dict[str, Any]]) -> Environment:
         "main_certificate": page.lights,
         "n_colours": len(PALETTE),
         "height": lambda name: height_of(figures[name]),
+        "steps": lambda replay: replay.steps or steps_of(figures[replay.name]),
         "n_frames": lambda name: len(figures[name].get("frames", ())),
     }
     environment.filters |= {"full": full_cell, "share": share, "spark": spark_path}

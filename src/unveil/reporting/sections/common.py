@@ -36,7 +36,9 @@ def row_names(analysis: Analysis) -> list[str]:
     named = analysis.prepared.row_names
     if named is None:
         return numbers
-    return [f"{number} ({plain(str(named[place]), NAME_LENGTH)})" for number, place in zip(numbers, analysis.rows.places)]
+    return [
+        f"{number} ({plain(str(named[place]), NAME_LENGTH)})" for number, place in zip(numbers, analysis.rows.places)
+    ]
 
 
 def row_name(analysis: Analysis, row: int) -> str:

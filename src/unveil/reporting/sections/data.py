@@ -58,7 +58,9 @@ def _row(role: Any, survey: Any, n_rows: int) -> list[Cell | str]:
         middle,
         high,
         f"{survey.distinct:,}",
-        Cell(f"{survey.missing:,}" + (f" ({words.percent(share)})" if share else ""), tone="alert" if share > 0.3 else ""),
+        Cell(
+            f"{survey.missing:,}" + (f" ({words.percent(share)})" if share else ""), tone="alert" if share > 0.3 else ""
+        ),
         Cell("; ".join(role.alerts), tone="alert" if role.alerts else ""),
     ]
 
@@ -85,9 +87,7 @@ def _bad_cells(analysis: Analysis) -> Sequence[Block]:
     if not bad:
         return ()
     total = sum(cells.count for cells in bad.values())
-    rows = [
-        [plain(name, NAME_LENGTH), f"{cells.count:,}", _listing(cells)] for name, cells in bad.items()
-    ]
+    rows = [[plain(name, NAME_LENGTH), f"{cells.count:,}", _listing(cells)] for name, cells in bad.items()]
     heads = (Head("column"), Head("cells", True), Head("which"))
     words_ = f"{words.count(total, 'cell')} did not fit {'its' if total == 1 else 'their'} column and count as missing."
     return (Text(words_), TableBlock("bad-cells", heads, rows))

@@ -38,7 +38,9 @@ def dimensions(analysis: Analysis) -> Section | None:
         f"{'direction carries' if null.n_directions == 1 else 'directions carry'} more variance than if the columns had "
         f"nothing to do with each other; {words.spelled(enough)} carry 90% of it."
     )
-    blocks: list[Block] = [figure("scree", scree(pca, null), "Variance along each direction, and that of shuffled columns")]
+    blocks: list[Block] = [
+        figure("scree", scree(pca, null), "Variance along each direction, and that of shuffled columns")
+    ]
     blocks.append(figure("loadings", loadings(pca, names), "How much each column takes part in the first directions"))
     blocks.append(_table(pca, names))
     if np.isnan(cells).any():
@@ -51,5 +53,8 @@ def _table(pca: PCA, names: list[str]) -> Block:
     told = min(DIRECTIONS_TOLD, len(pca.components_))
     shares = [words.percent(float(share)) for share in pca.explained_variance_ratio_[:told]]
     heads = [Head("column"), *(Head(f"direction {d + 1} ({shares[d]})", True) for d in range(told))]
-    rows = [[plain(name, NAME_LENGTH), *(f"{pca.components_[d, j]:+.2f}" for d in range(told))] for j, name in enumerate(names)]
+    rows = [
+        [plain(name, NAME_LENGTH), *(f"{pca.components_[d, j]:+.2f}" for d in range(told))]
+        for j, name in enumerate(names)
+    ]
     return Fold("Loadings as a table", [TableBlock("loadings-table", heads, rows, shown=40)])

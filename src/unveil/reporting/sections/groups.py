@@ -51,7 +51,9 @@ def _table(analysis: Analysis) -> TableBlock:
         Head(group_noun(analysis)),
         Head("rows", True),
         Head("share"),
-        Head("surely placed", True, f"share of its rows that belong to it with a probability of {SURE_PROBABILITY:.0%}"),
+        Head(
+            "surely placed", True, f"share of its rows that belong to it with a probability of {SURE_PROBABILITY:.0%}"
+        ),
     ]
     if len(found) > 1:
         heads.append(Head("what sets it apart", gloss="the columns in which it differs most from all other rows"))
@@ -167,7 +169,9 @@ def _typical(analysis: Analysis) -> list[Block]:
         for group in analysis.grouping.groups
         for row in group.typical
     ]
-    return [Fold("Typical rows", [Text("The likeliest rows of each, by row number."), TableBlock("typical", heads, rows)])]
+    return [
+        Fold("Typical rows", [Text("The likeliest rows of each, by row number."), TableBlock("typical", heads, rows)])
+    ]
 
 
 def _borderline(analysis: Analysis) -> list[Block]:
@@ -186,4 +190,6 @@ def _borderline(analysis: Analysis) -> list[Block]:
         ]
         for row in between
     ]
-    return [Fold("Borderline rows", [Text("The rows that are placed least surely."), TableBlock("borderline", heads, rows)])]
+    return [
+        Fold("Borderline rows", [Text("The rows that are placed least surely."), TableBlock("borderline", heads, rows)])
+    ]

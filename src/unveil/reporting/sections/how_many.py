@@ -34,7 +34,9 @@ def how_many(analysis: Analysis) -> Section:
         blocks.append(Text(f"{joined(analysis).capitalize()}."))
     if sampled < analysis.rows.n_rows:
         part = f"{sampled:,} of {analysis.rows.n_rows:,} rows"
-        blocks.append(Text(f"The comparison ran on a reproducible sample of {part}; the winner was then fitted to all.", True))
+        blocks.append(
+            Text(f"The comparison ran on a reproducible sample of {part}; the winner was then fitted to all.", True)
+        )
     blocks.append(figure("bic", score_plot(outcome), "BIC over the number of components, a line for each structure"))
     blocks.append(Text(BIC_GLOSS, quiet=True))
     if len(outcome.grid["n_components"]) > 1:

@@ -41,9 +41,10 @@ def label(analysis: Analysis) -> Section | None:
     if found.discriminant is not None:
         chosen = found.complete[:: max(1, len(found.complete) // SHOWN_ROWS)]
         cells = analysis.rows.coded[np.ix_(chosen, analysis.rows.numeric)]
-        numbers = [analysis.rows.names[j] for j in analysis.rows.numeric]
         known = [classes[code] for code in found.codes[chosen]]
-        plane = discriminant_plane(found.discriminant, cells, known, names=numbers)
-        blocks.append(Text("The directions along which the classes lie furthest apart, against the spread within them:"))
+        plane = discriminant_plane(found.discriminant, cells, known)
+        blocks.append(
+            Text("The directions along which the classes lie furthest apart, against the spread within them:")
+        )
         blocks.append(figure("discriminants", plane, f"Rows on the discriminant plane, coloured by {name}"))
     return Section("label", f"Against {name}", lead, blocks)

@@ -33,7 +33,9 @@ def outliers(analysis: Analysis) -> Section | None:
         [
             row_name(analysis, one.row),
             f"1 in {words.number(10.0 ** min(one.score, MOST))}" + (" or fewer" if one.score > MOST else ""),
-            ", ".join(f"{plain(analysis.rows.names[j], NAME_LENGTH)} = {cell(analysis, one.row, j)}" for j in one.cells),
+            ", ".join(
+                f"{plain(analysis.rows.names[j], NAME_LENGTH)} = {cell(analysis, one.row, j)}" for j in one.cells
+            ),
         ]
         for one in found.rows
     ]

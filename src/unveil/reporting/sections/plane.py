@@ -66,7 +66,12 @@ def _arrows(analysis: Analysis, some: ModelRows, notes: RowNotes) -> list[Block]
     """Which way each column of numbers grows, where there are several without holes."""
     cells = some.coded[:, some.numeric]
     complete = ~np.isnan(cells).any(axis=1)
-    if not analysis.rows.of_numbers or len(some.numeric) < 2 or complete.sum() < 3 or not cells[complete].std(axis=0).any():
+    if (
+        not analysis.rows.of_numbers
+        or len(some.numeric) < 2
+        or complete.sum() < 3
+        or not cells[complete].std(axis=0).any()
+    ):
         return []
     there = np.flatnonzero(complete)
     names = [some.names[j] for j in some.numeric]

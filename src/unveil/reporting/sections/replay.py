@@ -50,8 +50,13 @@ def _climb(analysis: Analysis, some: Any) -> tuple[Any, str]:
         return again, f"The climb that won{sample}, from its start to its end."
     far = from_afar(again, some.X, **({} if some.weights is None else {"sample_weight": some.weights}))
     if far is not None and far.n_iter_ > again.n_iter_:
-        return far, f"The start that was found is so good that EM had little left to do. Here it begins at random instead{sample}, and ends at the same place."
-    return (again, f"The climb that won{sample}.") if np.ndim(again.weights_) and again.history_.snapshots else (None, "")
+        return (
+            far,
+            f"The start that was found is so good that EM had little left to do. Here it begins at random instead{sample}, and ends at the same place.",
+        )
+    return (
+        (again, f"The climb that won{sample}.") if np.ndim(again.weights_) and again.history_.snapshots else (None, "")
+    )
 
 
 def _starts(analysis: Analysis) -> int:

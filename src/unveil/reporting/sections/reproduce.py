@@ -13,4 +13,6 @@ def reproduce(analysis: Analysis, request: ReportRequest) -> Section:
     blocks: list[Block] = [] if command is None else [Listing(command, "Command line")]
     blocks += [Listing(python_lines(analysis, request), "Python")]
     blocks += [Listing(model_lines(analysis), "The chosen model alone")]
-    return Section("reproduce", "How to reproduce this", "The same seed gives the same page and the same model.", blocks)
+    return Section(
+        "reproduce", "How to reproduce this", "The same seed gives the same page and the same model.", blocks
+    )

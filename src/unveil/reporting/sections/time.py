@@ -28,11 +28,21 @@ def time(analysis: Analysis) -> Section | None:
     order = _telling(found)
     blocks: list[Block] = [_series(found, order)]
     if found.n_states > 1:
-        blocks += [Text(_stays(found)), figure("transitions", transitions(found.chain.transmat_), "Probabilities of passing from regime to regime")]
+        blocks += [
+            Text(_stays(found)),
+            figure("transitions", transitions(found.chain.transmat_), "Probabilities of passing from regime to regime"),
+        ]
     if found.ahead is not None and order:
-        blocks += [Text(f"The next {words.count(len(found.ahead), 'step')}, as the chain expects them, with the range of half and of 90% of outcomes:"), _ahead(found, order[0])]
+        blocks += [
+            Text(
+                f"The next {words.count(len(found.ahead), 'step')}, as the chain expects them, with the range of half and of 90% of outcomes:"
+            ),
+            _ahead(found, order[0]),
+        ]
     if found.compared < found.rows.n_rows:
-        blocks.append(Text(f"Chains were compared on the last {found.compared:,} steps; all steps were then decoded.", True))
+        blocks.append(
+            Text(f"Chains were compared on the last {found.compared:,} steps; all steps were then decoded.", True)
+        )
     blocks.append(Fold("Three verdicts on the chain", [Verdicts(_said(found))]))
     return Section("time", "Over time", _lead(found, name), blocks)
 
@@ -46,7 +56,9 @@ def _lead(found: TimeStudy, name: str) -> str:
     if found.n_states == 1:
         return f"In the order of {name} one regime describes all {found.rows.n_rows:,} steps: no change is seen."
     real = found.certificate.verdicts["real"]
-    doubt = "" if real == "yes" else " Whether they are regimes of their own is not certain; the verdicts below say why."
+    doubt = (
+        "" if real == "yes" else " Whether they are regimes of their own is not certain; the verdicts below say why."
+    )
     return (
         f"In the order of {name} the rows go through {words.spelled(found.n_states)} regimes (states of a hidden Markov "
         f"model: stretches of time in which the values behave alike).{doubt}"
@@ -59,7 +71,11 @@ def _telling(found: TimeStudy) -> list[int]:
     cells = found.rows.coded
 
     def share(j: int) -> float:
-        means = [np.nanmean(cells[found.states == s, j]) for s in np.unique(found.states) if np.isfinite(cells[found.states == s, j]).any()]
+        means = [
+            np.nanmean(cells[found.states == s, j])
+            for s in np.unique(found.states)
+            if np.isfinite(cells[found.states == s, j]).any()
+        ]
         return float(np.nanstd(means) / (np.nanstd(cells[:, j]) or 1.0))
 
     return sorted(usable, key=share, reverse=True)

@@ -105,9 +105,7 @@ def _continuous(cells: Floats, weights: Floats, group: NDArray[np.intp], n_group
     return ColumnProfile(weight, mean, np.sqrt(squares), np.empty((n_groups, 0)))
 
 
-def _discrete(
-    cells: Floats, weights: Floats, group: NDArray[np.intp], n_groups: int, n_levels: int
-) -> ColumnProfile:
+def _discrete(cells: Floats, weights: Floats, group: NDArray[np.intp], n_groups: int, n_levels: int) -> ColumnProfile:
     there = ~np.isnan(cells)
     place = group[there] * n_levels + cells[there].astype(np.intp)
     table = np.bincount(place, weights[there], minlength=n_groups * n_levels).reshape(n_groups, n_levels)

@@ -88,9 +88,7 @@ def _with_holes(drawn: Any, patterns: NDArray[np.bool_], rows: ModelRows) -> Any
 
     if rows.of_numbers:
         return np.where(patterns, np.nan, drawn) if patterns.any() else drawn
-    return pa.table(
-        {name: pa.array(drawn[:, j].tolist(), mask=patterns[:, j]) for j, name in enumerate(rows.names)}
-    )
+    return pa.table({name: pa.array(drawn[:, j].tolist(), mask=patterns[:, j]) for j, name in enumerate(rows.names)})
 
 
 def _tail_score(values: Floats, reference: Floats) -> Floats:

@@ -49,9 +49,7 @@ class TimeStudy(NamedTuple):
         return int(self.chain.n_components)
 
 
-def time_study(
-    name: str, stamps: NDArray[Any], rows: ModelRows, settings: Settings
-) -> TimeStudy | None:
+def time_study(name: str, stamps: NDArray[Any], rows: ModelRows, settings: Settings) -> TimeStudy | None:
     """Regimes over time; nothing for a series that is too short."""
     own = np.asarray(stamps)[rows.places]
     order = np.argsort(own, kind="stable")
@@ -76,7 +74,7 @@ def _chain(series: ModelRows, settings: Settings) -> Any:
     shared: dict[str, Any] = {"n_init": STARTS_EACH, "random_state": settings.seed, "engine": settings.engine}
     if series.of_numbers:
         return unveil.GaussianHMM(**shared)
-    return unveil.MixedHMM(families=dict(zip(series.names, series.kinds, strict=True)), **shared)
+    return unveil.MixedHMM(families=dict(enumerate(series.kinds)), **shared)
 
 
 def _ahead(chain: Any, series: ModelRows) -> Any:

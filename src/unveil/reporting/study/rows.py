@@ -58,9 +58,7 @@ class ModelRows:
     @cached_property
     def coded(self) -> Floats:
         """All columns as numbers, NaN where a cell is missing."""
-        columns = [
-            coded_column(self.frame.column(j), kind, self.levels[j]) for j, kind in enumerate(self.kinds)
-        ]
+        columns = [coded_column(self.frame.column(j), kind, self.levels[j]) for j, kind in enumerate(self.kinds)]
         return np.column_stack(columns) if columns else np.empty((self.n_rows, 0))
 
     @property

@@ -86,7 +86,9 @@ def _path(tree: Any, leaf: int) -> list[tuple[int, bool, float]]:
     path, node = [], leaf
     while node in parents:
         parent = parents[node]
-        path.append((int(tree.feature[parent]), int(tree.children_right[parent]) == node, float(tree.threshold[parent])))
+        path.append(
+            (int(tree.feature[parent]), int(tree.children_right[parent]) == node, float(tree.threshold[parent]))
+        )
         node = parent
     return path[::-1]
 

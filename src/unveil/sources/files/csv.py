@@ -39,8 +39,10 @@ class Csv:
         file, said = self.text(path)
         with blame(path, self.expected):
             layout = guess_layout(file, self._options(), [self.delimiter])
+        if not layout.even:  # pyarrow says which row it is that has too few or too many cells
+            count_rows(file, layout)
         empty = 0 if layout.whole and layout.n_sample == 0 else None
-        return header_of(layout, empty, [said] if said else layout.dialect.words())
+        return header_of(layout, empty, dialect_words(layout, said))
 
     def count(self, path: Path, header: Header) -> int:
         """By parsing the file once."""
@@ -90,6 +92,15 @@ class Csv:
             return self.options
         header = True if self.convert is _records else self.options.header
         return self.options._replace(encoding="utf-8", separator=",", header=header)
+
+
+def dialect_words(layout: TextLayout, said: str) -> list[str]:
+    """How a table is written; of a copy that was written here, only what the copy has from the file."""
+    first, *more = layout.dialect.words()
+    if not said:
+        return [first, *more]
+    unnamed = [] if layout.dialect.header else ["Its columns have no names: they are called x1, x2 and so on."]
+    return [said, *unnamed, *more]
 
 
 def header_of(layout: TextLayout, n_rows: int | None, said: Sequence[str]) -> Header:

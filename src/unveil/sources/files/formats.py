@@ -92,7 +92,8 @@ _HOMES = {name + packed: home for name, home in _HOMES.items() for packed in (""
     ".npy": "unveil.sources.files.npy:NPY",
     ".xlsx": "unveil.sources.files.csv:EXCEL",
 }
-ENDINGS = ", ".join(_HOMES)
+ENDINGS = ", ".join(name for name in _HOMES if not name.endswith((".gz", ".zst"))) + " (text also with .gz or .zst)"
+_COMMON = (".txt", ".dat", ".json")  # as likely notes and settings as tables
 
 
 def _home(path: Path) -> str | None:
@@ -104,6 +105,11 @@ def _home(path: Path) -> str | None:
 def is_known(path: Path) -> bool:
     """Does the file's name end like a format that is known?"""
     return _home(path) is not None
+
+
+def is_common(path: Path) -> bool:
+    """Is its ending one that files have which are no tables?"""
+    return path.name.lower().removesuffix(".gz").removesuffix(".zst").endswith(_COMMON)
 
 
 def format_of(path: Path, options: ReadingOptions = GUESSED) -> Format:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from unveil.sources.errors import DataError
-from unveil.sources.files.formats import ENDINGS, format_of, is_known
+from unveil.sources.files.formats import ENDINGS, format_of, is_common, is_known
 from unveil.sources.files.spool import standard_input
 
 PathLike = str | os.PathLike[str]
@@ -54,7 +54,8 @@ def _folder(folder: Path) -> list[Path]:
         entries = sorted(folder.iterdir())
     except PermissionError as error:
         raise DataError(f"{folder}: no permission to list this folder") from error
-    found = [path for path in entries if path.is_file() and not path.name.startswith(".") and is_known(path)]
+    known = [path for path in entries if path.is_file() and not path.name.startswith((".", "~")) and is_known(path)]
+    found = [path for path in known if not is_common(path)] or known  # notes.txt beside tables is no table
     if not found:
         raise DataError(f"{folder}: no data in this folder; expected files that end in one of {ENDINGS}")
     return found

@@ -22,6 +22,7 @@ from typing import Any, final
 import pyarrow as pa
 
 from unveil.sources.errors import DataError, blame
+from unveil.sources.files.csv import dialect_words
 from unveil.sources.files.formats import format_of
 from unveil.sources.files.options import GUESSED
 from unveil.sources.files.options import ReadingOptions as ReadingOptions
@@ -127,8 +128,7 @@ class Reading:
         header = self._files[0].header
         if header.layout is None:
             return header.said
-        first, *more = header.layout.dialect.words()
-        own = [header.said[0] if getattr(self._files[0].format, "convert", None) else first, *more]
+        own = dialect_words(header.layout, header.said[0] if getattr(self._files[0].format, "convert", None) else "")
         kinds = self.kinds
         bad = [cells.words(name, kinds[name]) for name, cells in self.bad.items()]
         columns = layout_words(header.layout._replace(styles=self._styles))

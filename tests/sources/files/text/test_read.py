@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+import unveil
 from unveil.sources import DataError
 from unveil.sources.files.reading import Reading, ReadingOptions, open_reading
 from unveil.sources.files.text import read, stream
@@ -129,3 +130,18 @@ def test_ragged_rows(text: str, said: str, tmp_path: Path) -> None:
     path.write_text(text)
     with pytest.raises(DataError, match=said):
         open_reading(path)
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (bytes(range(1, 200)), "not a text file"),
+        (b"# a\n# b\n#c", "no column|no table|no rows"),
+        (b'a,b\n1,"2\n' + b"3,4\n" * 800_000, "is there a quote without its other half"),
+    ],
+)
+def test_what_is_no_table(data: bytes, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes(data)
+    with pytest.raises(DataError, match=said):
+        unveil.scan(path).n_rows  # noqa: B018

@@ -7,14 +7,14 @@ const paperWidth = 680; // pixels between the margins of a sheet
 let onPaper = false;
 
 // Colours of unveil.plot.style that need a counterpart on dark paper: ink, first colour, halo.
-const darkInks = {
-  "#3A4450": "#D5DBE3",
-  "#0072B2": "#3491DB",
-  "rgba(246, 248, 250, 0.82)": "rgba(28, 34, 41, 0.82)",
-};
+const darkInks = new Map([
+  ["#3A4450", "#D5DBE3"],
+  ["#0072B2", "#3491DB"],
+  ["rgba(246, 248, 250, 0.82)", "rgba(28, 34, 41, 0.82)"],
+]);
 
 function paint(text) {
-  return scheme.matches && !onPaper && Object.hasOwn(darkInks, text) ? darkInks[text] : text;
+  return scheme.matches && !onPaper && darkInks.has(text) ? darkInks.get(text) : text;
 }
 
 function axesOf(layout, letter) {
@@ -51,16 +51,20 @@ function stack(layout) {
   const panels = panelsOf(layout);
   if (!panels) return;
   panels.sort((one, other) => other.y[1] - one.y[1] || one.x[0] - other.x[0]);
-  const room = 1 / panels.length;
+  layout.height = 310 * panels.length;
+  const gap = 66 / layout.height; // for the labels and the title of an axis
+  const weights = panels.map((panel) => 0.5 + panel.x[1] - panel.x[0]); // what was wider is taller
+  const share = (1 - gap * (panels.length - 1)) / weights.reduce((sum, weight) => sum + weight, 0);
+  let top = 1;
   panels.forEach(function (panel, place) {
-    const domain = [1 - (place + 1) * room + (place + 1 < panels.length ? 0.24 * room : 0), 1 - place * room];
+    const domain = [Math.max(0, top - share * weights[place]), top];
+    top = domain[0] - gap;
     moveNotes(layout, panel, domain);
     panel.across.domain = [0, 1];
     panel.up.domain = domain;
     if (panel.up.side === "right") panel.up.side = "left";
   });
   (layout.annotations || []).forEach((note) => delete note.moved);
-  layout.height = 290 * panels.length;
 }
 
 function thinBars(figure) {
@@ -94,7 +98,8 @@ function forNarrow(figure) {
   const layout = figure.layout;
   layout.font = Object.assign({}, layout.font, { size: 11 });
   layout.margin = { l: 48, r: 8, t: Math.min(layout.margin.t, 34), b: 44 };
-  layout.height = layout.height > 520 ? layout.height : Math.min(layout.height, 380);
+  layout.height = figure.narrow.height || (layout.height > 520 ? layout.height : Math.min(layout.height, 380));
+  layout.annotations = (layout.annotations || []).filter((note) => !String(note.name).endsWith(", wide")); // no room here
   stack(layout);
   thinBars(figure);
   legendBelow(figure);

@@ -86,7 +86,7 @@ function watchPlots() {
 async function startFigures() {
   if (plots.length === 0) return;
   if (!("DecompressionStream" in window)) {
-    plots.forEach((node) => tell(node, "This browser is too old to draw the figure: it takes Chrome 80, Firefox 113, Safari 16.4 or later. The tables can be read."));
+    plots.forEach((node) => tell(node, "This browser is too old to draw the figure; one of 2023 or later can. The words and tables hold without it."));
     return;
   }
   try {

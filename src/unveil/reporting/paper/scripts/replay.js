@@ -22,7 +22,7 @@ function atFrame(figure, number) {
     const trace = frame.traces ? frame.traces[place] : place;
     data[trace] = merged(data[trace], change);
   });
-  return { data: data, layout: merged(layout, frame.layout || {}) };
+  return { data: data, layout: merged(layout, frame.layout || {}), narrow: figure.narrow || {} };
 }
 
 function lastFrame(node) {

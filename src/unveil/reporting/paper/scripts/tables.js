@@ -6,7 +6,8 @@ function markEdges(scroller) {
   edge.classList.toggle("cut-left", scroller.scrollLeft > 2);
   edge.classList.toggle("cut-right", hidden - scroller.scrollLeft > 2);
   edge.parentNode.classList.toggle("wide", hidden > 2);
-  edge.style.setProperty("--first-width", scroller.querySelector("th").offsetWidth + "px"); // it stays in place
+  const first = scroller.querySelector("th"); // it stays in place
+  edge.style.setProperty("--first-width", (first ? first.offsetWidth : 0) + "px");
   if (hidden > 2) scroller.tabIndex = 0;
   else scroller.removeAttribute("tabindex");
 }

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import codecs
 import csv
+import io
 import re
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -33,6 +35,7 @@ class WrittenTable(NamedTuple):
     dialect: Dialect
     names: list[str]  # as they stand in the file; empty without a header
     rows: list[list[str]]  # all of the same width
+    even: bool = True  # were there none of another width at the start of the file?
 
 
 def guess_encoding(sample: TextSample) -> str:
@@ -62,15 +65,26 @@ def guess_table(file: TextFile, sample: TextSample, options: ReadingOptions, usu
     quote = _quote(lines[skip : skip + LINES_TRIED], separator)
     skip += _preamble(lines[skip:], separator, quote)
     rows = split_lines(lines[skip:], separator, quote)
+    if not rows:
+        raise DataError(
+            f"{file.path}: no table in the file: its lines are blank, comments or cannot be split into cells"
+        )
     dialect = Dialect(encoding, separator, quote=quote, comment=comment, skip=skip)
-    pieces = [split_lines(_decoded(file, piece, encoding).splitlines(), separator, quote) for piece in sample.pieces]
+    pieces = [
+        split_lines(_split_at_breaks(_decoded(file, piece, encoding)), separator, quote) for piece in sample.pieces
+    ]
     return _with_header(dialect, lines, rows, pieces, options.header)
 
 
 def _lines(file: TextFile, sample: TextSample, encoding: str) -> list[str]:
     """Lines of the head, the last one left out where it is cut."""
-    lines = _decoded(file, sample.head, encoding).removeprefix("\ufeff").splitlines(keepends=True)
+    lines = _split_at_breaks(_decoded(file, sample.head, encoding).removeprefix("\ufeff"))
     return lines if sample.whole or len(lines) < 2 else lines[:-1]
+
+
+def _split_at_breaks(text: str) -> list[str]:
+    """Lines with their ends, as pyarrow sees them: `splitlines` would also end them at rarer signs."""
+    return list(io.StringIO(text, newline=""))
 
 
 def _decoded(file: TextFile, data: bytes, encoding: str) -> str:
@@ -93,14 +107,14 @@ def _above(lines: Sequence[str]) -> tuple[int, str, str]:
 
 
 def split_lines(lines: Sequence[str], separator: str, quote: str = '"') -> list[list[str]]:
-    """Rows of cells, blank lines left out; no row at all where the text cannot be split so."""
+    """Rows of cells, blank lines left out, as far as the text can be split so."""
     if separator == " ":
         found = (_WORDS_OF_SPACES.findall(line) for line in lines)
         return [[cell.strip('"') for cell in cells] for cells in found if cells]
-    try:
-        return [row for row in csv.reader(lines, delimiter=separator, quotechar=quote) if row]
-    except csv.Error:
-        return []
+    rows: list[list[str]] = []
+    with suppress(csv.Error):  # by a cell that is longer than the csv module takes, where a quote may be left open
+        rows.extend(row for row in csv.reader(lines, delimiter=separator, quotechar=quote) if row)
+    return rows
 
 
 def guess_separator(lines: Sequence[str], usual: Sequence[str]) -> str:
@@ -184,14 +198,15 @@ def _with_header(
     body = rows[1:] if header else rows
     further = [row for piece in pieces for row in piece]
     kept = [row for row in [*body, *(further if _mostly(further, width) else [])] if len(row) == width]
+    even = all(len(row) == width for row in body)
     if header:
         names = [name.strip() for name in rows[0]]
         short = len(names) == width - 1
-        return WrittenTable(replace(dialect, short_header=short), ["", *names] if short else names, kept)
+        return WrittenTable(replace(dialect, short_header=short), ["", *names] if short else names, kept, even)
     names = [] if told is False else _names_in_comment(dialect, lines)
     if len(names) == width:
-        return WrittenTable(replace(dialect, skip=dialect.skip - 1, short_header=True), names, kept)
-    return WrittenTable(replace(dialect, header=False), [], kept)
+        return WrittenTable(replace(dialect, skip=dialect.skip - 1, short_header=True), names, kept, even)
+    return WrittenTable(replace(dialect, header=False), [], kept, even)
 
 
 def _names_in_comment(dialect: Dialect, lines: Sequence[str]) -> list[str]:

@@ -23,6 +23,7 @@ class TextLayout(NamedTuple):
     styles: dict[str, ColumnStyle]  # by name, in the order of the file
     n_sample: int  # rows that were looked at
     whole: bool  # ... which are all
+    even: bool  # ... and have the same number of cells
 
     @property
     def names(self) -> list[str]:
@@ -57,7 +58,7 @@ def guess_layout(file: TextFile, options: ReadingOptions, usual: Sequence[str]) 
     if not names:
         raise DataError(f"{file.path}: no cell in the file; expected a line of column names and rows below it")
     styles = dict(zip(names, guess.styles, strict=True))
-    return TextLayout(dialect, styles, len(table.rows), sample.whole)
+    return TextLayout(dialect, styles, len(table.rows), sample.whole, table.even)
 
 
 def distinct_names(names: Sequence[str]) -> list[str]:

@@ -149,6 +149,9 @@ def _explained(file: TextFile, layout: TextLayout, error: pa.ArrowInvalid) -> Ex
     if ragged := _RAGGED.search(str(error)):
         row, width, found = ragged.groups()
         return DataError(f"{file.path}: a row{_at(row, layout)} has {found} cells, expected {width}")
+    if "straddl" in str(error):
+        said = "a row is longer than can be; is there a quote without its other half?"
+        return DataError(f"{file.path}: {said}")
     if "UTF8" in str(error):
         return EncodingError(file.path, layout.dialect.encoding)
     return error

@@ -13,6 +13,8 @@ from unveil.sources.errors import DataError
 
 HEAD_BYTES, LONGEST_HEAD = 1 << 18, 1 << 24  # bytes looked at; more where these hold no whole line
 PIECE_BYTES, PIECES = 1 << 15, 7  # looked at further down, in files that can be entered anywhere
+MOST_CONTROLS = 0.01  # share of bytes that no text holds
+_CONTROLS = bytes([*range(8), *range(14, 27), *range(28, 32), 127])  # but for what ends lines, and Escape
 _MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 _SPACES_IN_LINE = re.compile(rb"^[ \t]+|[ \t]+(?=\r?$)|(\"[^\"\n]*\")|[ \t]+", re.M)
 
@@ -94,7 +96,8 @@ def take_sample(file: TextFile) -> TextSample:
     if not head.strip():
         raise DataError(f"{file.path}: the file is empty; expected a line of column names and rows below it")
     wide = head.startswith((b"\xff\xfe", b"\xfe\xff"))
-    if b"\0" in head and not wide:
+    controls = len(head) - len(head.translate(None, _CONTROLS))
+    if not wide and (b"\0" in head or controls > len(head) * MOST_CONTROLS):
         raise DataError(f"{file.path}: not a text file in UTF-8, whatever its name says")
     return TextSample(head, () if whole or wide else _pieces(file, len(head)), whole)
 
