@@ -1,4 +1,4 @@
-"""Every example of the README, the pages under docs/ and examples/ runs, in Python and in a shell; links lead on.
+"""Every example of the README, of docs/ and of examples/ runs, in Python and in a shell; links lead on.
 
 Of docs/clustering.md also: its table of algorithms is that of the code, and its pictures are what its script draws.
 """
@@ -56,6 +56,7 @@ def commands(page: Path) -> list[list[str]]:
 def test_commands_run(page, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "examples").symlink_to(ROOT / "examples")
+    (tmp_path / "data.csv").symlink_to(ROOT / "examples" / "data" / "faithful.csv")  # what pages call a table of yours
     for words in commands(page):
         done = CliRunner().invoke(app, words)
         assert done.exit_code == 0, (words, done.output)

@@ -61,7 +61,9 @@ def test_parameters_of_mixed_columns_go_by_name(run, people):
     page = run("show", "m").stdout
     assert all(words in page for words in ("means of height", "probabilities of town", "[number, category]"))
     assert "params_" not in page
+    assert "height (number), town (category)" in page
     plain = json.loads(run("show", "m", "--json").stdout)
+    assert plain["recipe"]["identifiers"] == ["name"]
     assert np.shape(plain["fitted"]["probabilities of town"]) == (2, 2)
     assert plain["fitted"]["categories_"] == [None, ["Bath", "York"]]
 

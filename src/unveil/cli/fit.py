@@ -224,7 +224,7 @@ def _tell(estimator: Any, opened: Any, output: str, seconds: float, as_json: boo
         typer.echo(json.dumps({"output": output, **facts, **summary(estimator)}, allow_nan=False))
         return
     said = {"saved to": output, "rows": f"{opened.n_rows:,}"}
-    said |= {"read": "; ".join(opened.said)} if opened.said else {}
+    said |= {"read": " ".join(opened.said)} if opened.said else {}
     said |= {"columns": ", ".join(opened.names)} if opened.names else {}
     said |= {"left out": ", ".join(opened.left_out)} if opened.left_out else {}
     show_page(said | {"seconds": f"{seconds:.2f}"}, estimator, type(estimator).__name__)

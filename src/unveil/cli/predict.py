@@ -34,6 +34,7 @@ def predict(
     likeliest path, and the probability of each. Grammars: the best tree of each line and log-probabilities.
 
     DATA is read as the table was that MODEL was fitted to: the same marks, columns, categories and sequences.
+    Clusters, components and states count from 0; groups of a report count from 1.
     """
     write_answers(model, data, output, answers_of, sequence, threads, force, reading)
 

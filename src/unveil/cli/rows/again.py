@@ -46,7 +46,7 @@ def opened_again(estimator: Any, data: str, sequence: str | None, reading: Readi
         return NewRows(lines.files, (), {}, lambda: iter([(numbered(0, len(lines)), lines, len(lines))]))
     model = model_of(estimator)
     recipe = recipe_of(estimator)
-    if model.kind.takes == "number" and not chained and file_bytes(data) > STREAMED:
+    if model.kind.takes == "number" and not chained and _is_plain(recipe) and file_bytes(data) > STREAMED:
         from unveil.cli.rows.streamed import streamed_again
 
         return streamed_again(estimator, recipe, data, reading)
@@ -63,6 +63,11 @@ def recipe_of(estimator: Any) -> Recipe | None:
     """The recipe that a model keeps."""
     stored = getattr(estimator, "recipe_", None)
     return None if stored is None else Recipe.from_dict(stored)
+
+
+def _is_plain(recipe: Recipe | None) -> bool:
+    """Are cells taken as they are, so that they may stream by?"""
+    return recipe is None or not any(column.transform or column.sentinels for column in recipe.modelled)
 
 
 def _marks(recipe: Recipe | None) -> dict[str, Any] | None:
@@ -107,7 +112,7 @@ def _prepared(model: ModelName, estimator: Any, recipe: Recipe | None, table: Ta
         if len(table.names) != len(names):
             raise DataError(f"{table.title}: has {len(table.names)} columns, the model takes {len(names)}")
         raw = table.raw.rename_columns(names)  # files without names go by position
-        table = replace(table, names=tuple(names), raw=raw)
+        table = replace(table, names=tuple(names), available=tuple(names), raw=raw, _cells={})
     missing = [name for name in names if name not in table.names]
     if missing:
         raise DataError(f"{table.title}: columns of the model that are missing: {', '.join(missing)}")
@@ -121,7 +126,9 @@ def _prepared(model: ModelName, estimator: Any, recipe: Recipe | None, table: Ta
 
 def _is_unnamed(table: Table) -> bool:
     """Did the names of columns come with the table, or are they numbers that stand for names?"""
-    return all(name == f"x{place}" for place, name in enumerate(table.names))
+    return any(
+        all(name == f"x{place}" for place, name in enumerate(table.names, first)) for first in (0, 1)
+    )  # arrays count from 0, text without names from 1
 
 
 def _is_numeric(table: Table, name: str) -> bool:

@@ -29,7 +29,17 @@ def first_rows(data: str, reading: ReadingOptions | None, recipe: dict[str, Any]
         if rows >= SAMPLED:
             break
     raw = pa.Table.from_batches(kept).slice(0, SAMPLED)
-    return Table(opened.title, data, tuple(raw.column_names), opened.said, raw, False, {}, opened.bad, opened.recipe())
+    return Table(
+        title=opened.title,
+        path=data,
+        names=tuple(raw.column_names),
+        said=opened.said,
+        raw=raw,
+        bad=opened.bad,
+        reading=opened.recipe(),
+        units=opened.units,
+        available=opened.names,
+    )
 
 
 def streamed(model: ModelName, asked: Asked) -> Opened:

@@ -146,7 +146,7 @@ def compare(
     >>> random = np.random.default_rng(0)
     >>> old, new = random.normal(size=(300, 2)), random.normal(size=(300, 2)) + [0, 1]
     >>> [column.size for column in compare(old, new, max_components=2).columns]
-    ['none', 'large']
+    ['large', 'none']
     """
     from unveil.tables import open_table, prepare
 

@@ -97,7 +97,7 @@ def _continuous(cells: Floats, weights: Floats, group: NDArray[np.intp], n_group
     there = ~np.isnan(cells)
     cells, mass, group = cells[there], weights[there], group[there]
     centre = np.average(cells, weights=mass) if len(cells) else 0.0
-    weight = np.bincount(group, mass, minlength=n_groups)
+    weight = np.bincount(group, mass, minlength=n_groups).astype(np.float64)
     safe = np.where(weight > 0, weight, 1.0)
     mean = np.bincount(group, mass * (cells - centre), minlength=n_groups) / safe
     squares = np.bincount(group, mass * (cells - centre - mean[group]) ** 2, minlength=n_groups) / safe
