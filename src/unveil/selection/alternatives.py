@@ -35,6 +35,7 @@ class Alternative(NamedTuple):
     gain: float  # fall of the BIC against the winner, on the rows that both were compared on
     model: Any
     rows: Floats  # as it sees them
+    logged: tuple[int, ...] = ()  # columns that it takes the log of
 
     def to_dict(self) -> dict[str, Any]:
         """What it is, without the model."""
@@ -49,6 +50,7 @@ class Attempt(NamedTuple):
     sizes: tuple[int, ...]
     rows: Floats
     price: float = 0.0  # twice the log of what a transform stretches the rows by
+    logged: tuple[int, ...] = ()
 
 
 def tried(best: Any, rows: Floats, weights: Floats | None, grid: Mapping[str, tuple[Any, ...]]) -> list[Alternative]:
@@ -80,7 +82,8 @@ def _attempts(best: Any, rows: Floats, grid: Mapping[str, tuple[Any, ...]]) -> I
         logs = rows.copy()
         logs[:, columns] = np.log(rows[:, columns])
         words = f"the log of {_named(best, columns)}"
-        yield Attempt(words, plain, tuple(range(1, k + 1)), logs, 2.0 * float(logs[:, columns].sum()))
+        price = 2.0 * float(logs[:, columns].sum())
+        yield Attempt(words, plain, tuple(range(1, k + 1)), logs, price, tuple(columns.tolist()))
     if rows.shape[1] > 1 and len(grid.get("covariance_type", ())) < 2:
         sizes = tuple(int(size) for size in grid.get("n_components", (k,)))
         for structure in STRUCTURES:
@@ -105,7 +108,7 @@ def _best(attempt: Attempt, weights: Floats | None, own: float) -> Alternative |
             continue
         if degeneracy(model) is None:
             gain = own - _bic(model, attempt.rows, weights) - attempt.price
-            found.append(Alternative(attempt.words, size, float(gain), model, attempt.rows))
+            found.append(Alternative(attempt.words, size, float(gain), model, attempt.rows, attempt.logged))
         if len(found) > WORSE and max(found[-WORSE:], key=_gain).gain < max(found, key=_gain).gain:
             break
     return max(found, key=_gain, default=None)

@@ -61,7 +61,7 @@ def modelled(rows: ModelRows, settings: Settings) -> Modelled:
     better = judged.alternatives[0] if judged.alternatives else None
     if better is not None and better.gain > STRONG:
         adopted, model = better.words, better.model
-        rows = rows.logged(tuple(rows.names[j] for j in getattr(better, "logged", ())))
+        rows = rows.logged(tuple(rows.names[j] for j in better.logged))
     if adopted or sample.n_rows < rows.n_rows:
         settings.tell("fitting the best model to all rows")
         model = refitted(model, rows, settings)
