@@ -3,7 +3,8 @@
 A Gaussian mixture takes several components for one group that is skewed or has heavy tails, and too few for groups of
 many columns, where a covariance of its own costs each more than it gains. So its BIC is compared with that of
 Student's t, of Gaussians for the log of the skewed columns (whose density takes the factor 1 / x along), and of the
-other covariance structures.
+other covariance structures. Cells may be missing, and columns of other kinds stand beside the numbers: those are as
+they were.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 from scipy.stats import skew
 from sklearn.base import clone
 
-from unveil.core.arrays import Floats
+from unveil.core.arrays import Floats, Indices
 from unveil.core.lazy import found as public
 from unveil.estimation.degenerate import degeneracy
 from unveil.judgement.case import nameless, quietly
@@ -34,7 +35,7 @@ class Alternative(NamedTuple):
     n_components: int
     gain: float  # fall of the BIC against the winner, on the rows that both were compared on
     model: Any
-    rows: Floats  # as it sees them
+    rows: Any  # as it takes them
     logged: tuple[int, ...] = ()  # columns that it takes the log of
 
     def to_dict(self) -> dict[str, Any]:
@@ -48,48 +49,66 @@ class Attempt(NamedTuple):
     words: str
     estimator: Any
     sizes: tuple[int, ...]
-    rows: Floats
+    rows: Any
     price: float = 0.0  # twice the log of what a transform stretches the rows by
     logged: tuple[int, ...] = ()
 
 
 def tried(best: Any, rows: Floats, weights: Floats | None, grid: Mapping[str, tuple[Any, ...]]) -> list[Alternative]:
     """Alternatives to the winner, each with its best number of components, the best first."""
-    if not _is_of_numbers(best) or np.isnan(rows).any():
+    numbers = _numbers(best)
+    if not len(numbers):
         return []
-    own = _bic(nameless(best), rows, weights)
-    results = (_best(attempt, weights, own) for attempt in _attempts(best, rows, grid))
+    own = _bic(nameless(best), _shown(best, rows), weights)
+    results = (_best(attempt, weights, own) for attempt in _attempts(best, rows, numbers, weights, grid))
     return sorted((one for one in results if one is not None), key=lambda one: -one.gain)
 
 
-def _is_of_numbers(best: Any) -> bool:
-    """Whether all columns have a centre and a covariance in each component."""
+def _numbers(best: Any) -> Indices:
+    """The columns that have a centre and a covariance in each component."""
     fitted = best._mixture()
     groups = fitted.model.family.within.ellipses(fitted.params.components)
-    return any(len(group.columns) == len(fitted.model.shift) for group in groups)
+    return np.concatenate([np.empty(0, np.intp), *(group.columns for group in groups)]).astype(np.intp)
 
 
-def _attempts(best: Any, rows: Floats, grid: Mapping[str, tuple[Any, ...]]) -> Iterator[Attempt]:
+def _shown(best: Any, rows: Floats) -> Any:
+    """Coded rows as the estimator takes them."""
+    return best._emission().rows.shown(best, rows)
+
+
+def _attempts(
+    best: Any, rows: Floats, numbers: Indices, weights: Floats | None, grid: Mapping[str, tuple[Any, ...]]
+) -> Iterator[Attempt]:
     """Tails and skewness with as many components or fewer, then other shapes."""
-    k = int(best.n_components)
-    plain = clone(best).set_params(n_init=1, random_state=0)
+    k, shown = int(best.n_components), _shown(best, rows)
+    plain = best._alike().set_params(n_init=1, random_state=0)
     heavier = best._mixture().model.family.heavier
-    if heavier:
+    if heavier and not np.isnan(rows).any():
         student = public("unveil", heavier)(covariance_type=best.covariance_type, tol=STUDENT_TOL, random_state=0)
-        yield Attempt(heavier, student, tuple(range(1, k + 1)), rows)
-    columns = np.flatnonzero((rows.min(axis=0) > 0) & (skew(rows, axis=0) > SKEWED))
+        yield Attempt(heavier, student, tuple(range(1, k + 1)), shown)
+    columns = _skewed(rows, numbers)
     if len(columns):
         logs = rows.copy()
         logs[:, columns] = np.log(rows[:, columns])
         words = f"the log of {_named(best, columns)}"
-        price = 2.0 * float(logs[:, columns].sum())
-        yield Attempt(words, plain, tuple(range(1, k + 1)), logs, price, tuple(columns.tolist()))
-    if rows.shape[1] > 1 and len(grid.get("covariance_type", ())) < 2:
+        each = np.nansum(logs[:, columns], axis=1)  # what is missing has no density to stretch
+        price = 2.0 * float(each.sum() if weights is None else weights @ each)
+        yield Attempt(words, plain, tuple(range(1, k + 1)), _shown(best, logs), price, tuple(columns.tolist()))
+    if len(numbers) > 1 and len(grid.get("covariance_type", ())) < 2:
         sizes = tuple(int(size) for size in grid.get("n_components", (k,)))
         for structure in STRUCTURES:
             if structure != best.covariance_type:
                 another = clone(plain).set_params(covariance_type=structure)
-                yield Attempt(f"covariance_type={structure!r}", another, sizes, rows)
+                yield Attempt(f"covariance_type={structure!r}", another, sizes, shown)
+
+
+def _skewed(rows: Floats, numbers: Indices) -> Indices:
+    """Columns of numbers that are positive and skewed; none of which nothing is there."""
+    seen = rows[:, numbers]
+    there = ~np.isnan(seen)
+    positive = np.all((seen > 0) | ~there, axis=0) & (there.sum(axis=0) > 2)
+    far = np.array([skew(column[own]) > SKEWED for column, own in zip(seen.T, there.T, strict=True)], dtype=np.bool_)
+    return numbers[positive & far]
 
 
 def _named(best: Any, columns: Any) -> str:

@@ -10,7 +10,6 @@ import warnings
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from unveil.core.arrays import Floats
 from unveil.core.lazy import found
@@ -53,7 +52,7 @@ class Remedies:
         plain = self._plain()
         if plain.get("covariance_type", "full") != "full":
             words = self._said(
-                'covariance_type="full"', self._gain("full", clone(self.model).set_params(covariance_type="full"))
+                'covariance_type="full"', self._gain("full", self.model._alike().set_params(covariance_type="full"))
             )
             if words:
                 return words
@@ -70,7 +69,7 @@ class Remedies:
     def _with_more(self, count: int) -> Any:
         """The same with one component more, from a start of its own."""
         starts = {name: None for name in self._plain() if name.endswith("_init")} | {"n_init": 1}
-        return clone(self.model).set_params(n_components=count, warm_start=False, random_state=0, **starts)
+        return self.model._alike().set_params(n_components=count, warm_start=False, random_state=0, **starts)
 
     def _said(self, name: str, gain: float) -> tuple[str, float] | None:
         return (f"{name} would gain {gain:.3g} nats", gain) if gain >= AT_LEAST else None
@@ -80,7 +79,7 @@ class Remedies:
         cells = rows[:, column]
         jacobian = float(self.case.weights @ np.nan_to_num(np.log(cells)))
         rows[:, column] = np.log(cells)
-        again = clone(self.model).set_params(random_state=0)
+        again = self.model._alike().set_params(random_state=0)
         return self._gain(f"log {column}", again, rows) - jacobian
 
     def _gain(self, name: str, alternative: Any, rows: Floats | None = None) -> float:
