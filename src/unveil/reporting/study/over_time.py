@@ -35,7 +35,7 @@ class TimeStudy(NamedTuple):
     selection: Selection
     chain: Any
     states: NDArray[np.intp]
-    ahead: Any  # a forecast of the next steps, or None
+    ahead: Any  # a forecast of the next steps; None where a column has no quantiles, as categories
     compared: int  # steps that chains were compared on
 
     @property
@@ -79,4 +79,4 @@ def _chain(series: ModelRows, settings: Settings) -> Any:
 
 def _ahead(chain: Any, series: ModelRows) -> Any:
     steps = min(MOST_AHEAD, max(1, series.n_rows // 10))
-    return chain.forecast(series.model_input, steps) if len(series.numeric) else None
+    return None if any(series.levels) else chain.forecast(series.model_input, steps)

@@ -24,6 +24,8 @@ CODED = re.compile(  # mail, web, the two forms of long keys, telephone
     r"[^@\s]+@[^@\s]+\.\w+|\w+://\S+|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
     r"|[0-9a-fA-F]{16,}|\+?[\d ()/-]{9,}"
 )
+KEYED = re.compile(r"[A-Za-z]{0,4}[-_]?\d{4,}|[A-Za-z]{0,4}\d{3,}[A-Za-z]{0,2}")  # a letter or two and a running number
+SELDOM = 5  # rows for each value of such a code: with fewer it is a key of somebody who comes back, not a category
 LONG, MANY_TOKENS = 50, 6  # letters and words of a cell beyond which it is a text
 
 
@@ -69,6 +71,8 @@ def _name(seen: ColumnSurvey) -> ColumnRole | None:
         return as_role(seen.name, "identifier", f"{seen.distinct:,} different words or codes: {hardly}")
     if seen.distinct > SMALL and all(CODED.fullmatch(value) for value, _ in seen.top):
         return as_role(seen.name, "identifier", "addresses or codes, as keys are")
+    if seen.distinct > LEVELS and share > 1 / SELDOM and all(KEYED.fullmatch(value) for value, _ in seen.top):
+        return as_role(seen.name, "identifier", f"{seen.distinct:,} numbered codes, each of which comes a few times")
     if seen.distinct > LEVELS and says_key(seen.name):
         why = f"its name says that it is a key; it has {seen.distinct:,} different values"
         return as_role(seen.name, "identifier", why)
