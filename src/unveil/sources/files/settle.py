@@ -13,7 +13,7 @@ from pathlib import Path
 from unveil.sources.errors import DataError
 from unveil.sources.files.plan import File
 from unveil.sources.files.text.bad import BadCells, CellTally, ColumnTally
-from unveil.sources.files.text.columns import SOFT_WORDS
+from unveil.sources.files.text.columns import is_soft
 from unveil.sources.files.text.dates import swapped
 from unveil.sources.files.text.dialect import Dialect
 from unveil.sources.files.text.layout import TextLayout
@@ -162,7 +162,7 @@ def _not_the_kind(path: Path, name: str, style: ColumnStyle, cells: BadCells) ->
 
 def _missing_words(seen: ColumnTally) -> list[str]:
     """Words that stand for missing cells among those that do not fit, where there is nothing else among them."""
-    soft = [word for word in seen.words if word.lower() in SOFT_WORDS]
+    soft = [word for word in seen.words if is_soft(word, not seen.cells.tolerable)]
     if len(soft) == len(seen.words):
         return soft
     one = len(seen.words) == 1 and not seen.cells.tolerable and seen.of >= 2 * seen.count

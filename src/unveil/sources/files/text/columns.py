@@ -100,7 +100,8 @@ def _missing_words(column: _Column) -> list[str]:
     """Words that stand for missing cells in a column whose other cells are numbers or dates."""
     if not column.others or len(column.others) > len(SOFT_WORDS):
         return []
-    soft = [word for word in column.others if word.lower() in SOFT_WORDS]
+    few = allowed_bad(len(column.cells))  # a few errors of a spreadsheet are listed, many are taken for its habit
+    soft = [word for word, count in column.others.items() if is_soft(word, count > few)]
     rest = Counter({word: count for word, count in column.others.items() if word not in soft})
     if column.forms and (not rest or sum(rest.values()) <= allowed_bad(len(column.cells))):
         return soft
@@ -111,6 +112,11 @@ def _missing_words(column: _Column) -> list[str]:
     lonely = sum(counted for _, counted in more) <= allowed_bad(len(column.cells)) and len(rest) <= 2
     often = count > max(1, allowed_bad(len(column.cells)))  # a few cells are listed as such, whatever they hold
     return [word] if lonely and often and _is_word(word) and len(column.forms) >= max(count, 5) else []
+
+
+def is_soft(word: str, often: bool) -> bool:
+    """Whether a word stands for a missing cell among numbers; errors of spreadsheets do where they come often."""
+    return word.lower() in SOFT_WORDS and (often or word.lower() not in _EXCEL)
 
 
 def _is_word(cell: str) -> bool:
