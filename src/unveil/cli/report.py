@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unveil.cli.errors import printable
 from unveil.cli.models import chosen as word_of
 from unveil.cli.options import (
     ROLES,
@@ -25,6 +24,7 @@ from unveil.cli.options import (
     reads_tables,
     use_threads,
 )
+from unveil.cli.output import echo_sentences
 from unveil.estimation.registry import STRUCTURES
 
 if TYPE_CHECKING:
@@ -97,12 +97,17 @@ def report(
     """
     import unveil
     from unveil.cli.progress import progress
+    from unveil.reporting.outputs import prepared_folder
     from unveil.reporting.report import is_page
     from unveil.sources.files.paths import find_files
 
     use_threads(threads)
     target = output or DEFAULT_PAGE
-    protect(target, () if data == STDIN else find_files(data), force, own=is_page)
+    inputs = [] if data == STDIN else find_files(data)
+    if outputs is not None:
+        for path in prepared_folder(outputs, rows_format, force):
+            protect(str(path), inputs, force=True)  # what may be replaced was settled by the folder
+    protect(target, inputs, force, own=is_page)
     chosen: dict[str, Any] = {
         "columns": names_in(columns),
         "roles": pairs_in(roles, "--roles") or None,
@@ -119,12 +124,14 @@ def report(
     with progress(f"Report on {data}") as bar:
         found = unveil.report(data, **chosen, callbacks=[bar.step])
         found.save(target, force=True)  # what may be replaced was settled above
-        written = [] if outputs is None else found.save_outputs(outputs, rows_format=rows_format)
+        written = [] if outputs is None else found.save_outputs(outputs, rows_format=rows_format, force=True)
     if as_json:
         typer.echo(json.dumps({**found.summary, "page": target}, allow_nan=False))
         return
-    for sentence in (*found.summary["reading"], found.text, found.certificate.verdict):
-        typer.echo(printable(sentence))
+    echo_sentences(found.summary["reading"])
+    echo_sentences([found.headline])
+    echo_sentences(found.summary["rests_on"], indent="  ")
+    echo_sentences([found.certificate.verdict])
     typer.echo(f"The report is in {target}")
     if written:
         typer.echo(f"Beside it: {', '.join(map(str, written))}")
