@@ -1,4 +1,4 @@
-"""What verbs write: sentences to a terminal or a pipe; tables as they come, CSV to a file or to stdout, Parquet to a file."""
+"""What verbs write: sentences to a terminal; tables as they come, CSV to a file or to stdout, Parquet to a file."""
 
 from __future__ import annotations
 

@@ -4,8 +4,8 @@ In `rows.csv` (or `rows.parquet`) every row of the table keeps its columns and g
 from 1 as on the page, the `probability` of its group, and `outlier_score`: -log10 of the share of rows that should be
 less likely. Cells of rows that were not modelled are empty, and so is `group` where it is not clear how many there are.
 
-A folder with a `summary.json` of ours is ours: what an earlier report wrote there is replaced. Files of these names in any
-other folder are somebody's, and are replaced by force only.
+A folder with a `summary.json` of ours is ours: what an earlier report wrote there is replaced. Files of these names in
+any other folder are somebody's, and are replaced by force only.
 """
 
 from __future__ import annotations
@@ -40,10 +40,8 @@ def prepared_folder(folder: str | os.PathLike[str], rows: str, force: bool = Fal
     targets = [place / "model.unveil", place / f"rows.{rows}", place / SUMMARY]
     there = [path.name for path in targets if checked_target(path).exists()]
     if there and not force and not _is_ours(place):
-        raise FileExistsError(
-            f"{folder}: has {' and '.join(there)} already, not written by unveil report; --force (in Python force=True) "
-            "replaces such files"
-        )
+        found = f"{folder}: has {' and '.join(there)} already, not written by unveil report"
+        raise FileExistsError(f"{found}; --force (in Python force=True) replaces such files")
     return targets
 
 
