@@ -18,6 +18,7 @@ from unveil.cli.options import (
     Seed,
     Threads,
     names_in,
+    number,
     option,
     pairs_in,
     protect,
@@ -43,10 +44,14 @@ def report(
     ] = None,
     outputs: Annotated[
         str | None,
-        option(metavar="DIR", help="Also write rows.csv (groups of all rows), model.unveil and summary.json there."),
+        option(
+            metavar="DIR", help="Also write rows.csv (every row with its group), model.unveil and summary.json there."
+        ),
     ] = None,
-    rows_format: Annotated[str, typer.Option(metavar="csv|parquet", help="How the rows are written.")] = "csv",
-    max_components: Annotated[int, typer.Option(min=1, help="Largest number of components to try.")] = 9,
+    rows_format: Annotated[str, typer.Option(metavar="FORMAT", help="Of the rows in DIR: csv or parquet.")] = "csv",
+    max_components: Annotated[
+        int, number(min=1, help="Largest number of components, of which groups are made, to try.")
+    ] = 9,
     covariance: Annotated[
         str | None,
         option(
@@ -56,11 +61,11 @@ def report(
         ),
     ] = None,
     time_limit: Annotated[
-        float | None, option(metavar="SECONDS", help="The best answer within this time; the page says what was cut.")
+        float | None, option(metavar="SECONDS", help="Give the best answer within this time, and say what was cut.")
     ] = None,
     seed: Seed = 0,
     threads: Threads = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that unveil did not write.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace files that no report wrote.")] = False,
     as_json: Json = False,
     columns: Columns = None,
     roles: Roles = None,
@@ -77,7 +82,7 @@ def report(
         str | None,
         option(
             metavar="COLUMN",
-            help="Orders the rows in time; by default a column of sorted dates. none turns it off.",
+            help="Orders the rows in time; by default a column of sorted dates. --time none: no order.",
             rich_help_panel=ROLES,
         ),
     ] = None,
