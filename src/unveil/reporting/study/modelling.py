@@ -63,6 +63,8 @@ def modelled(rows: ModelRows, settings: Settings) -> Modelled:
     if better is not None and better.gain > STRONG:
         adopted, model = better.words, better.model
         rows = rows.logged(tuple(rows.names[j] for j in better.logged))
+        if not rows.of_numbers:
+            model.feature_names_in_ = np.array(rows.names, dtype=object)  # it was tried on bare rows
     if adopted or sample.n_rows < rows.n_rows:
         settings.tell("fitting the best model to all rows")
         model = refitted(model, rows, settings)
