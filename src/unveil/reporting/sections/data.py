@@ -19,7 +19,9 @@ HEADS = (
     Head("used", gloss="whether it is part of the model"),
     Head("values"),
     Head("low", True, "the least value; of words, the most frequent"),
+    Head("25%", True, "a quarter of the values is below"),
     Head("middle", True, "the median: half of the values are below"),
+    Head("75%", True, "three quarters of the values are below"),
     Head("high", True, "the largest value"),
     Head("distinct", True, "how many different values there are"),
     Head("missing", True, "cells with nothing in them, and those that do not fit the column"),
@@ -45,7 +47,7 @@ def data(analysis: Analysis) -> Section:
 
 
 def _row(role: Any, survey: Any, n_rows: int) -> list[Cell | str]:
-    low, middle, high = _range(survey)
+    numbers = _range(survey)
     share = survey.missing / n_rows if n_rows else 0.0
     heights = [float(value) for value in survey.histogram]
     top = sum(heights) or 1.0
@@ -54,9 +56,7 @@ def _row(role: Any, survey: Any, n_rows: int) -> list[Cell | str]:
         role.role + (f" ({role.unit})" if role.unit else ""),
         Cell("yes" if role.used else "no", tone="" if role.used else "quiet"),
         Cell(_said(survey), spark=[value / top for value in heights]) if heights else _said(survey),
-        low,
-        middle,
-        high,
+        *numbers,
         f"{survey.distinct:,}",
         Cell(
             f"{survey.missing:,}" + (f" ({words.percent(share)})" if share else ""), tone="alert" if share > 0.3 else ""
@@ -65,12 +65,12 @@ def _row(role: Any, survey: Any, n_rows: int) -> list[Cell | str]:
     ]
 
 
-def _range(survey: Any) -> tuple[str, str, str]:
+def _range(survey: Any) -> list[str]:
+    """The least value, the quarters and the largest; of words, the most frequent."""
     if survey.low is None or not np.isfinite(survey.low):
-        first = f"{plain(str(survey.top[0][0]), 20)}" if survey.top else ""
-        return first, "", ""
-    middle = survey.quantiles[2] if len(survey.quantiles) == 5 else np.nan
-    return words.number(float(survey.low)), words.number(float(middle)), words.number(float(survey.high))
+        return [plain(str(survey.top[0][0]), 20) if survey.top else "", "", "", "", ""]
+    quarters = survey.quantiles[1:4] if len(survey.quantiles) == 5 else (np.nan,) * 3
+    return [words.number(float(value)) for value in (survey.low, *quarters, survey.high)]
 
 
 def _said(survey: Any) -> str:
