@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from unveil.certificate import Finding, FitWarning
 from unveil.core.arrays import Floats
+from unveil.estimation.columns import column_number
 
 LOOKED_AT = 4096  # rows of a large table that are looked at; ten times as many where it is thorough
 
@@ -86,6 +87,9 @@ def quietly(fit: Callable[..., Any], *args: Any, **named: Any) -> Any:
 def nameless(model: Any) -> Any:
     """The same fitted model, which does not miss the names of columns where it is shown bare rows."""
     bare = copy(model)
+    families = getattr(model, "families", None)
+    if isinstance(families, Mapping):  # columns that are named there would no longer be found
+        bare.families = {column_number(model, name): family for name, family in families.items()}
     bare.__dict__.pop("feature_names_in_", None)
     return bare
 

@@ -152,7 +152,8 @@ def _number(analysis: Analysis, best: Mapping[str, Any]) -> list[str]:
     """The best against the next best of another size."""
     selection, names = analysis.found.selection, naming(analysis)
     rule, noun = selection.rule, names.noun
-    fitted = [row for row in selection.table if row["error"] is None and not row["degenerate"]]
+    usable = (row for row in selection.table if row["error"] is None and not row["degenerate"])
+    fitted = [row for row in usable if not row.get("same_as")]
     others = [row for row in fitted if row["n_components"] != best["n_components"]]
     if best["degenerate"] or not others:
         return []

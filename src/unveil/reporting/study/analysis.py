@@ -17,6 +17,7 @@ from unveil.judgement.criteria.silhouette import silhouettes
 from unveil.plot.groups.table_plane import plane_numbers
 from unveil.plot.marks.frame import plot_columns
 from unveil.reporting.study.against_label import LabelStudy, label_study
+from unveil.reporting.study.drift import without_drift
 from unveil.reporting.study.groups import Grouping, grouping
 from unveil.reporting.study.modelling import Modelled, modelled
 from unveil.reporting.study.outliers import Outliers, outliers
@@ -119,6 +120,9 @@ def analyse(prepared: Prepared, settings: Settings) -> Analysis:
     rows = model_rows(prepared)
     _check_rows(prepared, rows)
     found = modelled(rows, settings)
+    if prepared.time is not None:
+        judged = without_drift(found.judged, found.model, found.rows, prepared.time.values)
+        found = found._replace(judged=judged)
     k, clock, seed = len(found.model.weights_), settings.clock, settings.seed
     clusters = _homes(found.judged.certificate.clusters) if is_grouped(found) else np.arange(k)
     settings.tell("describing the groups")

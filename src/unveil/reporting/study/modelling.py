@@ -37,6 +37,7 @@ STRUCTURES = ("full", "tied", "diag", "spherical")
 LINE_STRUCTURES = ("full", "tied")  # of one column; the others coincide with these
 MIXED_STRUCTURES = ("full", "tied", "diag")  # beside columns of other kinds, which are independent anyway
 CELLS_PER_PARAMETER = 5  # of one component: a covariance of more parameters than that is not tried
+MIXED_SAMPLE = 5_000  # rows that mixtures of other kinds, or with holes, are compared on: a pass takes ten times as long
 COMPARING = 0.6  # share of a time limit that the comparison may take
 
 
@@ -55,18 +56,26 @@ def modelled(rows: ModelRows, settings: Settings) -> Modelled:
     """Compare, choose, fit to all rows, examine."""
     if not rows.names:
         raise DataError("no column is left to model")
-    sample = rows.sample(settings.sample_rows, settings.seed)
+    sample = rows.sample(_compared_rows(rows, settings), settings.seed)
     outcome = compared(sample, settings)
     model, judged, adopted = outcome.best_estimator_, outcome.judged, ""
     better = judged.alternatives[0] if judged.alternatives else None
     if better is not None and better.gain > STRONG:
         adopted, model = better.words, better.model
         rows = rows.logged(tuple(rows.names[j] for j in better.logged))
+        if not rows.of_numbers:
+            model.feature_names_in_ = np.array(rows.names, dtype=object)  # it was tried on bare rows
     if adopted or sample.n_rows < rows.n_rows:
         settings.tell("fitting the best model to all rows")
         model = refitted(model, rows, settings)
         judged = examined(model, rows, judged)
     return Modelled(rows, sample.n_rows, outcome, model, judged, adopted)
+
+
+def _compared_rows(rows: ModelRows, settings: Settings) -> int:
+    """Rows that models are compared on, where there are more."""
+    plain = rows.of_numbers and not np.isnan(rows.coded).any()
+    return settings.sample_rows if plain else min(settings.sample_rows, MIXED_SAMPLE)
 
 
 def compared(rows: ModelRows, settings: Settings) -> Selection:
