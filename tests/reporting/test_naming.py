@@ -23,7 +23,7 @@ def test_components_are_groups_where_each_is_one():
 
 def test_merged_components_stay_components_of_groups():
     named = naming((0, 1, 0), "fine", 2)
-    assert named.say("components 0 and 2 are one cluster") == "components 1 and 3 are one cluster"
+    assert named.say("components 0 and 2 are one cluster") == "components 1 and 3 are one group"
     assert named.say("cluster 1 comes back") == "group 2 comes back"
     assert named.merged == [(0, [0, 2])]
 

@@ -153,7 +153,7 @@ def remaining_finding(left: float, gained: float, weight: float) -> Iterator[Fin
     """
     much, remedy = LEFT_PER_ROW * max(weight, LEAST_ROWS), "lower tol or raise max_iter"
     if isfinite(left):
-        severity, message = "doubt" if left > much else "fine", f"about {left:.2g} nats are left to gain in all"
+        severity, message = "doubt" if left > much else "fine", f"about {_amount(left)} nats are left to gain in all"
         yield Finding("remaining_gain", severity, message, left, remedy=remedy if left > much else "")
     elif abs(gained) > NOTHING * much:
         last = f"the last pass gained {gained:.2g} nats"
@@ -161,6 +161,10 @@ def remaining_finding(left: float, gained: float, weight: float) -> Iterator[Fin
         yield Finding(
             "remaining_gain", "doubt" if gained > much or left > 0 else "note", f"{last}; {why}", remedy=remedy
         )
+
+
+def _amount(nats: float) -> str:
+    return f"{nats:,.0f}" if nats >= 100 else f"{nats:.2g}"
 
 
 def _restarts(history: History, likely: bool) -> Iterator[Finding]:
@@ -196,6 +200,7 @@ def _agreement(finals: np.ndarray, weight: float | None) -> Finding:
     best, worst, count = float(falling[0]), float(falling[-1]), len(falling)
     agree = int(np.count_nonzero(best - finals <= AGREEMENT * max(abs(best), 1.0)))
     message = f"{agree} of {count} starts reached the best objective, {best:.6g}; the worst {worst:.6g}"
+    message = "all starts began at the same place: other optima were not looked for" if count == 1 else message
     clearly = CLEARLY_DEARER * abs(best) if weight is None else max(CLEARLY_WORSE * weight, 1.0)
     alone = agree == 1 and count >= SEVERAL_STARTS and best - float(falling[1]) > clearly
     severity = "fine" if agree > 1 else "doubt" if alone else "note"

@@ -64,7 +64,7 @@ def selection(selection: Any) -> Any:
     if _focus(figure, [selection.rule.sign * row[selection.criterion] for row in fitted], selection.rule.sign):
         caption += " Models that are far worse lie outside the frame."
     if any(row["degenerate"] for row in selection.table) and not best["degenerate"]:
-        caption += " Degenerate fits are not drawn."
+        caption += " Degenerate fits, in which a component shrank to hardly any rows, are not drawn."
     return finish(figure, f"{title} of the models compared", caption)
 
 

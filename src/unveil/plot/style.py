@@ -13,6 +13,7 @@ PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8
 MARKERS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star", "pentagon", "hexagon")
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 INK, RULE = "#3A4450", "rgba(128, 140, 155, 0.25)"
+DEEP_INK = "#14191F"  # of words on coloured cells
 HALO = "rgba(246, 248, 250, 0.82)"  # behind text that lies on points
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 TEXT, MARGIN = {"family": FONT, "size": 13, "color": INK}, {"l": 60, "r": 20, "t": 70, "b": 55}
@@ -46,7 +47,7 @@ def new_figure(x_title: str, y_title: str) -> Any:
     figure.update_layout(
         template="none",
         font=TEXT,
-        xaxis={**AXIS, "title": {"text": x_title}},
+        xaxis={**AXIS, "title": {"text": x_title, "standoff": 10}},
         yaxis={**AXIS, "title": {"text": y_title}},
         margin=MARGIN,
         legend={"orientation": "h", "x": 0, "y": 1.02, "xanchor": "left", "yanchor": "bottom"},

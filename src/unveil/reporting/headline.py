@@ -116,8 +116,8 @@ def _density(analysis: Analysis) -> str:
     said = f"one component {one}" if k == 1 else f"{spelled(k)} components {several}"
     shape = shape_of(analysis.model, len(analysis.rows.numeric))
     said += f" ({shape})" if shape and k > 1 else ""
-    said += f", with {naming(analysis).say(analysis.found.adopted)}" if analysis.found.adopted else ""
-    name = type(analysis.model).__name__
+    name, adopted = type(analysis.model).__name__, analysis.found.adopted
+    said += f", with {naming(analysis).say(adopted)}" if adopted and adopted != name else ""
     merged = f"; {joined(analysis)}" if analysis.grouped and naming(analysis).merged else ""
     return f"Of the mixtures that were compared ({name}), {said}{merged}."
 
@@ -174,7 +174,9 @@ def _alone(analysis: Analysis) -> bool:
 def _undescribed(analysis: Analysis) -> list[str]:
     if analysis.found.judged.certificate.verdicts["describes"] != "no":
         return []
-    return [f"The model does not describe the rows: {_first(analysis, 'describes')}."]
+    first = _first(analysis, "describes")
+    gloss = " (a nat less makes a row 2.7 times less likely)" if " nats a row" in first else ""
+    return [f"The model does not describe the rows: {first}{gloss}."]
 
 
 def _unclear(analysis: Analysis) -> list[str]:

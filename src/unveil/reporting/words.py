@@ -15,6 +15,7 @@ from unveil.reporting.study.rules import Condition, GroupRule
 
 _SMALL = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 LEVEL_LENGTH = 24  # letters of a level that are shown
+TRUTHS = (("false", "true"), ("0", "1"))  # levels of a column of yes or no
 
 
 def number(value: float) -> str:
@@ -93,7 +94,9 @@ def combination(params: Mapping[str, Any], noun: str = "component") -> str:
 
 
 def level_of(rows: ModelRows, column: int, level: int) -> str:
-    """A level of a category, as plain text."""
+    """A level of a category, as plain text; of truth values and of 0 and 1 that are taken for them, yes or no."""
+    if rows.levels[column] in TRUTHS:
+        return ("no", "yes")[level]
     return plain(rows.levels[column][level], LEVEL_LENGTH)
 
 
@@ -101,9 +104,9 @@ def difference(one: Difference, rows: ModelRows) -> str:
     """How a group differs in one column, in words; names are plain text, not markup."""
     name = plain(rows.names[one.column])
     if one.level >= 0:
-        return (
-            f"{name} is {level_of(rows, one.column, one.level)} ({percent(one.inside)} against {percent(one.outside)})"
-        )
+        verb = "is" if one.inside >= one.outside else "is never" if one.inside == 0 else "is seldom"
+        level = level_of(rows, one.column, one.level)
+        return f"{name} {verb} {level} ({percent(one.inside)} against {percent(one.outside)})"
     strength = "very " if abs(one.size) >= 2 else ""
     return f"{strength}{'high' if one.size > 0 else 'low'} {name} ({one.size:+.1f} sd)"
 
@@ -133,4 +136,4 @@ def kinds_of(rows: ModelRows) -> str:
     counts = {kind: rows.kinds.count(kind) for kind in words if kind in rows.kinds}
     if len(counts) == 1:
         return f"{'all ' if len(rows.kinds) > 1 else ''}of {words[rows.kinds[0]]}"
-    return listed([f"{amount:,} of {words[kind]}" for kind, amount in counts.items()])
+    return listed([f"{spelled(amount)} of {words[kind]}" for kind, amount in counts.items()])

@@ -180,7 +180,10 @@ class Products(Structure):
         self, covariances: Floats, component: int, shape: tuple[int, int], random: np.random.RandomState
     ) -> Floats:
         matrix = self.dense(covariances, component + 1, shape[1])[component]
-        return random.multivariate_normal(np.zeros(shape[1]), matrix, shape[0])
+        scale = np.sqrt(np.diag(matrix))  # columns in units far apart would drown each other in the factors
+        scale = np.where(scale > 0, scale, 1.0)
+        drawn = random.multivariate_normal(np.zeros(shape[1]), matrix / np.outer(scale, scale), shape[0])
+        return np.asarray(drawn * scale)
 
     def centre(self, second: Floats, offset: Floats) -> Floats:
         rows, columns = triangle(offset.shape[1])

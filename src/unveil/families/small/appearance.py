@@ -97,8 +97,9 @@ def are_apart(pair: Components) -> bool:
     """Whether two components are two groups: their density has a dip between them, along Fisher's discriminant."""
     weights, means, spread = pair
     covariances = spread if spread.ndim == 3 else np.stack([np.diag(own) for own in spread])
-    gap = means[1] - means[0]
-    axis = linalg.solve(np.tensordot(weights, covariances, 1), gap, assume_a="pos", check_finite=False)
+    gap, pooled = means[1] - means[0], np.tensordot(weights, covariances, 1)
+    scale = np.sqrt(np.diag(pooled))  # columns in units far apart would cost the digits of the solution
+    axis = linalg.solve(pooled / np.outer(scale, scale), gap / scale, assume_a="pos", check_finite=False) / scale
     at = np.linspace(0.0, axis @ gap, STEPS)
     deviations = np.sqrt(np.einsum("i,kij,j->k", axis, covariances, axis))
     away = (at - np.array([[0.0], [at[-1]]])) / deviations[:, None]

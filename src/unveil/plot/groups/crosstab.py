@@ -77,11 +77,15 @@ def _order(counts: Integers) -> Indices:
     return np.asarray(kept[np.lexsort((-counts[kept].max(axis=1), main))])
 
 
+def _share(value: float) -> str:
+    """A share, with a digit behind the point where it would be rounded to all."""
+    return f"{value:.1%}" if 0.99 < value < 1.0 else f"{value:.0%}"
+
+
 def _caption(counts: Integers, shown: int, values: Array) -> str:
     named = counts.max(axis=0).sum() / max(int(counts.sum()), 1)
     alone = counts.sum(axis=1).max() / max(int(counts.sum()), 1)
     words = "Numbers are rows; the deeper a cell, the larger its share of the label's rows."
-    words += (
-        f" Naming each group by its commonest label is right for {named:.0%} of the rows ({alone:.0%} without groups)."
-    )
+    words += f" Naming each group by its commonest label is right for {_share(named)} of the rows"
+    words += f" ({alone:.0%} without groups)."
     return words + (f" The {shown} commonest of {len(values)} labels are drawn." if shown < len(values) else "")

@@ -15,7 +15,7 @@ from unveil.plot.marks.frame import PlotColumn, coded_groups, plot_columns, shor
 from unveil.plot.scatter import group_name
 from unveil.plot.style import finish, new_figure
 
-MOST_PROFILED = 100  # lines that are drawn: more than a hundred columns are for a table
+MOST_PROFILED = 40  # lines that are drawn: more are for a table
 MOST_LEVELS = 3  # categories of a column that have a line of their own: those that differ most between the groups
 DEEPEST = 2.0  # deviations at which colours are full
 

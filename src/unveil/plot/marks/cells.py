@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from unveil.core.arrays import Floats
-from unveil.plot.style import INK
+from unveil.plot.style import DEEP_INK
 
 # Okabe and Ito's blue and vermilion, darker, so that white reads on them.
 RISING = [[0.0, "rgba(0, 88, 140, 0.03)"], [1.0, "rgba(0, 88, 140, 1)"]]
@@ -46,10 +46,11 @@ def add_cells(
     figure.add_heatmap(**{"x": list(across), "y": list(down), "z": z} | ground | look)
     if texts is not None and len(across) <= MOST_WORDED:
         share = np.abs(np.nan_to_num(np.asarray(depth, dtype=np.float64))) / max(abs(ends[0]), abs(ends[1]))
-        for deep, paint in ((True, "#FFFFFF"), (False, INK)):
+        for deep, paint in ((True, "#FFFFFF"), (False, DEEP_INK)):
             _add_words(figure, texts, across, down, (share >= WHITE_FROM) == deep, paint)
-    figure.update_yaxes(autorange="reversed", showgrid=False, type="category", title={"standoff": 12})
-    figure.update_xaxes(showgrid=False, type="category")
+    low, wide = len(down) - 0.5, len(across) - 0.5  # words would make axes longer than the cells
+    figure.update_yaxes(range=[low, -0.5], showgrid=False, type="category", title={"standoff": 12})
+    figure.update_xaxes(range=[-0.5, wide], showgrid=False, type="category")
 
 
 def two_digits(value: float) -> str:

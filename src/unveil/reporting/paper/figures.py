@@ -24,6 +24,7 @@ _LINES = {"gridcolor": RULE, "zerolinecolor": RULE, "linecolor": RULE}  # that c
 _META = ("narrow", "steps")  # what a figure says of itself on a phone, and of its frames
 _FRAME_PARTS = ("data", "traces", "layout")
 _TITLE_ROOM, _TOP = 22, 24  # above the axes, in pixels: for headings of panels, and for all
+_BOTTOM = 12  # below axes that have no title there, in pixels
 
 
 def plain_figure(plot: Any) -> dict[str, Any]:
@@ -56,10 +57,22 @@ def _layout(given: dict[str, Any]) -> dict[str, Any]:
     """A layout for the page: the margin above is for headings of panels alone."""
     layout = {name: part for name, part in given.items() if name not in ("title", "meta", "template", "width")}
     headed = any(note.get("yref") == "paper" and note.get("y", 0) >= 1 for note in layout.get("annotations", ()))
-    margin = {"l": 60, "r": 16, "b": 55} | layout.get("margin", {})
-    layout["margin"] = margin | {"t": _TOP + (_TITLE_ROOM if headed else 0)}
     axes = {name: _LINES | layout.get(name, {}) for name in ("xaxis", "yaxis", *filter(_is_axis, layout))}
+    margin = {"l": 60, "r": 16, "b": 55} | layout.get("margin", {})
+    bottom = {} if any(map(_titled_below, axes.items())) else {"b": _BOTTOM}
+    layout["margin"] = margin | {"t": _TOP + (_TITLE_ROOM if headed else 0)} | bottom
     return {**PAPER, "font": TEXT, "height": HEIGHT, **layout, **axes}
+
+
+def _titled_below(axis: tuple[str, dict[str, Any]]) -> bool:
+    """Has it a title below the figure? Labels alone make room for themselves."""
+    name, look = axis
+    fixed = look.get("automargin") is not True
+    return name.startswith("x") and look.get("side") != "top" and (fixed or bool(_words_of(look.get("title"))))
+
+
+def _words_of(title: Any) -> str:
+    return str(title.get("text") or "") if isinstance(title, dict) else str(title or "")
 
 
 def _is_axis(name: str) -> bool:

@@ -63,6 +63,11 @@ def group_cell(analysis: Analysis, number: int) -> Cell:
     return Cell(group_name(analysis, number), dot=number)
 
 
+def sentence(words_: str) -> str:
+    """With a capital letter, and the rest as it is: names keep theirs."""
+    return words_[:1].upper() + words_[1:]
+
+
 def say(analysis: Analysis, message: str) -> str:
     """What a model says, in the names of the page."""
     return naming(analysis).say(message)

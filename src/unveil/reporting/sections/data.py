@@ -18,14 +18,17 @@ HEADS = (
     Head("role", gloss="what the column is taken for; --roles overrules it"),
     Head("used", gloss="whether it is part of the model"),
     Head("values"),
-    Head("low", True, "the least value; of words, the most frequent"),
+    Head("low", True, "the least value, or the first date"),
+    Head("25%", True, "a quarter of the values is below"),
     Head("middle", True, "the median: half of the values are below"),
-    Head("high", True, "the largest value"),
+    Head("75%", True, "three quarters of the values are below"),
+    Head("high", True, "the largest value, or the last date"),
     Head("distinct", True, "how many different values there are"),
     Head("missing", True, "cells with nothing in them, and those that do not fit the column"),
     Head("notes"),
 )
 TOP_TOLD = 3  # values of a column of words that are named
+SHOWN = 25  # columns that are shown until all are asked for
 BAD_TOLD = 8  # cells that did not fit their column and are listed
 
 
@@ -40,12 +43,14 @@ def data(analysis: Analysis) -> Section:
         f"{words.spelled(used) if used < len(prepared.roles) else 'all'} of the columns are part of the model."
     )
     blocks: list[Block] = [Text(sentence) for sentence in prepared.table.said]
-    blocks.append(TableBlock("columns", HEADS, rows, "What was done with each column.", shown=40))
+    noted = any(role.alerts for role in prepared.roles)
+    heads, rows = (HEADS, rows) if noted else (HEADS[:-1], [row[:-1] for row in rows])
+    blocks.append(TableBlock("columns", heads, rows, "What was done with each column.", shown=SHOWN))
     return Section("data", "The data", lead, [*blocks, *_bad_cells(analysis), *_why(analysis)])
 
 
 def _row(role: Any, survey: Any, n_rows: int) -> list[Cell | str]:
-    low, middle, high = _range(survey)
+    numbers = _range(survey)
     share = survey.missing / n_rows if n_rows else 0.0
     heights = [float(value) for value in survey.histogram]
     top = sum(heights) or 1.0
@@ -54,9 +59,7 @@ def _row(role: Any, survey: Any, n_rows: int) -> list[Cell | str]:
         role.role + (f" ({role.unit})" if role.unit else ""),
         Cell("yes" if role.used else "no", tone="" if role.used else "quiet"),
         Cell(_said(survey), spark=[value / top for value in heights]) if heights else _said(survey),
-        low,
-        middle,
-        high,
+        *numbers,
         f"{survey.distinct:,}",
         Cell(
             f"{survey.missing:,}" + (f" ({words.percent(share)})" if share else ""), tone="alert" if share > 0.3 else ""
@@ -65,20 +68,32 @@ def _row(role: Any, survey: Any, n_rows: int) -> list[Cell | str]:
     ]
 
 
-def _range(survey: Any) -> tuple[str, str, str]:
-    if survey.low is None or not np.isfinite(survey.low):
-        first = f"{plain(str(survey.top[0][0]), 20)}" if survey.top else ""
-        return first, "", ""
-    middle = survey.quantiles[2] if len(survey.quantiles) == 5 else np.nan
-    return words.number(float(survey.low)), words.number(float(middle)), words.number(float(survey.high))
+def _range(survey: Any) -> list[str]:
+    """The least value, the quarters and the largest; nothing of words and of yes or no."""
+    if survey.word == "yes/no" or not np.isfinite(survey.low):
+        return [""] * 5
+    quarters = [float(value) for value in survey.quantiles[1:4]] or [np.nan] * 3
+    if survey.word == "date":
+        return [survey.first, *(_date(value, len(survey.first)) for value in quarters), survey.last]
+    return [words.number(float(value)) for value in (survey.low, *quarters, survey.high)]
+
+
+def _date(seconds: float, letters: int) -> str:
+    """Seconds since 1970 as a date, as long as others are."""
+    return "" if np.isnan(seconds) else str(np.datetime64(int(seconds), "s")).replace("T", " ")[:letters]
 
 
 def _said(survey: Any) -> str:
     """The values in a few words, for those who cannot see the small histogram."""
-    if survey.low is not None and np.isfinite(survey.low):
-        return f"from {words.number(float(survey.low))} to {words.number(float(survey.high))}"
-    shown = [f"{plain(str(value), 20)} ({count:,})" for value, count in survey.top[:TOP_TOLD]]
-    return ", ".join(shown)
+    if survey.word == "yes/no":
+        return ", ".join(f"{'yes' if value else 'no'} ({count:,})" for value, count in survey.top)
+    if np.isfinite(survey.low):
+        low, *_, high = _range(survey)
+        return f"from {low} to {high}"
+    alone = survey.distinct > TOP_TOLD and all(count == 1 for _, count in survey.top[:TOP_TOLD])
+    if alone:  # keys: all values come once
+        return f"{', '.join(plain(str(value), 20) for value, _ in survey.top[:TOP_TOLD])}\N{HORIZONTAL ELLIPSIS}"
+    return ", ".join(f"{plain(str(value), 20)} ({count:,})" for value, count in survey.top[:TOP_TOLD])
 
 
 def _bad_cells(analysis: Analysis) -> Sequence[Block]:

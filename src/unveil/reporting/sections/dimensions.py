@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from unveil.plot.columns.loadings import loadings
+from unveil.plot.columns.loadings import MOST_DIRECTIONS, loadings
 from unveil.plot.labels import plain
 from unveil.plot.variance import scree
 from unveil.projections.pca.parallel import parallel_analysis
@@ -17,6 +17,7 @@ from unveil.reporting.study.analysis import Analysis
 LEAST_COLUMNS, LEAST_ROWS = 3, 10
 ROWS_ENOUGH = 5_000  # for eigenvalues of shuffled columns
 DIRECTIONS_TOLD = 4
+LEAST_DIRECTIONS = 2  # whose weights are drawn, though fewer stand out
 
 
 def dimensions(analysis: Analysis) -> Section | None:
@@ -27,7 +28,7 @@ def dimensions(analysis: Analysis) -> Section | None:
     if np.sum(spread > 0) < LEAST_COLUMNS or len(cells) < LEAST_ROWS:
         return None
     kept = np.flatnonzero(spread > 0)
-    names = [rows.names[rows.numeric[j]] for j in kept]
+    names = [rows.model_names[rows.numeric[j]] for j in kept]
     standard = np.nan_to_num((cells[:, kept] - np.nanmean(cells[:, kept], axis=0)) / spread[kept])
     pca = PCA().fit(standard)
     null = parallel_analysis(standard, seed=analysis.settings.seed)
@@ -41,7 +42,10 @@ def dimensions(analysis: Analysis) -> Section | None:
     blocks: list[Block] = [
         figure("scree", scree(pca, null), "Variance along each direction, and that of shuffled columns")
     ]
-    blocks.append(figure("loadings", loadings(pca, names), "How much each column takes part in the first directions"))
+    blocks.append(Text("What these directions are made of: the weight of each column in them."))
+    told = min(max(null.n_directions, LEAST_DIRECTIONS), MOST_DIRECTIONS, len(pca.components_))
+    plot = loadings(pca, names, n_directions=told)
+    blocks.append(figure("loadings", plot, "How much each column takes part in the first directions"))
     blocks.append(_table(pca, names))
     if np.isnan(cells).any():
         blocks.append(Text("Missing cells stand in the middle of their column here.", quiet=True))

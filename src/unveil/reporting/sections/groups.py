@@ -13,11 +13,21 @@ from unveil.plot.labels import plain
 from unveil.reporting import words
 from unveil.reporting.headline import joined, naming
 from unveil.reporting.parts import Block, Cell, Columns, Fold, Head, Section, TableBlock, Text
-from unveil.reporting.sections.common import NAME_LENGTH, cell, figure, group_cell, group_name, group_noun, row_name
+from unveil.reporting.sections.common import (
+    NAME_LENGTH,
+    cell,
+    figure,
+    group_cell,
+    group_name,
+    group_noun,
+    row_name,
+    sentence,
+)
 from unveil.reporting.study.analysis import DESCRIBED_ROWS, SILHOUETTE_ROWS, Analysis
 from unveil.reporting.study.groups import SURE_PROBABILITY, ColumnProfile, GroupRows, told
 from unveil.reporting.study.rows import ModelRows
 
+MANY_COLUMNS = 30  # in which distances say less
 MOST_COLUMNS_DRAWN = 40  # columns whose densities are on the page, those that differ most between groups
 
 
@@ -27,7 +37,7 @@ def groups(analysis: Analysis) -> Section:
     found = analysis.grouping.groups
     blocks: list[Block] = [_table(analysis)]
     if len(found) > 1:
-        blocks += [_note(noun), _profile(analysis), _columns(analysis), *_silhouettes(analysis)]
+        blocks += [_note(noun), *_profile(analysis), *_columns(analysis), *_silhouettes(analysis)]
     blocks += [_means(analysis), *_typical(analysis), *_borderline(analysis)]
     return Section("groups", f"The {noun}s", _lead(analysis), blocks)
 
@@ -41,7 +51,7 @@ def _lead(analysis: Analysis) -> str:
             f"The {words.spelled(len(found))} components describe where rows are dense; they are no groups of their "
             "own, since there is no gap between them that would be there again in other rows."
         )
-    merged = f" {joined(analysis).capitalize()}." if naming(analysis).merged else ""
+    merged = f" {sentence(joined(analysis))}." if naming(analysis).merged else ""
     return f"Each of the {words.spelled(len(found))} {noun}s, by size and by what sets it apart.{merged}"
 
 
@@ -51,16 +61,15 @@ def _table(analysis: Analysis) -> TableBlock:
         Head(group_noun(analysis)),
         Head("rows", True),
         Head("share"),
-        Head(
-            "surely placed", True, f"share of its rows that belong to it with a probability of {SURE_PROBABILITY:.0%}"
-        ),
     ]
     if len(found) > 1:
         heads.append(Head("what sets it apart", gloss="the columns in which it differs most from all other rows"))
         heads.append(Head("a short rule", gloss="how much of it the rule covers, and how often it is right"))
     if len(found) > 2:
         heads.append(Head("apart from its nearest", gloss="how it differs from the one that is most like it"))
-    return TableBlock("group-table", heads, [_group(analysis, group)[: len(heads)] for group in found])
+    least = f"share of its rows that belong to it with a probability of at least {SURE_PROBABILITY:.0%}"
+    heads.append(Head("surely placed", True, least))
+    return TableBlock("group-table", heads, [_group(analysis, group) for group in found])
 
 
 def _group(analysis: Analysis, group: GroupRows) -> list[Cell | str]:
@@ -69,14 +78,15 @@ def _group(analysis: Analysis, group: GroupRows) -> list[Cell | str]:
     if rule is not None and rule.conditions:
         held = f"covers {words.percent(rule.covers)}, right in {words.percent(rule.correct)}"
         simple = f"{words.rule(rule, rows)} ({held})"
+    several = len(analysis.grouping.groups)
+    near = f"{group_name(analysis, group.nearest)}: {words.apart(told(group.apart_from_nearest), rows)}"
     return [
         group_cell(analysis, group.number),
         f"{group.rows:,}",
         Cell(words.percent(group.share), bar=group.share),
+        *([words.apart(told(group.apart), rows), simple] if several > 1 else ()),
+        *([near] if several > 2 else ()),
         words.percent(group.sure),
-        words.apart(told(group.apart), rows),
-        simple,
-        f"{group_name(analysis, group.nearest)}: {words.apart(told(group.apart_from_nearest), rows)}",
     ]
 
 
@@ -88,11 +98,13 @@ def _note(noun: str) -> Text:
     )
 
 
-def _profile(analysis: Analysis) -> Block:
+def _profile(analysis: Analysis) -> list[Block]:
     """All columns by group, on one scale."""
     some, labels, names = _drawn(analysis)
     plot = profile(some.as_in_table, labels, names=names)
-    return figure("profile", plot, f"Every column by {group_noun(analysis)}, on one scale")
+    noun = group_noun(analysis)
+    lead = Text(f"Every column on one scale: where each {noun} is above and below the other rows.")
+    return [lead, figure("profile", plot, f"Every column by {noun}, on one scale")]
 
 
 def _drawn(analysis: Analysis) -> tuple[ModelRows, Any, list[str]]:
@@ -102,7 +114,7 @@ def _drawn(analysis: Analysis) -> tuple[ModelRows, Any, list[str]]:
     return some, labels, [group_name(analysis, int(number)) for number in np.unique(labels)]
 
 
-def _columns(analysis: Analysis) -> Columns:
+def _columns(analysis: Analysis) -> list[Block]:
     """One column at a time: its density, or the shares of its levels, by group."""
     some, labels, names = _drawn(analysis)
     frame, choices = some.as_in_table, {}
@@ -111,7 +123,10 @@ def _columns(analysis: Analysis) -> Columns:
         plot = group_densities(frame.select([j]), labels, 0, names=names)
         title = name if name not in choices else f"{name} ({j + 1})"
         choices[title] = [figure(f"density-{j}", plot, f"Values of {name} by {group_noun(analysis)}")]
-    return Columns("densities", "Column", choices)
+    lead = f"One column at a time, those that differ most between the {group_noun(analysis)}s first."
+    if len(choices) < len(analysis.rows.names):
+        lead += f" {len(choices)} of {len(analysis.rows.names)} columns are drawn; a table below has all."
+    return [Text(lead), Columns("densities", "Column", choices)]
 
 
 def _by_difference(analysis: Analysis) -> list[int]:
@@ -133,7 +148,10 @@ def _silhouettes(analysis: Analysis) -> list[Block]:
         f"A silhouette says how much nearer a row is to its own {group_noun(analysis)} than to the next: 1 is well "
         f"inside, 0 between two, below 0 nearer to another. Their mean is {float(values.mean()):.2f}."
     )
-    return [lead, figure("silhouettes", plot, "Silhouettes of the rows, by group")]
+    many = len(analysis.rows.names) > MANY_COLUMNS
+    note = "With so many columns silhouettes are low even of clear groups, as rows of one group lie far apart too."
+    drawn = figure("silhouettes", plot, "Silhouettes of the rows, by group")
+    return [lead, drawn, *([Text(note, True)] if many else ())]
 
 
 def _means(analysis: Analysis) -> Block:

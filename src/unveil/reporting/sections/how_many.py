@@ -11,7 +11,7 @@ from unveil.reporting import words
 from unveil.reporting.headline import confidence, headline, joined, naming
 from unveil.reporting.naming import PageNaming
 from unveil.reporting.parts import Block, Cell, Fold, Head, Section, TableBlock, Text
-from unveil.reporting.sections.common import figure, say
+from unveil.reporting.sections.common import figure, say, sentence
 from unveil.reporting.study.analysis import Analysis
 from unveil.selection.verdict import caveats
 
@@ -25,32 +25,38 @@ BIC_GLOSS = (
 def how_many(analysis: Analysis) -> Section:
     """BIC over the number of components and the structure, as a figure and a table."""
     outcome, sampled = analysis.found.selection, analysis.found.sampled
-    best = f"Best by BIC: {words.combination(outcome.best_params_)} (BIC {outcome.best_score_:,.1f})."
+    winner = words.combination(outcome.best_params_, naming(analysis).noun)
+    best = f"Best by BIC: {winner} (BIC {outcome.best_score_:,.1f})."
     blocks: list[Block] = [Text(" ".join([best, *confidence(analysis)]))]
     if analysis.found.adopted:
         blocks.append(Text(_adopted(analysis)))
     if analysis.grouped and naming(analysis).merged:
-        blocks.append(Text(f"{joined(analysis).capitalize()}."))
+        blocks.append(Text(f"{sentence(joined(analysis))}."))
     if sampled < analysis.rows.n_rows:
         part = f"{sampled:,} of {analysis.rows.n_rows:,} rows"
         blocks.append(
             Text(f"The comparison ran on a reproducible sample of {part}; the winner was then fitted to all.", True)
         )
-    blocks.append(figure("bic", score_plot(outcome), "BIC over the number of components, a line for each structure"))
     blocks.append(Text(BIC_GLOSS, quiet=True))
+    blocks.append(figure("bic", score_plot(outcome), "BIC over the number of components, a line for each structure"))
     if len(outcome.grid["n_components"]) > 1:
+        blocks.append(Text("The same question put to other criteria, which weigh fit against size in their own ways:"))
         blocks.append(figure("criteria", criteria(outcome), "Every criterion over the number of components"))
-    blocks += [Text(say(analysis, sentence), quiet=True) for sentence in caveats(outcome.standing)]
+    blocks += [Text(say(analysis, words_), quiet=True) for words_ in caveats(outcome.standing)]
     return Section("how-many", "How many groups?", headline(analysis), [*blocks, _table(analysis)])
 
 
 def _adopted(analysis: Analysis) -> str:
     other = analysis.found.judged.alternatives[0]
-    size = words.count(other.n_components, "component")
+    size = words.count(other.n_components, "component describes", "components describe")
     return (
-        f"None of these describes the rows well; with {say(analysis, other.words)}, {size} describe them better "
+        f"None of these describes the rows well; with {say(analysis, _glossed(other.words))}, {size} them better "
         f"(BIC is lower by {other.gain:,.1f}), so that is the model of this report."
     )
+
+
+def _glossed(name: str) -> str:
+    return "Student's distributions, which have heavier tails than Gaussians," if name == "StudentMixture" else name
 
 
 def _table(analysis: Analysis) -> Fold:

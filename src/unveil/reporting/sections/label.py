@@ -8,7 +8,7 @@ from unveil.plot.groups.crosstab import crosstab
 from unveil.plot.groups.discriminant import discriminant_plane
 from unveil.plot.labels import plain
 from unveil.reporting import words
-from unveil.reporting.parts import Block, Cell, Head, Section, TableBlock, Text
+from unveil.reporting.parts import Block, Cell, Fold, Head, Section, TableBlock, Text
 from unveil.reporting.sections.common import NAME_LENGTH, figure, group_name, group_noun
 from unveil.reporting.study.analysis import SHOWN_ROWS, Analysis
 
@@ -36,8 +36,8 @@ def label(analysis: Analysis) -> Section | None:
     called = [group_name(analysis, int(number)) for number in np.unique(group)]
     plot = crosstab([classes[code] for code in found.codes[told]], group, names=called, label_name=name)
     blocks: list[Block] = [
-        TableBlock("cross-table", heads, rows, f"Rows by {name} and {noun}."),
         figure("crosstab", plot, f"Share of each class of {name} in each {noun}"),
+        Fold(f"Rows by {name} and {noun}, as a table", [TableBlock("cross-table", heads, rows)]),
     ]
     if found.discriminant is not None:
         chosen = found.complete[:: max(1, len(found.complete) // SHOWN_ROWS)]

@@ -18,21 +18,28 @@ HEADS = (
 MOST = 12  # powers of ten that are told
 
 
+def _odds(score: float) -> str:
+    """A score in words, with two digits.
+
+    >>> _odds(3.5), _odds(20.0)
+    ('1 in 3,200', '1 in 1,000,000,000,000 or fewer')
+    """
+    return f"1 in {float(f'{10.0 ** min(score, MOST):.2g}'):,.0f}" + (" or fewer" if score > MOST else "")
+
+
 def outliers(analysis: Analysis) -> Section | None:
     """The rows beyond the limit."""
     found = analysis.outliers
     if found is None:
         return None
-    n = analysis.rows.n_rows
-    expected = n * 10.0**-found.limit
-    limit = f"so unlikely that fewer than {words.number(max(expected, 0.01))} such rows are expected among {n:,}"
+    limit = f"so unlikely under the model that only one in {10.0**found.limit:,.0f} should be"
     if not found.rows:
         return Section("outliers", "Rows that fit nowhere", f"There are none: no row is {limit}.", ())
     lead = f"{words.count(found.beyond, 'row is', 'rows are')} {limit}."
     rows: list[list[Cell | str]] = [
         [
             row_name(analysis, one.row),
-            f"1 in {words.number(10.0 ** min(one.score, MOST))}" + (" or fewer" if one.score > MOST else ""),
+            _odds(one.score),
             ", ".join(
                 f"{plain(analysis.rows.names[j], NAME_LENGTH)} = {cell(analysis, one.row, j)}" for j in one.cells
             ),
@@ -42,7 +49,8 @@ def outliers(analysis: Analysis) -> Section | None:
     more = found.beyond - len(found.rows)
     notes = RowNotes((), analysis.rows.places, None)
     plot = outlier_plot(found.scores, found.limit, notes=notes)
-    blocks: list[Block] = [figure("outliers", plot, "Rows by how unlikely they are, and the limit")]
+    said = "A score of 3 is a row of which there should be one in 1,000, a score of 4 one in 10,000, and so on."
+    blocks: list[Block] = [Text(said, True), figure("outliers", plot, "Rows by how unlikely they are, and the limit")]
     blocks += [TableBlock("outlier-rows", HEADS, rows, "The least likely rows first.", shown=15)]
     blocks += [Text(f"{more:,} more are in rows.csv (--outputs).", True)] if more else []
     return Section("outliers", "Rows that fit nowhere", lead, blocks)

@@ -12,7 +12,7 @@ from unveil.plot.marks.hover import RowNotes
 from unveil.plot.plane import Plane
 from unveil.plot.scatter import biplot
 from unveil.reporting import words
-from unveil.reporting.parts import Block, Section
+from unveil.reporting.parts import Block, Section, Text
 from unveil.reporting.sections.common import NAME_LENGTH, figure, group_name, group_noun
 from unveil.reporting.study.analysis import Analysis
 from unveil.reporting.study.rows import ModelRows
@@ -33,7 +33,7 @@ def plane(analysis: Analysis) -> Section:
         some.frame,
         labels,
         model=analysis.model if components and not np.isnan(some.coded).any() else None,
-        columns=analysis.rows.names,
+        columns=analysis.rows.model_names,
         names=names,
         notes=notes,
         n_rows=analysis.rows.n_rows,
@@ -74,9 +74,10 @@ def _arrows(analysis: Analysis, some: ModelRows, notes: RowNotes) -> list[Block]
     ):
         return []
     there = np.flatnonzero(complete)
-    names = [some.names[j] for j in some.numeric]
+    names = [some.model_names[j] for j in some.numeric]
     plot = biplot(Plane.of(cells[there], names), cells[there], n_rows=analysis.rows.n_rows, notes=notes.taken(there))
-    return [figure("biplot", plot, "The same rows, with an arrow for each column that shows which way it grows")]
+    said = "The same rows with an arrow for each column: along it the column grows, and long arrows go with the plane."
+    return [Text(said), figure("biplot", plot, "The same rows, with an arrow for each column that shows its way")]
 
 
 def _line(analysis: Analysis) -> Section:

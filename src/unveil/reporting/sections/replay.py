@@ -30,7 +30,7 @@ def replay(analysis: Analysis) -> Section | None:
     fitted, origin = _climb(analysis, some)
     if fitted is None:
         return None
-    plot = replay_plot(fitted, some.model_input, names=rows.names)
+    plot = replay_plot(fitted, some.model_input, names=rows.model_names)
     steps = [step["label"] for step in plot.layout.meta["steps"]]
     lead = (
         f"{origin} Each pass of EM first asks which component every row most likely belongs to, then moves the "

@@ -6,7 +6,7 @@ import numpy as np
 
 from unveil.certificate import Certificate
 from unveil.plot.labels import plain
-from unveil.plot.time.forecast import forecast
+from unveil.plot.time.forecast import LEVELS, forecast
 from unveil.plot.time.regimes import regimes
 from unveil.plot.time.transitions import transitions
 from unveil.reporting import words
@@ -85,7 +85,8 @@ def _telling(found: TimeStudy) -> list[int]:
 def _series(found: TimeStudy, order: list[int]) -> Block:
     chosen = order[:COLUMNS_DRAWN]
     names = [found.rows.names[j] for j in chosen]
-    plot = regimes(found.stamps, found.rows.coded[:, chosen], found.states, names)
+    cells = np.column_stack([found.rows.in_units(j) for j in chosen])
+    plot = regimes(found.stamps, cells, found.states, names)
     return figure("regimes", plot, "The series over time, with a band for each regime")
 
 
@@ -94,13 +95,17 @@ def _stays(found: TimeStudy) -> str:
     lasts = np.minimum(stays, len(found.states)).tolist()
     share = np.bincount(found.states, minlength=found.n_states) / len(found.states)
     parts = [
-        f"regime {s + 1} holds {words.percent(float(share[s]))} of the steps and lasts about {words.number(lasts[s])}"
+        f"regime {s + 1} holds {words.percent(float(share[s]))} of the steps and lasts about "
+        f"{words.count(max(round(lasts[s]), 1), 'step')} at a time"
         for s in range(found.n_states)
     ]
-    return f"{words.listed(parts).capitalize()} steps at a time."
+    said = "; ".join(parts)
+    return f"{said[:1].upper()}{said[1:]}."
 
 
 def _ahead(found: TimeStudy, column: int) -> Block:
     name = found.rows.names[column]
-    plot = forecast(found.stamps, found.rows.coded, found.ahead, column=column, name=name)
+    fan = found.ahead.quantiles(list(LEVELS))[:, :, column]
+    fan = np.exp(fan) if found.rows.transforms[column] == "log" else fan
+    plot = forecast(found.stamps, found.rows.in_units(column), fan, name=name)
     return figure("forecast", plot, f"Forecast of {plain(name, NAME_LENGTH)}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from unveil.plot.columns.correlations import association, correlations
 from unveil.plot.labels import plain
+from unveil.plot.marks.frame import NUMBERS
 from unveil.reporting import words
 from unveil.reporting.parts import Block, Section, Text
 from unveil.reporting.sections.common import NAME_LENGTH, figure
@@ -11,6 +12,10 @@ from unveil.reporting.study.analysis import Analysis
 
 STRONG, NOTABLE = 0.7, 0.3  # of a correlation or an association
 PAIRS_TOLD = 5
+SCALE = (
+    f"0 is nothing in common and 1 all, with a minus where one falls as the other grows (a correlation); from "
+    f"{NOTABLE} on it is notable, from {STRONG} on strong."
+)
 
 
 def together(analysis: Analysis) -> Section | None:
@@ -19,16 +24,24 @@ def together(analysis: Analysis) -> Section | None:
         return None
     found = association(analysis.rows.frame, analysis.rows.names)
     pairs = found.pairs(NOTABLE)
-    said = [f"{plain(a, NAME_LENGTH)} and {plain(b, NAME_LENGTH)} ({value:+.2f})" for a, b, value in pairs[:PAIRS_TOLD]]
+    signed = {name for name, kind in zip(found.names, found.kinds, strict=True) if kind in NUMBERS}
+    said = [
+        f"{plain(a, NAME_LENGTH)} and {plain(b, NAME_LENGTH)} ({value:{'+' if {a, b} <= signed else ''}.2f})"
+        for a, b, value in pairs[:PAIRS_TOLD]
+    ]
     strong = sum(abs(value) >= STRONG for _, _, value in pairs)
     if not pairs:
         lead = "No two columns go together notably: knowing one says little of another."
+    elif len(pairs) == 1:
+        lead = f"Two columns go together {'strongly' if strong else 'notably'}: {said[0]}."
     else:
-        notable = words.count(len(pairs), "pair of columns goes", "pairs of columns go")
-        lead = f"{notable} together notably, {words.spelled(strong)} of them strongly."
-    blocks: list[Block] = [Text(f"The most: {words.listed(said)}.")] if said else []
-    plot = correlations(found)
-    blocks += [*_copies(analysis), figure("correlations", plot, "Map of how strongly every two columns go together")]
+        strongly = f"{words.spelled(strong) if strong else 'none'} of them strongly"
+        lead = f"{words.count(len(pairs), 'pair')} of columns go together notably, {strongly}."
+    blocks: list[Block] = [Text(f"Most of all {words.listed(said)}.")] if len(said) > 1 else []
+    blocks += [*_copies(analysis), Text(SCALE, quiet=True)]
+    if len(analysis.rows.names) > 2:  # of two columns all is said
+        plot = correlations(found)
+        blocks.append(figure("correlations", plot, "Map of how strongly every two columns go together"))
     return Section("together", "How columns go together", lead, blocks)
 
 

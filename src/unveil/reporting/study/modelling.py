@@ -37,7 +37,7 @@ STRUCTURES = ("full", "tied", "diag", "spherical")
 LINE_STRUCTURES = ("full", "tied")  # of one column; the others coincide with these
 MIXED_STRUCTURES = ("full", "tied", "diag")  # beside columns of other kinds, which are independent anyway
 CELLS_PER_PARAMETER = 5  # of one component: a covariance of more parameters than that is not tried
-MIXED_SAMPLE = 5_000  # rows that mixtures of other kinds, or with holes, are compared on: a pass takes ten times as long
+MIXED_SAMPLE = 5_000  # rows that mixtures of other kinds, or with holes, are compared on, since a pass takes longer
 COMPARING = 0.6  # share of a time limit that the comparison may take
 
 
@@ -63,6 +63,8 @@ def modelled(rows: ModelRows, settings: Settings) -> Modelled:
     if better is not None and better.gain > STRONG:
         adopted, model = better.words, better.model
         rows = rows.logged(tuple(rows.names[j] for j in better.logged))
+        if not rows.of_numbers:
+            model.feature_names_in_ = np.array(rows.names, dtype=object)  # it was tried on bare rows
     if adopted or sample.n_rows < rows.n_rows:
         settings.tell("fitting the best model to all rows")
         model = refitted(model, rows, settings)

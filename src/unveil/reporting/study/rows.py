@@ -112,6 +112,17 @@ class ModelRows:
                 frame = frame.set_column(j, self.names[j], pc.exp(frame.column(j)))
         return frame
 
+    @property
+    def model_names(self) -> tuple[str, ...]:
+        """Names of what the model sees: "log of fare" where it takes the log."""
+        pairs = zip(self.names, self.transforms, strict=True)
+        return tuple(f"log of {name}" if word == "log" else name for name, word in pairs)
+
+    def in_units(self, column: int) -> Floats:
+        """A column as numbers, in the units of the table."""
+        cells = self.coded[:, column]
+        return np.exp(cells) if self.transforms[column] == "log" else cells
+
     def shown(self, column: int, value: float) -> float:
         """A value of a column in the units of the table."""
         return float(np.exp(value)) if self.transforms[column] == "log" else float(value)

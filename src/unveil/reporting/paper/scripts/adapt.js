@@ -6,9 +6,10 @@ const touched = window.matchMedia("(pointer: coarse)");
 const paperWidth = 680; // pixels between the margins of a sheet
 let onPaper = false;
 
-// Colours of unveil.plot.style that need a counterpart on dark paper: ink, first colour, halo.
+// Colours of unveil.plot.style that need a counterpart on dark paper: inks, first colour, halo.
 const darkInks = new Map([
   ["#3A4450", "#D5DBE3"],
+  ["#14191F", "#E6EAEF"],
   ["#0072B2", "#3491DB"],
   ["rgba(246, 248, 250, 0.82)", "rgba(28, 34, 41, 0.82)"],
 ]);
@@ -88,7 +89,7 @@ function legendBelow(figure) {
   if (layout.showlegend === false || entries.length < (layout.showlegend ? 1 : 2)) return;
   const room = 17 * legendLines(entries) + 4;
   layout.height += room;
-  layout.margin.b += room;
+  layout.margin.b = Math.max(layout.margin.b, 30) + room; // 30 for the labels of the axis
   layout.legend = Object.assign({}, layout.legend, {
     orientation: "h", x: 0, xref: "container", xanchor: "left", y: 0, yref: "container", yanchor: "bottom",
   });
@@ -97,7 +98,7 @@ function legendBelow(figure) {
 function forNarrow(figure) {
   const layout = figure.layout;
   layout.font = Object.assign({}, layout.font, { size: 11 });
-  layout.margin = { l: 48, r: 8, t: Math.min(layout.margin.t, 34), b: 44 };
+  layout.margin = { l: 48, r: 8, t: Math.min(layout.margin.t, 34), b: Math.min(layout.margin.b, 44) };
   layout.height = figure.narrow.height || (layout.height > 520 ? layout.height : Math.min(layout.height, 380));
   layout.annotations = (layout.annotations || []).filter((note) => !String(note.name).endsWith(", wide")); // no room here
   stack(layout);
@@ -105,8 +106,16 @@ function forNarrow(figure) {
   legendBelow(figure);
 }
 
+// Pale points are lost on dark paper.
+function strengthen(figure) {
+  figure.data.forEach(function (trace) {
+    if (trace.marker && trace.marker.opacity < 0.8) trace.marker.opacity = Math.min(1, trace.marker.opacity + 0.25);
+  });
+}
+
 function adapted(figure, width) {
   const layout = figure.layout;
+  if (scheme.matches && !onPaper) strengthen(figure);
   layout.width = onPaper ? paperWidth : width;
   layout.uirevision = "kept"; // a replay and a change of scheme leave the reader's zoom alone
   if (touched.matches) layout.dragmode = false; // a finger scrolls the page
