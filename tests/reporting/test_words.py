@@ -48,7 +48,7 @@ def test_rules_in_words(rows):
 
 
 def test_kinds_are_counted(rows):
-    assert kinds_of(rows) == "1 of numbers, 1 of counts, 1 of yes or no and 1 of categories"
+    assert kinds_of(rows) == "one of numbers, one of counts, one of yes or no and one of categories"
 
 
 def test_combinations_in_words():
