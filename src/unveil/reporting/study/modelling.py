@@ -16,7 +16,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from itertools import count
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -81,16 +80,33 @@ def _compared_rows(rows: ModelRows, settings: Settings) -> int:
 def compared(rows: ModelRows, settings: Settings) -> Selection:
     """Mixtures of every size and structure that the rows can carry."""
     model, grid = candidates(rows, settings)
-    total, done = int(np.prod([len(values) for values in grid.values()])), count(1)
+    total, done = int(np.prod([len(values) for values in grid.values()])), Done()
 
     def tell(row: dict[str, Any]) -> None:
-        settings.tell("comparing mixtures", next(done), total)
+        done.one_more(row)
+        settings.tell("comparing mixtures", done.tried, total)
 
-    with settings.clock.within(COMPARING), quiet():
+    with settings.clock.within(COMPARING, done.some), quiet():
         outcome = select(model, rows.model_input, grid, criterion="bic", sample_weight=rows.weights, callbacks=[tell])
     if outcome.undone:
         settings.clock.cut.append(f"{outcome.undone} of {total} mixtures were not tried")
     return outcome
+
+
+class Done:
+    """How many models were tried so far, and whether one of them could be fitted."""
+
+    def __init__(self) -> None:
+        self.tried = self.fitted = 0
+
+    def one_more(self, row: Mapping[str, Any]) -> None:
+        """Count a model, by its row of the table."""
+        self.tried += 1
+        self.fitted += row["error"] is None
+
+    def some(self) -> bool:
+        """Is there a model to keep?"""
+        return self.fitted > 0
 
 
 def candidates(rows: ModelRows, settings: Settings) -> tuple[Any, dict[str, tuple[Any, ...]]]:

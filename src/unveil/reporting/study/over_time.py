@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.certificate import Certificate
-from unveil.reporting.study.modelling import quiet
+from unveil.reporting.study.modelling import Done, quiet
 from unveil.reporting.study.rows import ModelRows
 from unveil.reporting.study.settings import Settings
 from unveil.selection.outcome import Selection
@@ -58,8 +58,9 @@ def time_study(name: str, stamps: NDArray[Any], rows: ModelRows, settings: Setti
     series = rows.taken(order)
     model, most = _chain(series, settings), max(1, min(MOST_STATES, len(order) // LEAST_STEPS))
     late = series if series.n_rows <= STEPS_COMPARED else series.taken(np.arange(series.n_rows)[-STEPS_COMPARED:])
-    with settings.clock.within(0.5), quiet():
-        outcome = select(model, late.model_input, {"n_components": range(1, most + 1)})
+    done = Done()
+    with settings.clock.within(0.5, done.some), quiet():
+        outcome = select(model, late.model_input, {"n_components": range(1, most + 1)}, callbacks=[done.one_more])
     chain = outcome.best_estimator_
     with quiet():
         states = np.asarray(chain.predict(series.model_input), dtype=np.intp)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -9,6 +10,8 @@ from time import monotonic
 from typing import Any, NamedTuple
 
 from unveil.core.loop import watch
+
+logger = logging.getLogger("unveil")
 
 
 class ReportProgress(NamedTuple):
@@ -47,19 +50,28 @@ class Clock:
         return False
 
     @contextmanager
-    def within(self, share: float) -> Iterator[None]:
-        """Fits inside end when this share of the time that is left is over."""
+    def within(self, share: float, ready: Callable[[], bool] = lambda: True) -> Iterator[None]:
+        """Fits inside end when this share of the time that is left is over, and there is something to keep."""
         if self.limit is None:
             yield
             return
         until = monotonic() + share * max(self.left(), 0.0)
 
         def look(state: Any) -> None:
-            if monotonic() > until:
+            if monotonic() > until and ready():
                 raise OutOfTime
 
-        with watch(look):
-            yield
+        logger.addFilter(_not_interrupted)
+        try:
+            with watch(look):
+                yield
+        finally:
+            logger.removeFilter(_not_interrupted)
+
+
+def _not_interrupted(record: logging.LogRecord) -> bool:
+    """Whether a line is for the log: nobody pressed Ctrl-C, and what was cut is said on the page."""
+    return "interrupted" not in record.getMessage()
 
 
 @dataclass(frozen=True)
