@@ -351,7 +351,13 @@ def _laid_out(drawing: _Outlines | _Curves, passes: int) -> Any:
     figure.update_layout(
         xaxis={"domain": [0.0, SHARE], "range": drawing.ranges[0]},
         yaxis={"range": drawing.ranges[1]},
-        xaxis2={**AXIS, "domain": [SHARE + 0.12, 1.0], "range": way, "anchor": "y2", "title": {"text": "passes", "standoff": 10}},
+        xaxis2={
+            **AXIS,
+            "domain": [SHARE + 0.12, 1.0],
+            "range": way,
+            "anchor": "y2",
+            "title": {"text": "passes", "standoff": 10},
+        },
         yaxis2={**AXIS, "anchor": "x2", "title": {"text": "free energy"}, "tickformat": ",", "nticks": 6},
         showlegend=False,
     )

@@ -19,7 +19,9 @@ HEADS = (
     Head("used", gloss="whether it is part of the model"),
     Head("values"),
     Head("low", True, "the least value, or the first date"),
+    Head("25%", True, "a quarter of the values is below"),
     Head("middle", True, "the median: half of the values are below"),
+    Head("75%", True, "three quarters of the values are below"),
     Head("high", True, "the largest value, or the last date"),
     Head("distinct", True, "how many different values there are"),
     Head("missing", True, "cells with nothing in them, and those that do not fit the column"),
@@ -48,7 +50,6 @@ def data(analysis: Analysis) -> Section:
 
 
 def _row(role: Any, survey: Any, n_rows: int) -> list[Cell | str]:
-    low, middle, high = _range(survey)
     share = survey.missing / n_rows if n_rows else 0.0
     heights = [float(value) for value in survey.histogram]
     top = sum(heights) or 1.0
@@ -57,9 +58,7 @@ def _row(role: Any, survey: Any, n_rows: int) -> list[Cell | str]:
         role.role + (f" ({role.unit})" if role.unit else ""),
         Cell("yes" if role.used else "no", tone="" if role.used else "quiet"),
         Cell(_said(survey), spark=[value / top for value in heights]) if heights else _said(survey),
-        low,
-        middle,
-        high,
+        *_range(survey),
         f"{survey.distinct:,}",
         Cell(
             f"{survey.missing:,}" + (f" ({words.percent(share)})" if share else ""), tone="alert" if share > 0.3 else ""
@@ -68,14 +67,14 @@ def _row(role: Any, survey: Any, n_rows: int) -> list[Cell | str]:
     ]
 
 
-def _range(survey: Any) -> tuple[str, str, str]:
-    """The least, the middle and the largest value; nothing of words and of yes or no."""
+def _range(survey: Any) -> list[str]:
+    """The least value, the quarters and the largest; nothing of words and of yes or no."""
     if survey.word == "yes/no" or not np.isfinite(survey.low):
-        return "", "", ""
-    middle = survey.quantiles[2] if len(survey.quantiles) == 5 else np.nan
+        return [""] * 5
+    quarters = survey.quantiles[1:4] if len(survey.quantiles) == 5 else (np.nan,) * 3
     if survey.word == "date":
-        return survey.first, _date(float(middle), len(survey.first)), survey.last
-    return words.number(float(survey.low)), words.number(float(middle)), words.number(float(survey.high))
+        return [survey.first, *(_date(float(value), len(survey.first)) for value in quarters), survey.last]
+    return [words.number(float(value)) for value in (survey.low, *quarters, survey.high)]
 
 
 def _date(seconds: float, letters: int) -> str:
@@ -88,8 +87,8 @@ def _said(survey: Any) -> str:
     if survey.word == "yes/no":
         return ", ".join(f"{'yes' if value else 'no'} ({count:,})" for value, count in survey.top)
     if np.isfinite(survey.low):
-        low, _, high = _range(survey)
-        return f"from {low} to {high}"
+        numbers = _range(survey)
+        return f"from {numbers[0]} to {numbers[-1]}"
     alone = survey.distinct > TOP_TOLD and all(count == 1 for _, count in survey.top[:TOP_TOLD])
     if alone:  # keys: all values come once
         return f"{', '.join(plain(str(value), 20) for value, _ in survey.top[:TOP_TOLD])}\N{HORIZONTAL ELLIPSIS}"

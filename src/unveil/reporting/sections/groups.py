@@ -13,7 +13,16 @@ from unveil.plot.labels import plain
 from unveil.reporting import words
 from unveil.reporting.headline import joined, naming
 from unveil.reporting.parts import Block, Cell, Columns, Fold, Head, Section, TableBlock, Text
-from unveil.reporting.sections.common import NAME_LENGTH, cell, figure, group_cell, group_name, group_noun, row_name, sentence
+from unveil.reporting.sections.common import (
+    NAME_LENGTH,
+    cell,
+    figure,
+    group_cell,
+    group_name,
+    group_noun,
+    row_name,
+    sentence,
+)
 from unveil.reporting.study.analysis import DESCRIBED_ROWS, SILHOUETTE_ROWS, Analysis
 from unveil.reporting.study.groups import SURE_PROBABILITY, ColumnProfile, GroupRows, told
 from unveil.reporting.study.rows import ModelRows
@@ -141,7 +150,8 @@ def _silhouettes(analysis: Analysis) -> list[Block]:
     )
     many = len(analysis.rows.names) > MANY_COLUMNS
     note = "With so many columns silhouettes are low even of clear groups, as rows of one group lie far apart too."
-    return [lead, figure("silhouettes", plot, "Silhouettes of the rows, by group"), *([Text(note, True)] if many else ())]
+    blocks: list[Block] = [lead, figure("silhouettes", plot, "Silhouettes of the rows, by group")]
+    return [*blocks, Text(note, quiet=True)] if many else blocks
 
 
 def _means(analysis: Analysis) -> Block:

@@ -25,7 +25,8 @@ BIC_GLOSS = (
 def how_many(analysis: Analysis) -> Section:
     """BIC over the number of components and the structure, as a figure and a table."""
     outcome, sampled = analysis.found.selection, analysis.found.sampled
-    best = f"Best by BIC: {words.combination(outcome.best_params_, naming(analysis).noun)} (BIC {outcome.best_score_:,.1f})."
+    winner = words.combination(outcome.best_params_, naming(analysis).noun)
+    best = f"Best by BIC: {winner} (BIC {outcome.best_score_:,.1f})."
     blocks: list[Block] = [Text(" ".join([best, *confidence(analysis)]))]
     if analysis.found.adopted:
         blocks.append(Text(_adopted(analysis)))
