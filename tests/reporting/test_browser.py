@@ -79,22 +79,11 @@ def test_a_phone_and_paper(browser, pages, name):
         look.scroll()
         assert look.overflow() == 0
         assert look.undrawn() == []
-        assert hidden_titles(look) == []
+        assert look.hidden_titles() == []
         sheets = look.paper()
         assert len(re.findall(rb"/Type\s*/Page\b", sheets)) >= 4
         assert len(sheets) > 50_000
         assert look.troubles == []
-
-
-def hidden_titles(look):
-    """Titles of axes that lie over labels of the axis."""
-    return look.page.evaluate("""() => Array.from(document.querySelectorAll('.plot')).filter((plot) => {
-      const boxes = (what) => Array.from(plot.querySelectorAll(what), (node) => node.getBoundingClientRect());
-      const ticks = boxes('.xtick text, .ytick text, .x2tick text, .y2tick text').filter((box) => box.width);
-      const titles = boxes('text.xtitle, text.ytitle, text.x2title, text.y2title');
-      return titles.some((one) => ticks.some((tick) => one.left < tick.right - 1 && tick.left < one.right - 1
-        && one.top < tick.bottom - 2 && tick.top < one.bottom - 2));
-    }).map((plot) => plot.id)""")
 
 
 def test_nothing_from_the_data_runs(browser, tmp_path):

@@ -68,12 +68,12 @@ def _row(role: Any, survey: Any, n_rows: int) -> list[Cell | str]:
 
 
 def _range(survey: Any) -> list[str]:
-    """The least value, the quarters and the largest; nothing of words and of yes or no."""
+    """The least value, the quarters and the largest; of dates not all, which are long; nothing of words."""
     if survey.word == "yes/no" or not np.isfinite(survey.low):
         return [""] * 5
     quarters = survey.quantiles[1:4] if len(survey.quantiles) == 5 else (np.nan,) * 3
     if survey.word == "date":
-        return [survey.first, *(_date(float(value), len(survey.first)) for value in quarters), survey.last]
+        return [survey.first, "", _date(float(quarters[1]), len(survey.first)), "", survey.last]
     return [words.number(float(value)) for value in (survey.low, *quarters, survey.high)]
 
 
