@@ -109,7 +109,7 @@ function forNarrow(figure) {
 // Pale points are lost on dark paper.
 function strengthen(figure) {
   figure.data.forEach(function (trace) {
-    if (trace.marker && trace.marker.opacity < 0.8) trace.marker.opacity = Math.min(1, trace.marker.opacity + 0.25);
+    if (trace.marker && trace.marker.opacity < 0.8) trace.marker.opacity = Math.min(1, trace.marker.opacity + 0.15);
   });
 }
 
