@@ -17,14 +17,14 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: help report test quick processors lint bench trust tables soak clean browser bytecode
 
 help:
-	@echo "make report   a report on the bundled data: $(REPORT) (DATA=your.csv for your own)"
+	@echo "make report   a report on the bundled data in $(REPORT) (DATA=your.csv REPORT=your.html for your own)"
 	@echo "make test     every check: lint, types, layers, tests"
 	@echo "make quick    a smoke of all tests, or those of one subject: make quick SUBJECT=chains"
 	@echo "make processors  the tests as on other processors (SUBJECT=..., TESTS=... for some of them)"
-	@echo "make lint     the first three of them, and formatting"
+	@echo "make lint     lint, formatting, types and layers alone"
 	@echo "make bench    unveil and its peers side by side, written to benchmarks/RESULTS.md"
 	@echo "make trust    verdicts on planted failures, healthy fits, noise and groups: the tables of docs/trust.md"
-	@echo "make tables   reports on tables as people have them, held to what a careful analyst would say of each"
+	@echo "make tables   reports on tables as people have them, held to what a careful analyst would say (ONLY=NAME)"
 	@echo "make soak     memory on data larger than it should take"
 	@echo "make clean    remove what the others made"
 

@@ -25,6 +25,7 @@ def test_every_verb_has_help(run, verb):
     result = run(verb, "--help")
     assert result.exit_code == 0
     assert "Usage" in result.stdout
+    assert "bool" not in result.stdout  # flags take no value
 
 
 def test_help_of_fit_says_what_ctrl_c_does(run):

@@ -6,7 +6,7 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 
-from unveil.cli.output import table, writer_of
+from unveil.cli.output import echo_sentences, table, writer_of
 
 BATCHES = [{"k": np.array([1, 2]), "x": np.array([0.1, 1e-300])}, {"k": np.array([3]), "x": np.array([np.pi])}]
 WHOLE = {"k": [1, 2, 3], "x": [0.1, 1e-300, np.pi]}
@@ -49,3 +49,12 @@ def test_failure_leaves_nothing(tmp_path, name):
 def test_other_endings_are_refused():
     with pytest.raises(ValueError, match=r"t\.xlsx: --output must end in \.csv, \.parquet"):
         writer_of("t.xlsx")
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_sentences_are_folded_on_a_terminal_only(monkeypatch, capsys, terminal):
+    monkeypatch.setenv("COLUMNS", "20")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: terminal)
+    echo_sentences(["It rests on\x1b many rows.", "So it is."], indent="  ")
+    folded = "  It rests on many\n    rows.\n  So it is.\n"
+    assert capsys.readouterr().out == (folded if terminal else "  It rests on many rows.\n  So it is.\n")

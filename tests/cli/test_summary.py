@@ -9,7 +9,7 @@ import unveil
 from unveil.certificate import Certificate, Finding
 from unveil.cli.summary import MOST_NUMBERS, page, summary
 
-X = np.random.default_rng(0).normal(size=(40, 2))
+X = np.random.default_rng(0).normal(size=(40, 2)) + np.tile([[0.0], [9.0]], (20, 1))
 
 
 def text_of(renderable):

@@ -50,7 +50,7 @@ def test_a_page_replaces_pages_and_nothing_else(found, tmp_path):
 
 
 def test_outputs_have_every_row_and_a_model_that_reads_the_table_again(found, tmp_path):
-    frame, group = visits()
+    frame, _ = visits()
     found.save_outputs(tmp_path / "out")
     rows = pd.read_csv(tmp_path / "out" / "rows.csv")
     assert list(rows.columns) == [*frame.columns, "group", "component", "probability", "outlier_score"]

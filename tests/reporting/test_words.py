@@ -42,7 +42,10 @@ def test_what_sets_a_group_apart(rows):
 
 def test_rules_in_words(rows):
     spent, device = (rows.names.index(name) for name in ("spent", "device"))
-    conditions = (Condition(spent, -1, True, 45.0), Condition(device, rows.levels[device].index("phone"), False, np.nan))
+    conditions = (
+        Condition(spent, -1, True, 45.0),
+        Condition(device, rows.levels[device].index("phone"), False, np.nan),
+    )
     assert rule(GroupRule(conditions, 1.0, 1.0), rows) == "spent > 45 and device is not phone"
     assert rule(GroupRule((Condition(spent, -1, True, np.inf),), 1.0, 1.0), rows) == "spent is missing"
 

@@ -6,7 +6,7 @@ import sys
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 import unveil
 from unveil.cli import (
@@ -28,6 +28,22 @@ from unveil.cli import (
 COMPLETION = ("install_completion", "show_completion")
 
 
+def _without_values(options: list[Any]) -> list[Any]:
+    """Options, of which flags are not listed with a type as if they took a value."""
+    for one in options:
+        if getattr(one, "is_flag", False):
+            one.metavar = ""
+    return options
+
+
+class PlainFlags(TyperCommand):
+    """A verb."""
+
+    def get_params(self, ctx: Any) -> Any:
+        """Options and arguments."""
+        return _without_values(super().get_params(ctx))
+
+
 class OneLineErrors(TyperGroup):
     """The verbs. Whatever goes wrong in one of them is said on one line."""
 
@@ -47,7 +63,7 @@ class OneLineErrors(TyperGroup):
 
     def get_params(self, ctx: Any) -> Any:
         """Options besides the verbs; those that set up completion are not listed: the end of the help names one."""
-        found = super().get_params(ctx)
+        found = _without_values(super().get_params(ctx))
         for one in found:
             if one.name in COMPLETION:
                 one.hidden = True  # type: ignore[attr-defined]
@@ -79,7 +95,8 @@ def _version(wanted: bool) -> None:
 def start(
     ctx: typer.Context,
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and leave.")
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Print the version and leave."),
     ] = False,
 ) -> None:
     """Find the hidden structure in data: directions, groups, mixtures, sequences, grammars.
@@ -102,4 +119,4 @@ VERBS = {
 }
 for _panel, _verbs in VERBS.items():
     for _verb in _verbs:
-        app.command(help=_paragraphs(_verb.__doc__ or ""), rich_help_panel=_panel)(_verb)
+        app.command(cls=PlainFlags, help=_paragraphs(_verb.__doc__ or ""), rich_help_panel=_panel)(_verb)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def demo(
-    name: Annotated[str | None, argument(metavar="[NAME]", help="Which one; without it they are listed.")] = None,
+    name: Annotated[str | None, argument(metavar="NAME", help="Which one; without it they are listed.")] = None,
     output: Annotated[
         str | None, option("--output", "-o", metavar="FILE", help="Write the data too, to try other commands on.")
     ] = None,

@@ -58,7 +58,9 @@ def fit(
     output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="The model file to write.")],
     components: Annotated[
         int | None,
-        option("--components", "-k", min=1, help="Number of components or clusters; unveil select finds it."),
+        option(
+            "--components", "-k", metavar="N", min=1, help="Number of components or clusters; unveil select finds it."
+        ),
     ] = None,
     covariance: Annotated[
         str | None,
@@ -85,9 +87,9 @@ def fit(
     weight: Weight = None,
     seed: Seed = 0,
     threads: Threads = None,
-    max_iter: Annotated[int | None, option(min=1, help="Most passes over the data.")] = None,
-    tol: Annotated[float | None, option(min=0, help="Change at which the fit has converged.")] = None,
-    n_init: Annotated[int | None, option(min=1, help="Starts to try; the best is kept.")] = None,
+    max_iter: Annotated[int | None, option(metavar="N", min=1, help="Most passes over the data.")] = None,
+    tol: Annotated[float | None, option(metavar="X", min=0, help="Change at which the fit has converged.")] = None,
+    n_init: Annotated[int | None, option(metavar="N", min=1, help="Starts to try; the best is kept.")] = None,
     start: Annotated[str | None, option(metavar="WORD", help=f"Where a mixture starts: {', '.join(STARTS)}.")] = None,
     schedule: Annotated[
         str | None, option(metavar="WORD", help=f"When parameters move: {', '.join(SCHEDULES)}.")

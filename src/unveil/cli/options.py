@@ -16,7 +16,11 @@ if TYPE_CHECKING:
     from unveil.sources.files.reading import ReadingOptions
 
 option = partial(typer.Option, show_default=False)  # defaults are said in words
-argument = partial(typer.Argument, show_default=False)
+number = partial(typer.Option, metavar="N")
+argument = partial(typer.Argument, show_default=False, show_choices=False)
+
+READING = "How the table is read (guessed, and said, where an option is absent)"
+ROLES = "What columns are (guessed, and said, where an option is absent)"
 
 Data = Annotated[
     str,
@@ -32,12 +36,14 @@ Columns = Annotated[
     option(
         metavar="A,B,...",
         help="Columns to use; all that the model can by default. Names with commas go in quotes: '\"a,b\",c'.",
+        rich_help_panel=ROLES,
     ),
 ]
-Weight = Annotated[str | None, option(metavar="COLUMN", help="A column that says how often each row counts.")]
-Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of all randomness; equal seeds, equal results.")]
+Weight = Annotated[str | None, option(metavar="COLUMN", help="Says how often each row counts.", rich_help_panel=ROLES)]
+Seed = Annotated[int, number(min=0, max=2**32 - 1, help="Seed of all randomness; equal seeds, equal results.")]
 Threads = Annotated[
-    int | None, option(min=1, help="Threads to run on; changes nothing but the time. By default all cores.")
+    int | None,
+    number(show_default=False, min=1, help="Threads to run on, all cores by default; changes nothing but the time."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
 Output = Annotated[
@@ -52,8 +58,6 @@ Sequence = Annotated[
     ),
 ]
 
-READING = "How the table is read (guessed, and said, where an option is absent)"
-ROLES = "What columns are (guessed, and said, where an option is absent)"
 Encoding = Annotated[
     str | None, option(metavar="NAME", help="utf-8, latin-1, utf-16 and so on.", rich_help_panel=READING)
 ]
@@ -63,10 +67,14 @@ Separator = Annotated[
         metavar="MARK", help="Between cells: a mark, or comma, semicolon, tab, bar, space.", rich_help_panel=READING
     ),
 ]
-Decimal = Annotated[str | None, option(metavar="MARK", help="Between 3 and 14 of pi: . or ,", rich_help_panel=READING)]
+Decimal = Annotated[str | None, option(metavar="MARK", help="The decimal mark: . or ,", rich_help_panel=READING)]
 Header = Annotated[
     bool | None,
-    option("--header/--no-header", help="Does the first line name the columns?", rich_help_panel=READING),
+    option(
+        "--header/--no-header",
+        help="Does the first line name the columns?",
+        rich_help_panel=READING,
+    ),
 ]
 Missing = Annotated[
     str | None,

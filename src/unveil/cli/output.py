@@ -1,16 +1,35 @@
-"""Tables written as they come: CSV to a file or to stdout, Parquet to a file."""
+"""What verbs write: sentences to a terminal; tables as they come, CSV to a file or to stdout, Parquet to a file."""
 
 from __future__ import annotations
 
+import shutil
 import sys
-from collections.abc import Callable, Iterator, Mapping
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+import typer
+
+from unveil.cli.errors import printable
 from unveil.storage.atomic import replacing
 
 Columns = Mapping[str, Any]  # name to array, all of one length
 STDOUT = "-"
+
+
+def echo_sentences(sentences: Iterable[str], indent: str = "") -> None:
+    """Print sentences, each from a line of its own: folded between words on a terminal, in one piece into a pipe."""
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else sys.maxsize
+    for sentence in sentences:
+        folded = textwrap.wrap(
+            printable(sentence),
+            width=max(width, len(indent) + 1),
+            initial_indent=indent,
+            subsequent_indent=f"{indent}  " if indent else "",
+            break_on_hyphens=False,
+        )
+        typer.echo("\n".join(folded))
 
 
 @contextmanager

@@ -16,7 +16,7 @@ def parse(
     model: Annotated[str, argument(metavar="GRAMMAR", help="A model file of unveil fit grammar.")],
     sentences: Annotated[
         list[str],
-        argument(metavar="SENTENCE...", help="Words with spaces between them, in quotes; or a text file, one a line."),
+        argument(metavar="SENTENCE", help="Words with spaces between them, in quotes; or a text file, one a line."),
     ],
     as_json: Json = False,
 ) -> None:

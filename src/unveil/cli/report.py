@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unveil.cli.errors import printable
 from unveil.cli.models import chosen as word_of
 from unveil.cli.options import (
     ROLES,
@@ -19,12 +18,14 @@ from unveil.cli.options import (
     Seed,
     Threads,
     names_in,
+    number,
     option,
     pairs_in,
     protect,
     reads_tables,
     use_threads,
 )
+from unveil.cli.output import echo_sentences
 from unveil.estimation.registry import STRUCTURES
 
 if TYPE_CHECKING:
@@ -43,10 +44,14 @@ def report(
     ] = None,
     outputs: Annotated[
         str | None,
-        option(metavar="DIR", help="Also write rows.csv (groups of all rows), model.unveil and summary.json there."),
+        option(
+            metavar="DIR", help="Also write rows.csv (every row with its group), model.unveil and summary.json there."
+        ),
     ] = None,
-    rows_format: Annotated[str, typer.Option(metavar="csv|parquet", help="How the rows are written.")] = "csv",
-    max_components: Annotated[int, typer.Option(min=1, help="Largest number of components to try.")] = 9,
+    rows_format: Annotated[str, typer.Option(metavar="FORMAT", help="Of the rows in DIR: csv or parquet.")] = "csv",
+    max_components: Annotated[
+        int, number(min=1, help="Largest number of components, of which groups are made, to try.")
+    ] = 9,
     covariance: Annotated[
         str | None,
         option(
@@ -56,11 +61,11 @@ def report(
         ),
     ] = None,
     time_limit: Annotated[
-        float | None, option(metavar="SECONDS", help="The best answer within this time; the page says what was cut.")
+        float | None, option(metavar="SECONDS", help="Give the best answer within this time, and say what was cut.")
     ] = None,
     seed: Seed = 0,
     threads: Threads = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that unveil did not write.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace files that no report wrote.")] = False,
     as_json: Json = False,
     columns: Columns = None,
     roles: Roles = None,
@@ -77,7 +82,7 @@ def report(
         str | None,
         option(
             metavar="COLUMN",
-            help="Orders the rows in time; by default a column of sorted dates. none turns it off.",
+            help="Orders the rows in time; by default a column of sorted dates. --time none: no order.",
             rich_help_panel=ROLES,
         ),
     ] = None,
@@ -97,12 +102,17 @@ def report(
     """
     import unveil
     from unveil.cli.progress import progress
+    from unveil.reporting.outputs import prepared_folder
     from unveil.reporting.report import is_page
     from unveil.sources.files.paths import find_files
 
     use_threads(threads)
     target = output or DEFAULT_PAGE
-    protect(target, () if data == STDIN else find_files(data), force, own=is_page)
+    inputs = [] if data == STDIN else find_files(data)
+    if outputs is not None:
+        for path in prepared_folder(outputs, rows_format, force):
+            protect(str(path), inputs, force=True)  # what may be replaced was settled by the folder
+    protect(target, inputs, force, own=is_page)
     chosen: dict[str, Any] = {
         "columns": names_in(columns),
         "roles": pairs_in(roles, "--roles") or None,
@@ -119,12 +129,14 @@ def report(
     with progress(f"Report on {data}") as bar:
         found = unveil.report(data, **chosen, callbacks=[bar.step])
         found.save(target, force=True)  # what may be replaced was settled above
-        written = [] if outputs is None else found.save_outputs(outputs, rows_format=rows_format)
+        written = [] if outputs is None else found.save_outputs(outputs, rows_format=rows_format, force=True)
     if as_json:
         typer.echo(json.dumps({**found.summary, "page": target}, allow_nan=False))
         return
-    for sentence in (*found.summary["reading"], found.text, found.certificate.verdict):
-        typer.echo(printable(sentence))
+    echo_sentences(found.summary["reading"])
+    echo_sentences([found.headline])
+    echo_sentences(found.summary["rests_on"], indent="  ")
+    echo_sentences([found.certificate.verdict])
     typer.echo(f"The report is in {target}")
     if written:
         typer.echo(f"Beside it: {', '.join(map(str, written))}")

@@ -11,7 +11,7 @@ from unveil.cli.options import Force, Model, Output, Seed, option, protect
 
 def sample(
     model: Model,
-    count: Annotated[int, option("--number", "-n", min=1, help="How many to draw; 100 by default.")] = 100,
+    count: Annotated[int, option("--number", "-n", metavar="N", min=1, help="How many to draw; 100 by default.")] = 100,
     output: Output = "-",
     seed: Seed = 0,
     force: Force = False,

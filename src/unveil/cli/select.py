@@ -38,7 +38,13 @@ MOST_SIZES = 200  # numbers of groups that a range may stand for: more are a sli
 @reads_tables
 def select(
     model: Annotated[
-        ModelName, argument(metavar="MODEL", parser=named, autocompletion=named_so_far, help="What to compare.")
+        ModelName,
+        argument(
+            metavar="MODEL",
+            parser=named,
+            autocompletion=named_so_far,
+            help="What to compare; unveil models lists them.",
+        ),
     ],
     data: Data,
     components: Annotated[
@@ -59,7 +65,7 @@ def select(
     roles: Roles = None,
     weight: Weight = None,
     sequence: Sequence = None,
-    n_init: Annotated[int | None, option(min=1, help="Starts to try for each; the best is kept.")] = None,
+    n_init: Annotated[int | None, option(metavar="N", min=1, help="Starts to try for each; the best is kept.")] = None,
     seed: Seed = 0,
     threads: Threads = None,
     force: Force = False,

@@ -41,7 +41,7 @@ class Warmed(NamedTuple):
 
 def warm_up(
     models: Annotated[
-        list[ModelName] | None, argument(metavar="[MODEL]...", help="Models that are to be ready; all by default.")
+        list[ModelName] | None, argument(metavar="MODEL", help="Models that are to be ready; all by default.")
     ] = None,
 ) -> None:
     """Compile ahead what the first fit of each MODEL would wait for.

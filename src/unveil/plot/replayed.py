@@ -347,17 +347,11 @@ class _Climb:
 def _laid_out(drawing: _Outlines | _Curves, passes: int) -> Any:
     """Rows on the left, the climb on the right; axes stay as they are while groups move."""
     figure = new_figure(*drawing.titles)
-    way = [-0.06 * max(passes, 1), 1.06 * max(passes, 1)]
+    way, below = [-0.06 * max(passes, 1), 1.06 * max(passes, 1)], {"text": "passes", "standoff": 10}
     figure.update_layout(
         xaxis={"domain": [0.0, SHARE], "range": drawing.ranges[0]},
         yaxis={"range": drawing.ranges[1]},
-        xaxis2={
-            **AXIS,
-            "domain": [SHARE + 0.12, 1.0],
-            "range": way,
-            "anchor": "y2",
-            "title": {"text": "passes", "standoff": 10},
-        },
+        xaxis2={**AXIS, "domain": [SHARE + 0.12, 1.0], "range": way, "anchor": "y2", "title": below},
         yaxis2={**AXIS, "anchor": "x2", "title": {"text": "free energy"}, "tickformat": ",", "nticks": 6},
         showlegend=False,
     )

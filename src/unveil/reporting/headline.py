@@ -188,7 +188,7 @@ def _unclear(analysis: Analysis) -> list[str]:
 def _doubts(analysis: Analysis) -> list[str]:
     verdicts = analysis.found.judged.certificate.verdicts
     doubts = [words for question, words in DOUBTS.items() if verdicts[question] == "doubtful"]
-    return [f"It is doubtful {listed(doubts)}; the verdicts below say why."] if doubts else []
+    return [f"It is doubtful {listed(doubts)}; the verdicts on the page say why."] if doubts else []
 
 
 def _over_time(analysis: Analysis) -> list[str]:

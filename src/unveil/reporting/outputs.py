@@ -3,6 +3,9 @@
 In `rows.csv` (or `rows.parquet`) every row of the table keeps its columns and gets `group` and `component`, counted
 from 1 as on the page, the `probability` of its group, and `outlier_score`: -log10 of the share of rows that should be
 less likely. Cells of rows that were not modelled are empty, and so is `group` where it is not clear how many there are.
+
+A folder with a `summary.json` of ours is ours: what an earlier report wrote there is replaced. Files of these names in
+any other folder are somebody's, and are replaced by force only.
 """
 
 from __future__ import annotations
@@ -16,25 +19,49 @@ import numpy as np
 
 from unveil.core.arrays import Array
 from unveil.reporting.study.analysis import Analysis
-from unveil.storage.atomic import replacing
+from unveil.storage.atomic import checked_target, replacing
 
 ROW_FORMATS = ("csv", "parquet")
+SUMMARY = "summary.json"
 ADDED = ("group", "component", "probability", "outlier_score")
 
 
-def write_outputs(analysis: Analysis, summary: dict[str, Any], folder: str | os.PathLike[str], rows: str) -> list[Path]:
-    """Write all of it into `folder`, which is made where it is not there; the files, in the order of their names."""
+def prepared_folder(folder: str | os.PathLike[str], rows: str, force: bool = False) -> list[Path]:
+    """The files that are to be written, in the order of their names, in a folder that is made where it is not there.
+
+    An error where one of them is there and is not ours to replace; better asked before hours of work than after.
+    """
     if rows not in ROW_FORMATS:
         raise ValueError(f"rows_format must be one of {', '.join(ROW_FORMATS)}; got {rows!r}")
-    place = Path(folder)
+    place = Path(os.path.expanduser(folder))
+    if place.exists() and not place.is_dir():
+        raise NotADirectoryError(f"{folder}: is a file, and a folder for outputs is to be there")
     place.mkdir(parents=True, exist_ok=True)
-    written = [place / "model.unveil", place / f"rows.{rows}", place / "summary.json"]
+    targets = [place / "model.unveil", place / f"rows.{rows}", place / SUMMARY]
+    there = [path.name for path in targets if checked_target(path).exists()]
+    if there and not force and not _is_ours(place):
+        found = f"{folder}: has {' and '.join(there)} already, not written by unveil report"
+        raise FileExistsError(f"{found}; --force (in Python force=True) replaces such files")
+    return targets
+
+
+def _is_ours(place: Path) -> bool:
+    """Whether an earlier report wrote its summary into a folder."""
+    try:
+        found = json.loads((place / SUMMARY).read_bytes())
+    except (OSError, ValueError):
+        return False
+    return isinstance(found, dict) and {"schema", "unveil"} <= found.keys()
+
+
+def write_outputs(analysis: Analysis, summary: dict[str, Any], written: list[Path]) -> None:
+    """Write all of it to the files of a prepared folder."""
+    rows = written[1].suffix.removeprefix(".")
     analysis.model.save(written[0])
     with replacing(written[1]) as temporary:
         write_rows(analysis, temporary, rows)
     with replacing(written[2]) as temporary:
         temporary.write_text(json.dumps(summary, indent=2, allow_nan=False) + "\n", encoding="utf-8")
-    return written
 
 
 def write_rows(analysis: Analysis, path: Path, form: str) -> None:

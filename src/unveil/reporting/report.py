@@ -13,7 +13,7 @@ from typing import Any, final
 from unveil.certificate import Certificate
 from unveil.estimation.registry import STRUCTURES
 from unveil.reporting import headline as said
-from unveil.reporting.outputs import write_outputs
+from unveil.reporting.outputs import prepared_folder, write_outputs
 from unveil.reporting.pages import page_of
 from unveil.reporting.paper.render import render
 from unveil.reporting.reproduce import ReportRequest
@@ -111,21 +111,28 @@ class Report:
         logger.info("report written to %s", target)
         return target
 
-    def save_outputs(self, folder: str | os.PathLike[str], *, rows_format: str = "csv") -> list[Path]:
+    def save_outputs(
+        self, folder: str | os.PathLike[str], *, rows_format: str = "csv", force: bool = False
+    ) -> list[Path]:
         """Write the rows with their groups, the model and the summary into a folder.
 
         Parameters
         ----------
         folder : path
-            Made where it is not there; files of these names in it are replaced.
+            Made where it is not there. What an earlier report wrote there is replaced; other files of these names only
+            with `force`.
         rows_format : {"csv", "parquet"}
             How the rows are written.
+        force : bool, default=False
+            Replace whatever is there.
 
         Returns
         -------
         list of Path
         """
-        return write_outputs(self._analysis, self.summary, folder, rows_format)
+        written = prepared_folder(folder, rows_format, force)
+        write_outputs(self._analysis, self.summary, written)
+        return written
 
     def __repr__(self) -> str:
         return f"<unveil report on {self._analysis.prepared.table.title}: {self.headline}>"
@@ -235,7 +242,7 @@ def report(
     """
     _check_numbers(max_components, seed, time_limit)
     structures = _checked_structures(covariance_types)
-    keywords = {name: value for name, value in locals().items() if name in _SAID and value is not None and value != ()}
+    keywords = {name: value for name, value in locals().items() if name in _SAID and value not in (None, (), [])}
     if max_components == 9:
         keywords.pop("max_components")
     clock = Clock(None if time_limit is None else float(time_limit))
@@ -258,7 +265,7 @@ def report(
     return Report(analysis, ReportRequest(keywords))
 
 
-_SAID = {"columns", "drop", "roles", "label", "time", "weights", "max_components", "covariance_types"}
+_SAID = {"columns", "drop", "roles", "label", "time", "weights", "max_components", "covariance_types", "time_limit"}
 _SAID |= set(ReadingOptions._fields)
 
 

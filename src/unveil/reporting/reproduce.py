@@ -48,13 +48,15 @@ def command_line(analysis: Analysis, request: ReportRequest) -> str | None:
 def _option(name: str, value: Any) -> list[str]:
     """A keyword as an option of the command line."""
     flag = f"--{name.replace('_', '-')}".replace("--covariance-types", "--covariance")
+    if name == "time" and value is False:
+        return [flag, "none"]
     if isinstance(value, bool):
         return [flag if value else flag.replace("--", "--no-", 1)]
     if isinstance(value, Mapping):
         return [flag, _joined([f"{key}={word}" for key, word in value.items()])]
     if isinstance(value, list | tuple):
         return [flag, _joined(list(map(str, value)))]
-    return [flag, str(value)]
+    return [flag, f"{value:g}" if isinstance(value, float) else str(value)]
 
 
 def _joined(names: list[str]) -> str:

@@ -59,9 +59,20 @@ def tried(best: Any, rows: Floats, weights: Floats | None, grid: Mapping[str, tu
     numbers = _numbers(best)
     if not len(numbers):
         return []
-    own = _bic(nameless(best), _shown(best, rows), weights)
+    own = _own(best, _shown(best, rows), weights)
     results = (_best(attempt, weights, own) for attempt in _attempts(best, rows, numbers, weights, grid))
     return sorted((one for one in results if one is not None), key=lambda one: -one.gain)
+
+
+def _own(best: Any, shown: Any, weights: Floats | None) -> float:
+    """The winner's BIC on these rows. They may be a sample of those that it was fitted to, and the others are fitted to
+    them alone, so it is fitted to them as well."""
+    as_it_is = _bic(nameless(best), shown, weights)
+    try:
+        again = quietly(best._alike().set_params(n_init=1, random_state=0).fit, shown, sample_weight=weights)
+    except (ValueError, ArithmeticError):
+        return as_it_is
+    return as_it_is if degeneracy(again) is not None else min(as_it_is, _bic(again, shown, weights))
 
 
 def _numbers(best: Any) -> Indices:

@@ -86,6 +86,6 @@ def _caption(counts: Integers, shown: int, values: Array) -> str:
     named = counts.max(axis=0).sum() / max(int(counts.sum()), 1)
     alone = counts.sum(axis=1).max() / max(int(counts.sum()), 1)
     words = "Numbers are rows; the deeper a cell, the larger its share of the label's rows."
-    right = f"right for {_share(named)} of the rows ({alone:.0%} without groups)"
-    words += f" Naming each group by its commonest label is {right}."
+    words += f" Naming each group by its commonest label is right for {_share(named)} of the rows"
+    words += f" ({alone:.0%} without groups)."
     return words + (f" The {shown} commonest of {len(values)} labels are drawn." if shown < len(values) else "")

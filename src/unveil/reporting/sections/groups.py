@@ -150,8 +150,8 @@ def _silhouettes(analysis: Analysis) -> list[Block]:
     )
     many = len(analysis.rows.names) > MANY_COLUMNS
     note = "With so many columns silhouettes are low even of clear groups, as rows of one group lie far apart too."
-    blocks: list[Block] = [lead, figure("silhouettes", plot, "Silhouettes of the rows, by group")]
-    return [*blocks, Text(note, quiet=True)] if many else blocks
+    drawn = figure("silhouettes", plot, "Silhouettes of the rows, by group")
+    return [lead, drawn, *([Text(note, True)] if many else ())]
 
 
 def _means(analysis: Analysis) -> Block:

@@ -37,7 +37,7 @@ STRUCTURES = ("full", "tied", "diag", "spherical")
 LINE_STRUCTURES = ("full", "tied")  # of one column; the others coincide with these
 MIXED_STRUCTURES = ("full", "tied", "diag")  # beside columns of other kinds, which are independent anyway
 CELLS_PER_PARAMETER = 5  # of one component: a covariance of more parameters than that is not tried
-MIXED_SAMPLE = 5_000  # rows that mixtures of other kinds, or with holes, are compared on: a pass takes ten times as long
+MIXED_SAMPLE = 5_000  # rows that mixtures of other kinds, or with holes, are compared on, since a pass takes longer
 COMPARING = 0.6  # share of a time limit that the comparison may take
 
 
