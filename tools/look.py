@@ -1,9 +1,12 @@
 """Pictures of a page, to be looked at: as on a wide screen, on a phone, in the dark, and on paper.
 
     python -m tools.look report.html [-o FOLDER] [--scale 1]
+    python -m tools.look --tables -o FOLDER
 
 writes NAME-1200.png, NAME-400.png, NAME-dark.png and NAME.pdf, with a PNG of each sheet where `pdftoppm` is there, and
-says what the console said. It needs chromium on the PATH and playwright (the extra `test`).
+says what the console said, which figures were not drawn, by how much the page is too wide, what axe-core finds serious
+and how large the page is. With `--tables` it first makes the pages of six tables: those that the tests open, one of
+200,000 rows and one of 300 columns. It needs chromium on the PATH and playwright (the extra `test`).
 """
 
 from __future__ import annotations
@@ -12,11 +15,14 @@ import argparse
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-from tests.reporting.browser import ARGUMENTS, opened
+import unveil
+from tests.reporting.browser import ARGUMENTS, Look, opened
+from tests.reporting.whole import LARGE, SMALL
 
 LOOKS = {"1200": {"width": 1200}, "400": {"width": 400}, "dark": {"width": 1200, "color_scheme": "dark"}}
 
@@ -33,7 +39,7 @@ def look(path: Path, folder: Path, scale: float) -> list[Path]:
             with opened(browser, path, device_scale_factor=scale, **options) as seen:
                 seen.scroll()
                 made.append(seen.picture(folder / f"{path.stem}-{name}.png"))
-                for trouble in seen.troubles:
+                for trouble in _troubles(seen):
                     print(f"{name}: {trouble}")
         with opened(browser, path) as seen:
             seen.until("!document.querySelector('.plot') || Boolean(window.Plotly)")
@@ -42,6 +48,19 @@ def look(path: Path, folder: Path, scale: float) -> list[Path]:
             made += _sheets(pdf)
         browser.close()
     return made
+
+
+def _troubles(seen: Look) -> list[str]:
+    """All that should not be so of a page that was read to its end."""
+    wide = [f"{seen.overflow()} pixels too wide"] if seen.overflow() else []
+    return [*seen.troubles, *(f"not drawn: {name}" for name in seen.undrawn()), *wide, *seen.hurdles()]
+
+
+def pages(folder: Path) -> Iterator[Path]:
+    """The pages of all tables that are looked at."""
+    for name, table in (SMALL | LARGE).items():
+        path, options = table(folder)
+        yield unveil.report(path, **options).save(folder / f"{name}.html")
 
 
 def _sheets(pdf: Path) -> list[Path]:
@@ -54,14 +73,19 @@ def _sheets(pdf: Path) -> list[Path]:
 def main() -> None:
     """The command."""
     parser = argparse.ArgumentParser(prog="python -m tools.look", description=__doc__.splitlines()[0])
-    parser.add_argument("page", type=Path)
+    parser.add_argument("page", type=Path, nargs="?")
+    parser.add_argument("--tables", action="store_true", help="make pages of six tables and look at these")
     parser.add_argument("-o", "--output", type=Path, help="the folder of the pictures; that of the page by default")
     parser.add_argument("--scale", type=float, default=1.0, help="pixels of the picture for one of the page")
     asked = parser.parse_args()
+    if asked.page is None and not (asked.tables and asked.output):
+        parser.error("name a page, or --tables and a folder for them (-o)")
     folder = asked.output or asked.page.parent
     folder.mkdir(parents=True, exist_ok=True)
-    for path in look(asked.page, folder, asked.scale):
-        print(path)
+    for page in pages(folder) if asked.tables else [asked.page]:
+        print(f"{page}: {page.stat().st_size:,} bytes")
+        for path in look(page, folder, asked.scale):
+            print(path)
 
 
 if __name__ == "__main__":

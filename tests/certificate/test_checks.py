@@ -83,6 +83,8 @@ def test_a_start_that_is_there_twice_counts_once() -> None:
     finding = examine(again)["restarts"]
     assert (finding.severity, finding.message[:21]) == ("doubt", "1 of 3 starts reached")
     assert "repeated" not in examine(again)
+    same = examine(history(-1.0, restarts=(-1.0, -1.0), events={"repeated": 1}))["restarts"]
+    assert (same.severity, same.message[:37]) == ("note", "all starts began at the same place: o")
     assert examine(history(-1.0, restarts=(-1.0, -1.0, -3.0, -4.0)))["restarts"].severity == "fine"
 
 

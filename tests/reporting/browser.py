@@ -71,6 +71,10 @@ class Look:
         """Pixels by which the page is wider than the screen."""
         return self.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
 
+    def hidden_titles(self) -> list[str]:
+        """Figures in which the title of an axis lies over its labels."""
+        return self.page.evaluate(_HIDDEN)
+
     def picture(self, path: Path) -> Path:
         """The whole page as PNG."""
         self.page.screenshot(path=str(path), full_page=True)
@@ -97,6 +101,14 @@ _SEEN = """() => Array.from(document.querySelectorAll('.plot')).filter((node) =>
   const place = node.getBoundingClientRect();
   return node.checkVisibility() && place.bottom > 0 && place.top < window.innerHeight;
 })"""
+
+_HIDDEN = """() => Array.from(document.querySelectorAll('.plot')).filter((plot) => {
+  const boxes = (what) => Array.from(plot.querySelectorAll(what), (node) => node.getBoundingClientRect());
+  const ticks = boxes('.xtick text, .ytick text, .x2tick text, .y2tick text').filter((box) => box.width);
+  const titles = boxes('text.xtitle, text.ytitle, text.x2title, text.y2title');
+  return titles.some((one) => ticks.some((tick) => one.left < tick.right - 1 && tick.left < one.right - 1
+    && one.top < tick.bottom - 2 && tick.top < one.bottom - 2));
+}).map((plot) => plot.id)"""
 
 
 @pytest.fixture(scope="module")

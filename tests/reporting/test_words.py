@@ -34,6 +34,9 @@ def test_what_sets_a_group_apart(rows):
     phone = rows.levels[device].index("phone")
     told = [Difference(spent, -1, -2.5, 3.0, 9.0), Difference(device, phone, 1.1, 0.8, 0.1)]
     assert apart(told, rows) == "very low spent (-2.5 sd), device is phone (80% against 10%)"
+    member = rows.names.index("member")
+    seldom = [Difference(device, phone, -1.1, 0.1, 0.8), Difference(member, 1, -1.0, 0.0, 0.5)]
+    assert apart(seldom, rows) == "device is seldom phone (10% against 80%), member is never yes (0% against 50%)"
     assert apart([], rows) == "close to the other rows in every column"
 
 

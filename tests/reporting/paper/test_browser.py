@@ -189,6 +189,20 @@ def test_a_phone(browser, path):
         assert look.troubles == []
 
 
+def test_a_legend_of_several_lines_moves_no_title_over_labels(browser, tmp_path):
+    axis = {"automargin": False, "title": {"text": "title", "standoff": 10}}
+    groups = [{"type": "scatter", "mode": "markers", "name": f"Group {n}", "legendgroup": str(n)} for n in range(1, 8)]
+    data = [{**group, "x": [0, 1], "y": [1, 2]} for group in groups]
+    plot = {"data": data, "layout": {"xaxis": axis, "yaxis": axis, "height": 380}}
+    page = Page("t", "h", [], CERTIFICATE, [Section("s", "S", "", [FigureBlock("f", plot, "alt", "")])], 0)
+    file = tmp_path / "page.html"
+    file.write_text(render(page), encoding="utf-8")
+    for width in (340, 400, 500):
+        with opened(browser, file, width=width) as look:
+            look.scroll()
+            assert look.hidden_titles() == []
+
+
 def test_axe_finds_nothing_serious(look):
     assert look.hurdles() == []
 

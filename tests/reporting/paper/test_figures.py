@@ -29,6 +29,15 @@ def test_title_and_caption_are_left_to_the_page():
     assert height_of(plain_figure({"data": [], "layout": {"height": 700}})) == 700
 
 
+def test_no_room_is_left_below_axes_without_a_title():
+    below = {side: plain_figure(new_figure(side, "y"))["layout"]["margin"]["b"] for side in ("x", "")}
+    assert below[""] < below["x"]
+    top = new_figure("x", "y").update_xaxes(side="top")
+    assert plain_figure(top)["layout"]["margin"]["b"] == below[""]
+    fixed = new_figure("", "y").update_xaxes(automargin=False)  # its labels need the margin
+    assert plain_figure(fixed)["layout"]["margin"]["b"] == below["x"]
+
+
 def test_frames_hold_what_changes():
     figure = go.Figure(go.Scatter(x=[0.0], y=[1.0]), frames=[go.Frame(data=[{"y": np.array([2.0])}], traces=[0])])
     (frame,) = plain_figure(figure)["frames"]

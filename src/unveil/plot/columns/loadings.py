@@ -51,13 +51,14 @@ def loadings(pca: Any, names: Sequence[Any] | None = None, *, n_directions: int 
         raise ValueError(f"names must hold {len(weights)} names, one a column; got {len(texts)}")
     order = _by_direction(weights)
     chosen = weights[order]
+    deepest = float(np.abs(chosen).max()) or 1.0  # of many columns, all weights are small
     figure = new_figure("principal direction", "")
     add_cells(
         figure,
         chosen,
         [str(number + 1) for number in range(weights.shape[1])],
         short_labels([texts[number] for number in order], 22),
-        ends=(-1.0, 1.0),
+        ends=(-deepest, deepest),
         texts=[[two_digits(value) for value in row] for row in chosen],
         hovertemplate="%{y}<br>direction %{x}: <b>%{z:.2f}</b><extra></extra>",
         showscale=False,

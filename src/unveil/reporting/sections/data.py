@@ -50,7 +50,6 @@ def data(analysis: Analysis) -> Section:
 
 
 def _row(role: Any, survey: Any, n_rows: int) -> list[Cell | str]:
-    numbers = _range(survey)
     share = survey.missing / n_rows if n_rows else 0.0
     heights = [float(value) for value in survey.histogram]
     top = sum(heights) or 1.0
@@ -59,7 +58,7 @@ def _row(role: Any, survey: Any, n_rows: int) -> list[Cell | str]:
         role.role + (f" ({role.unit})" if role.unit else ""),
         Cell("yes" if role.used else "no", tone="" if role.used else "quiet"),
         Cell(_said(survey), spark=[value / top for value in heights]) if heights else _said(survey),
-        *numbers,
+        *_range(survey),
         f"{survey.distinct:,}",
         Cell(
             f"{survey.missing:,}" + (f" ({words.percent(share)})" if share else ""), tone="alert" if share > 0.3 else ""
@@ -69,12 +68,12 @@ def _row(role: Any, survey: Any, n_rows: int) -> list[Cell | str]:
 
 
 def _range(survey: Any) -> list[str]:
-    """The least value, the quarters and the largest; nothing of words and of yes or no."""
+    """The least value, the quarters and the largest; of dates not all, which are long; nothing of words."""
     if survey.word == "yes/no" or not np.isfinite(survey.low):
         return [""] * 5
-    quarters = [float(value) for value in survey.quantiles[1:4]] or [np.nan] * 3
+    quarters = survey.quantiles[1:4] if len(survey.quantiles) == 5 else (np.nan,) * 3
     if survey.word == "date":
-        return [survey.first, *(_date(value, len(survey.first)) for value in quarters), survey.last]
+        return [survey.first, "", _date(float(quarters[1]), len(survey.first)), "", survey.last]
     return [words.number(float(value)) for value in (survey.low, *quarters, survey.high)]
 
 
@@ -88,8 +87,8 @@ def _said(survey: Any) -> str:
     if survey.word == "yes/no":
         return ", ".join(f"{'yes' if value else 'no'} ({count:,})" for value, count in survey.top)
     if np.isfinite(survey.low):
-        low, *_, high = _range(survey)
-        return f"from {low} to {high}"
+        numbers = _range(survey)
+        return f"from {numbers[0]} to {numbers[-1]}"
     alone = survey.distinct > TOP_TOLD and all(count == 1 for _, count in survey.top[:TOP_TOLD])
     if alone:  # keys: all values come once
         return f"{', '.join(plain(str(value), 20) for value, _ in survey.top[:TOP_TOLD])}\N{HORIZONTAL ELLIPSIS}"

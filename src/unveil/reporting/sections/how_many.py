@@ -56,7 +56,7 @@ def _adopted(analysis: Analysis) -> str:
 
 
 def _glossed(name: str) -> str:
-    return "Student's distributions, which have heavier tails than Gaussians," if name == "StudentMixture" else name
+    return "Student's distributions, whose tails are heavier than Gaussian ones" if name == "StudentMixture" else name
 
 
 def _table(analysis: Analysis) -> Fold:

@@ -77,9 +77,9 @@ function thinBars(figure) {
 }
 
 // Lines that the legend takes below the axes: its entries stand in columns as wide as the longest.
-function legendLines(entries) {
+function legendLines(entries, width) {
   const widest = Math.max.apply(null, entries.map((trace) => 44 + 6.2 * trace.name.replace(/<[^>]*>|&[^;]*;/g, "x").length));
-  const columns = Math.max(1, Math.floor((document.documentElement.clientWidth - 50) / widest));
+  const columns = Math.max(1, Math.floor(width / widest));
   return Math.ceil(entries.length / columns);
 }
 
@@ -87,11 +87,11 @@ function legendBelow(figure) {
   const layout = figure.layout;
   const entries = figure.data.filter((trace) => trace.showlegend !== false && trace.name);
   if (layout.showlegend === false || entries.length < (layout.showlegend ? 1 : 2)) return;
-  const room = 17 * legendLines(entries) + 4;
+  const room = 18 * legendLines(entries, layout.width - layout.margin.l - layout.margin.r) + 6;
   layout.height += room;
   layout.margin.b = Math.max(layout.margin.b, 30) + room; // 30 for the labels of the axis
   layout.legend = Object.assign({}, layout.legend, {
-    orientation: "h", x: 0, xref: "container", xanchor: "left", y: 0, yref: "container", yanchor: "bottom",
+    orientation: "h", tracegroupgap: 0, x: 0, xref: "container", xanchor: "left", y: 0, yref: "container", yanchor: "bottom",
   });
 }
 
@@ -109,7 +109,7 @@ function forNarrow(figure) {
 // Pale points are lost on dark paper.
 function strengthen(figure) {
   figure.data.forEach(function (trace) {
-    if (trace.marker && trace.marker.opacity < 0.8) trace.marker.opacity = Math.min(1, trace.marker.opacity + 0.25);
+    if (trace.marker && trace.marker.opacity < 0.8) trace.marker.opacity = Math.min(1, trace.marker.opacity + 0.15);
   });
 }
 
