@@ -24,7 +24,7 @@ CODED = re.compile(  # mail, web, the two forms of long keys, telephone
     r"[^@\s]+@[^@\s]+\.\w+|\w+://\S+|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
     r"|[0-9a-fA-F]{16,}|\+?[\d ()/-]{9,}"
 )
-KEYED = re.compile(r"[A-Za-z]{0,4}[-_]?\d{4,}|[A-Za-z]{0,4}\d{3,}[A-Za-z]{0,2}")  # a letter or two and a running number
+KEYED = re.compile(r"[A-Za-z]{0,3}[-_]?\d{4,}")  # a letter or two and a running number
 SELDOM = 5  # rows for each value of such a code: with fewer it is a key of somebody who comes back, not a category
 LONG, MANY_TOKENS = 50, 6  # letters and words of a cell beyond which it is a text
 
