@@ -146,7 +146,7 @@ def test_values_of_several_types_are_kept_by_files(tmp_path):
 
 
 def test_parameters_pass_through_clone_and_set_params():
-    made = clone(CategoricalMixture(3, handle_unknown="error")).set_params(concentration_prior=1.5)
+    made = clone(CategoricalMixture(3, handle_unknown="error", random_state=0)).set_params(concentration_prior=1.5)
     assert made.get_params()["handle_unknown"] == "error"
     assert made.fit(FRAME).probabilities_[0].shape == (3, 3)
     with pytest.raises(ValueError, match="'handle_unknown' parameter of CategoricalMixture must be a str among"):
