@@ -106,6 +106,7 @@ def read(folder: Path, text: str | bytes, name: str = "t.csv", **options: Any) -
 
 # name: (text, what is read)
 TABLES: dict[str, tuple[str, dict[str, list[Any]]]] = {
+    "comments among rows": ("x,y\n1,2.5\n# a break\n3,4\n# the end\n", {"x": [1, 3], "y": [2.5, 4.0]}),
     "names in a comment": ("# made up\n# x  y\n1 2.5\n3 4\n", {"x": [1, 3], "y": [2.5, 4.0]}),
     "runs of spaces": ('  x   y\n 1.0  "a b"\n-3.5   c\n', {"x": [1.0, -3.5], "y": ["a b", "c"]}),
     "a title above": ("Sales\n\nall of them\na,b,c\n1,2,x\n3,4,y\n", {"a": [1, 3], "b": [2, 4], "c": ["x", "y"]}),

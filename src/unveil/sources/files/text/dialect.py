@@ -14,6 +14,7 @@ _ENCODINGS = {
     "cp1252": "Windows-1252 (Western European)",
     "latin-1": "Latin-1 (Western European)",
 }
+COMMENTS = ("#", "%", "//")  # what lines start with that are no rows
 MISSING_WORDS = (*pyarrow.csv.ConvertOptions().null_values, "?", "None", "none")
 
 

@@ -18,13 +18,12 @@ from typing import NamedTuple
 from unveil.sources.errors import DataError
 from unveil.sources.files.options import ReadingOptions
 from unveil.sources.files.text.cells import number_form
-from unveil.sources.files.text.dialect import MISSING_WORDS, Dialect
+from unveil.sources.files.text.dialect import COMMENTS, MISSING_WORDS, Dialect
 from unveil.sources.files.text.header import has_header
 from unveil.sources.files.text.stream import TextFile, TextSample
 
 LINES_TRIED = 200  # with each separator
 PREAMBLE_LINES = 20  # at most: titles and notes above a table
-COMMENTS = ("#", "%", "//")
 _SEP_LINE = re.compile(r'"?sep=(.)"?\s*')  # with which Excel may start a file
 _WORDS_OF_SPACES = re.compile(r'"[^"]*"|\S+')
 

@@ -18,7 +18,7 @@ import pyarrow.csv
 
 from unveil.sources.errors import DataError, blame
 from unveil.sources.files.text.bad import CellTally
-from unveil.sources.files.text.dialect import SEPARATORS
+from unveil.sources.files.text.dialect import COMMENTS, SEPARATORS
 from unveil.sources.files.text.layout import TextLayout
 from unveil.sources.files.text.parse import parse
 from unveil.sources.files.text.stream import HEAD_BYTES, TextFile, utf8_stream
@@ -120,7 +120,10 @@ def open_rows(file: TextFile, layout: TextLayout, types: dict[str, Any]) -> Any:
         skip_rows_after_names=int(dialect.header and not apart),
     )
     parsing = pyarrow.csv.ParseOptions(
-        delimiter=dialect.separator, quote_char=dialect.quote, newlines_in_values=dialect.separator != " "
+        delimiter=dialect.separator,
+        quote_char=dialect.quote,
+        newlines_in_values=dialect.separator != " ",
+        invalid_row_handler=_without_comments,
     )
     convert = pyarrow.csv.ConvertOptions(
         include_columns=list(types),
@@ -131,6 +134,11 @@ def open_rows(file: TextFile, layout: TextLayout, types: dict[str, Any]) -> Any:
     )
     stream = utf8_stream(file, dialect.encoding, dialect.separator == " ")
     return pyarrow.csv.open_csv(stream, read, parsing, convert)
+
+
+def _without_comments(row: Any) -> str:
+    """Of a row that has not as many cells as the others: is it a comment in the midst of the table?"""
+    return "skip" if row.text.lstrip().startswith(COMMENTS) else "error"
 
 
 @contextmanager
