@@ -57,7 +57,7 @@ def compare(
 
     use_threads(threads)
     asked: dict[str, Any] = {"columns": names_in(columns), "drop": names_in(drop, "--drop") or ()}
-    asked |= {"roles": pairs_in(roles, "--roles") or None, "reading": reading}
+    asked |= {"roles": pairs_in(roles, "--roles") or None, **reading._asdict()}
     with progress(f"{old} and {new}"):
         found = compared(old, new, **asked, max_components=max_components, seed=seed)
     if as_json:

@@ -35,12 +35,9 @@ def test_rows_that_no_longer_fit_come_by_number():
 
 
 def test_rows_are_scored_by_fits_that_have_not_seen_them():
-    class Mean:
-        def __init__(self, seen):
-            self.seen = set(seen.tolist())
+    def scores(seen, unseen):
+        assert not set(seen.tolist()) & set(unseen.tolist())
+        assert len(seen) + len(unseen) == 53
+        return unseen.astype(float)
 
-        def score_samples(self, rows):
-            assert not self.seen & set(rows.tolist())
-            return np.zeros(len(rows))
-
-    assert held_out_scores(Mean, lambda inside: inside, 53).tolist() == [0.0] * 53
+    assert held_out_scores(scores, 53).tolist() == list(range(53))

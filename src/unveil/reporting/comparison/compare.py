@@ -6,12 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
-import numpy as np
-
 from unveil.reporting.comparison.columns import ColumnChange, column_changes
 from unveil.reporting.comparison.drift import CERTAIN
-from unveil.reporting.comparison.groups import MOST_FITTED, GroupShare, Misfits, held_out_scores, misfits, shares
-from unveil.reporting.comparison.model import TableMixture, best_mixture, picked, refitted, rows_for
+from unveil.reporting.comparison.groups import GroupShare, Misfits
+from unveil.reporting.comparison.held_against import held_against
+from unveil.reporting.study.settings import Settings
+from unveil.sources.files.reading import ReadingOptions
+from unveil.tables.preparation import prepare
+from unveil.tables.table import open_table
 
 
 @final
@@ -84,6 +86,9 @@ class Comparison:
             f"{_count(count, 'row')} of the new table no longer {verb} the old one ({expected:.2g} expected), {more}."
         ]
 
+    def __str__(self) -> str:
+        return "\n".join(self.words)
+
     def to_dict(self) -> dict[str, Any]:
         """All of it as JSON has it."""
         fit = self.misfits
@@ -118,7 +123,11 @@ def compare(
     columns: Sequence[str] | None = None,
     drop: Sequence[str] = (),
     roles: Mapping[str, str] | None = None,
-    reading: Any = None,
+    encoding: str | None = None,
+    separator: str | None = None,
+    decimal: str | None = None,
+    header: bool | None = None,
+    missing: Sequence[str] | None = None,
     max_components: int = 9,
     seed: int = 0,
 ) -> Comparison:
@@ -128,8 +137,10 @@ def compare(
     ----------
     old, new : path, frame or array
         The two tables.
-    columns, drop, roles, reading
-        As in `unveil.tables.prepare`, for both tables.
+    columns, drop, roles
+        As in `unveil.report`, for both tables.
+    encoding, separator, decimal, header, missing
+        How text files are to be read, where the guess is wrong; as in `unveil.scan`.
     max_components : int, default=9
         Largest number of components of the mixture of the old table.
     seed : int, default=0
@@ -142,14 +153,17 @@ def compare(
     Examples
     --------
     >>> import numpy as np
-    >>> from unveil.reporting.comparison.compare import compare
+    >>> from unveil import compare
     >>> random = np.random.default_rng(0)
     >>> old, new = random.normal(size=(300, 2)), random.normal(size=(300, 2)) + [0, 1]
-    >>> [column.size for column in compare(old, new, max_components=2).columns]
-    ['large', 'none']
+    >>> print(compare(old, new, max_components=2))
+    The tables differ.
+    1 column of 2 drifted: x1 (large).
+    1 row of the new table no longer fits the old one (1 expected), which may be chance.
+    The old table is one group, so there are no shares of groups to compare.
     """
-    from unveil.tables import open_table, prepare
-
+    reading = ReadingOptions(encoding, separator, decimal, header, None if missing is None else tuple(missing))
+    drop = [drop] if isinstance(drop, str) else drop
     table = open_table(new, options=reading)
     then = prepare(old, columns=columns, drop=drop, roles=roles, reading=reading)
     there = {name: word for name, word in (roles or {}).items() if name in table.names}
@@ -157,73 +171,15 @@ def compare(
     asked = [name for name in then.table.names if name not in drop]
     changes = [one for one in column_changes(then, now) if one.name in asked]
     came = [name for name in table.names if name not in then.table.names and columns is None]
-    held = _held_against(then, table, max_components, seed)
+    held = held_against(then, table, Settings(max_components, seed))
     return Comparison(
         titles=(then.table.title, now.table.title),
         rows=(then.table.n_rows, now.table.n_rows),
         columns=tuple(sorted(changes, key=lambda change: (not change.drifted, -change.effect * change.drifted))),
         came=tuple(came),
         went=tuple(name for name in asked if name not in table.names),
-        **held,
+        **held._asdict(),
     )
-
-
-def _held_against(then: Any, new: Any, most: int, seed: int) -> dict[str, Any]:
-    """Groups of the old table in the new one, and rows that fit none; a remark where that cannot be."""
-    nothing: dict[str, Any] = {"groups": (), "described": (), "misfits": None, "row_names": ()}
-    if not then.names:
-        return nothing | {"remarks": ("No column of the old table can be modelled, so groups were not looked for.",)}
-    try:
-        now = then.recipe.apply(new)
-    except ValueError as error:
-        return nothing | {"remarks": (f"Groups and rows were not compared: {error}.",)}
-    rows, later, n = rows_for(then), rows_for(now), then.rows_used
-    chosen = np.sort(np.random.default_rng(seed).permutation(n)[:MOST_FITTED])
-    mixture = best_mixture(then, picked(rows, chosen), most, seed)
-    misfit = misfits(_unseen(mixture, rows, chosen, n), mixture.model.score_samples(later))
-    home_then, home_now = (mixture.groups[np.asarray(mixture.model.predict(table))] for table in (rows, later))
-    groups = shares(home_then, home_now, mixture.n_groups) if mixture.n_groups > 1 else []
-    names = getattr(now, "row_names", None)
-    return {
-        "groups": tuple(groups),
-        "described": tuple(_described(then, home_then, group.group) for group in groups),
-        "misfits": misfit,
-        "row_names": () if names is None else tuple(str(names[row - 1]) for row in misfit.rows),
-        "remarks": _remarks(mixture, n),
-    }
-
-
-def _unseen(mixture: TableMixture, rows: Any, chosen: Any, n: int) -> Any:
-    """Log-densities of old rows under fits that have not seen them."""
-    if n >= 2 * MOST_FITTED:
-        return mixture.model.score_samples(picked(rows, np.setdiff1d(np.arange(n), chosen)))
-    return held_out_scores(
-        lambda inside: refitted(mixture, picked(rows, chosen[inside])),
-        lambda inside: picked(rows, chosen[inside]),
-        len(chosen),
-    )
-
-
-def _remarks(mixture: TableMixture, n: int) -> tuple[str, ...]:
-    found = [f"The old table was modelled by {MOST_FITTED:,} of its rows."] if n > MOST_FITTED else []
-    if mixture.n_groups == 1:
-        found += ["The old table is one group, so there are no shares of groups to compare."]
-    elif not mixture.clear:
-        found += [
-            "Whether the groups of the old table are real is not clear; they are parts of a density that fits it."
-        ]
-    return tuple(found)
-
-
-def _described(then: Any, home: Any, group: int) -> str:
-    """The two columns of numbers in which a group differs most from the others."""
-    X, names = then.numbers, then.number_names
-    if X.shape[1] == 0:
-        return ""
-    inside, outside = X[home == group], X[home != group]
-    apart = (np.nanmean(inside, axis=0) - np.nanmean(outside, axis=0)) / np.nanstd(X, axis=0)
-    order = np.argsort(-np.abs(apart))[:2]
-    return ", ".join(f"{'high' if apart[place] > 0 else 'low'} {names[place]}" for place in order)
 
 
 def _group_said(one: GroupShare) -> str:

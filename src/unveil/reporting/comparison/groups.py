@@ -1,7 +1,7 @@
 """Groups of the old table in the new one: whose share grew, and which rows fit none of them.
 
 The mixture is fitted to the old rows. Rows that it has not seen are less likely under it than those that it has, so
-what is likely is measured on old rows that were held out (five folds with the parameters of the best; or, of a large
+what is likely is measured on old rows that were held out (five folds; or, of a large
 table, the rows beyond those that it is fitted to). A row of the new table no longer fits if it is less likely than all
 but 0.1% of them; where there are fewer than a thousand, than all of them. If nothing has changed, rows of both tables
 come in any order, so how many of the new ones are that unlikely is beta-binomial, whatever the density.
@@ -10,7 +10,7 @@ come in any order, so how many of the new ones are that unlikely is beta-binomia
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,6 @@ from unveil.core.arrays import Floats
 
 UNLIKELY = 0.001  # the share of old rows that are less likely than a row that still fits
 FOLDS = 5
-MOST_FITTED = 20_000  # rows of the old table that the mixture is fitted to: enough for nine groups of many columns
 LEVEL = 0.05  # of a hundred pairs of equal tables, five have a group whose interval leaves out no change
 
 
@@ -92,14 +91,14 @@ def misfits(held_out: Floats, now: Floats) -> Misfits:
     return Misfits(threshold, m * rank / (n + 1), p, order + 1, now[order])
 
 
-def held_out_scores(
-    refit: Callable[[NDArray[np.intp]], Any], rows: Callable[[NDArray[np.intp]], Any], n: int
-) -> Floats:
-    """Log-densities of `n` rows, each under a fit that has not seen its fold; `rows` picks them by number."""
+def held_out_scores(scores: Callable[[NDArray[np.intp], NDArray[np.intp]], Floats], n: int) -> Floats:
+    """Log-densities of `n` rows, each under a fit that has not seen its fold.
+
+    `scores` takes the numbers of rows that are fitted to, and of those that are asked for.
+    """
     fold = np.random.default_rng(0).permutation(n) % FOLDS
     found = np.empty(n)
-    for number in range(FOLDS):
-        model = refit(np.flatnonzero(fold != number))
+    for number in range(min(FOLDS, n)):
         inside = np.flatnonzero(fold == number)
-        found[inside] = model.score_samples(rows(inside))
+        found[inside] = scores(np.flatnonzero(fold != number), inside)
     return found

@@ -119,12 +119,9 @@ def analyse(prepared: Prepared, settings: Settings) -> Analysis:
     """Everything, in order."""
     rows = model_rows(prepared)
     _check_rows(prepared, rows)
-    found = modelled(rows, settings)
-    if prepared.time is not None:
-        judged = without_drift(found.judged, found.model, found.rows, prepared.time.values)
-        found = found._replace(judged=judged)
-    k, clock, seed = len(found.model.weights_), settings.clock, settings.seed
-    clusters = _homes(found.judged.certificate.clusters) if is_grouped(found) else np.arange(k)
+    found = judged_mixture(prepared, rows, settings)
+    clock, seed = settings.clock, settings.seed
+    clusters = homes(found) if is_grouped(found) else np.arange(len(found.model.weights_))
     settings.tell("describing the groups")
     where = placed(found.model, found.rows, clusters)
     n_groups = int(clusters.max()) + 1
@@ -142,10 +139,19 @@ def analyse(prepared: Prepared, settings: Settings) -> Analysis:
     )
 
 
-def _homes(clusters: tuple[int, ...] | None) -> NDArray[np.intp]:
+def judged_mixture(prepared: Prepared, rows: ModelRows, settings: Settings) -> Modelled:
+    """The mixture of a table; its groups are doubted where rows merely wander in time."""
+    found = modelled(rows, settings)
+    if prepared.time is None:
+        return found
+    return found._replace(judged=without_drift(found.judged, found.model, found.rows, prepared.time.values))
+
+
+def homes(found: Modelled) -> NDArray[np.intp]:
     """Group of each component, groups counted in the order of their first components."""
-    order = list(dict.fromkeys(clusters or ()))
-    return np.array([order.index(cluster) for cluster in clusters or ()], dtype=np.intp)
+    clusters = found.judged.certificate.clusters or ()
+    order = list(dict.fromkeys(clusters))
+    return np.array([order.index(cluster) for cluster in clusters], dtype=np.intp)
 
 
 def _time(prepared: Prepared, rows: ModelRows, settings: Settings) -> TimeStudy | None:
