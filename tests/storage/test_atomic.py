@@ -1,5 +1,8 @@
 import os
 import stat
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -53,6 +56,71 @@ def test_new_file_has_the_usual_permissions(tmp_path):
     with replacing(tmp_path / "ours") as temporary:
         temporary.write_text("")
     assert (tmp_path / "ours").stat().st_mode == (tmp_path / "usual").stat().st_mode
+
+
+def test_permissions_of_the_file_that_is_replaced_are_kept(tmp_path):
+    target = tmp_path / "secret"
+    target.write_text("old")
+    target.chmod(0o600)
+    with replacing(target) as temporary:
+        assert stat.S_IMODE(temporary.stat().st_mode) == 0o600
+        temporary.write_text("new")
+    assert stat.S_IMODE(target.stat().st_mode) == 0o600
+    target.chmod(0o640)
+    with replacing(target) as temporary:
+        temporary.write_text("newer")
+    assert stat.S_IMODE(target.stat().st_mode) == 0o640
+
+
+def test_many_threads_may_write_to_one_path(tmp_path):
+    target = tmp_path / "shared"
+    texts = [f"{number}" * 20_000 for number in range(32)]
+
+    def write(text):
+        for _ in range(5):
+            with replacing(target) as temporary:
+                temporary.write_text(text)
+            assert target.read_text() in texts
+
+    with ThreadPoolExecutor(32) as pool:
+        list(pool.map(write, texts))
+    assert os.listdir(tmp_path) == ["shared"]
+
+
+KILLED = """
+import os, signal, sys
+from unveil.storage.atomic import replacing
+with replacing(sys.argv[1]) as temporary:
+    temporary.write_text("half")
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_what_a_killed_save_left_behind_goes_with_the_next_one(tmp_path):
+    target, other = tmp_path / "out", tmp_path / ".other.1.part"
+    other.write_text("of somebody else")
+    os.utime(other, (0, 0))
+    subprocess.run([sys.executable, "-c", KILLED, target], check=False)
+    (leftover,) = set(os.listdir(tmp_path)) - {other.name}
+    with replacing(target) as temporary:
+        assert leftover in os.listdir(tmp_path)  # for all that is known, its writer goes on
+        temporary.write_text("whole")
+    os.utime(tmp_path / leftover, (0, 0))
+    with replacing(target) as temporary:
+        os.utime(temporary, (0, 0))
+        with replacing(target) as second:
+            assert temporary.exists()  # old, but held
+            second.write_text("second")
+        temporary.write_text("first")
+    assert sorted(os.listdir(tmp_path)) == [other.name, "out"]
+
+
+@pytest.mark.parametrize("letter", ["a", "\N{GREEK SMALL LETTER ALPHA}", "\N{GRINNING FACE}"])
+def test_names_may_be_as_long_as_the_disk_takes(tmp_path, letter):
+    target = tmp_path / (letter * (255 // len(letter.encode())))
+    with replacing(target) as temporary:
+        temporary.write_text("long")
+    assert target.read_text() == "long"
 
 
 def test_places_where_nothing_can_be_written_are_refused_with_a_reason(tmp_path, monkeypatch):

@@ -1,4 +1,5 @@
 import json
+import os
 import struct
 
 import numpy as np
@@ -85,7 +86,7 @@ def test_failure_while_writing_keeps_the_old_file(written, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(file.os, "fsync", full)
+    monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(OSError, match="No space left"):
         write(written, {}, {})
     assert written.read_bytes() == before

@@ -8,7 +8,6 @@ products differ in the last bit between the two layouts, and a model must predic
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -52,11 +51,8 @@ def write(path: PathLike, header: Mapping[str, Any], arrays: Mapping[str, NDArra
     ours = {"format_version": FORMAT_VERSION, "library_version": unveil.__version__, "arrays": layouts}
     text = json.dumps(ours | {name: value for name, value in header.items() if name not in ours}, allow_nan=False)
     data = save({name: _rows_first(arrays[name], layouts[name]) for name in arrays}, metadata={KEY: text})
-    with replacing(path) as temporary, temporary.open("wb") as file:
-        file.write(data)
-        file.flush()
-        if temporary.is_file():
-            os.fsync(file.fileno())  # a rename must not reach the disk before the data does
+    with replacing(path) as temporary:
+        temporary.write_bytes(data)
 
 
 def read(path: PathLike) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
