@@ -25,7 +25,7 @@ def test_json_for_machines(run, saved):
     plain = json.loads(run("show", saved, "--json").stdout)
     assert plain["class"] == "GaussianMixture"
     assert plain["seed"] == 3
-    assert plain["format_version"] == 1
+    assert plain["format_version"] == 2
     assert plain["history"]["status"] == "converged"
     assert plain["fitted"]["means_"] == unveil.load(saved).means_.tolist()
 

@@ -1,5 +1,7 @@
+import hashlib
 import json
 import os
+import re
 import struct
 
 import numpy as np
@@ -130,9 +132,38 @@ def test_safetensors_of_someone_else(path):
         read(path)
 
 
+def test_every_byte_counts(written):
+    whole = written.read_bytes()
+    for place in range(len(whole)):
+        changed = bytearray(whole)
+        changed[place] ^= 1 << (place % 8)
+        written.write_bytes(changed)
+        with pytest.raises(ModelFileError):
+            read(written)
+
+
+def test_a_digest_made_anew_is_one(written):
+    """As docs/format.md has it: by other means than `write`."""
+    whole = written.read_bytes()
+    digest = re.search(rb'"sha256":"([0-9a-f]{64})"', whole)[1]
+    assert hashlib.sha256(whole.replace(digest, b"0" * 64)).hexdigest().encode() == digest
+    changed = whole.replace(digest, b"0" * 64).replace(np.float64(5.0).tobytes(), np.float64(7.0).tobytes())
+    written.write_bytes(changed.replace(b"0" * 64, hashlib.sha256(changed).hexdigest().encode()))
+    assert read(written)[1]["means"].ravel().tolist() == [0, 1, 2, 3, 4, 7]
+
+
+def test_files_of_the_first_format_have_no_digest_and_that_is_said(path, caplog):
+    forge(path, {"format_version": 1, "arrays": {}})
+    assert read(path)[1] == {}
+    assert "format 1, which has no digest" in caplog.text
+    forge(path, {"format_version": 2, "arrays": {}})
+    with pytest.raises(ModelFileError, match="its digest is not that of its content"):
+        read(path)
+
+
 def test_newer_format_says_which_versions(path):
-    forge(path, {"format_version": 2, "library_version": "7.1", "arrays": {}})
-    with pytest.raises(ModelFileError, match=r"written by unveil 7\.1 in format 2; this is unveil \d"):
+    forge(path, {"format_version": 9, "library_version": "7.1", "arrays": {}})
+    with pytest.raises(ModelFileError, match=r"written by unveil 7\.1 in format 9; this is unveil \d"):
         read(path)
 
 

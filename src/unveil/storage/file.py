@@ -1,14 +1,21 @@
-"""One safetensors file: named arrays, and a JSON header among its metadata.
+"""One safetensors file: named arrays, and a JSON header among its metadata. docs/format.md is its description.
 
 Safetensors stores plain numbers and text, so reading runs no code, whoever wrote the file. The header lists the
 arrays, so that a file with some of them gone is recognised, and says which lay in memory column by column: matrix
 products differ in the last bit between the two layouts, and a model must predict the same bits after a round trip.
+
+A digest tells a file that was damaged from one that was not. It is the SHA-256 of all bytes of the file, the 64 digits
+of the digest itself taken for zeros. Who changes a file on purpose can make it anew: what arrays hold is checked by
+whoever knows what they mean.
 """
 
 from __future__ import annotations
 
 import json
+import logging
+import struct
 from collections.abc import Mapping
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +25,14 @@ from numpy.typing import NDArray
 import unveil
 from unveil.storage.atomic import PathLike, replacing
 
-FORMAT_VERSION = 1
-KEY = "unveil"  # where in the metadata the header is
+logger = logging.getLogger("unveil")
+
+FORMAT_VERSION = 2
+FIRST_WITH_DIGEST = 2
+KEY, DIGEST = "unveil", "sha256"  # where in the metadata the header and the digest are
+NO_DIGEST = "0" * 64
 KINDS = "biuf"  # kinds of dtype that are stored: truth values, integers, floats
+LENGTH = 8  # bytes that say how long the JSON is that follows
 
 
 class ModelFileError(ValueError):
@@ -50,7 +62,10 @@ def write(path: PathLike, header: Mapping[str, Any], arrays: Mapping[str, NDArra
     layouts = {name: _layout(name, array) for name, array in arrays.items()}
     ours = {"format_version": FORMAT_VERSION, "library_version": unveil.__version__, "arrays": layouts}
     text = json.dumps(ours | {name: value for name, value in header.items() if name not in ours}, allow_nan=False)
-    data = save({name: _rows_first(arrays[name], layouts[name]) for name in arrays}, metadata={KEY: text})
+    tensors = {name: _rows_first(arrays[name], layouts[name]) for name in arrays}
+    data = bytearray(save(tensors, metadata={KEY: text, DIGEST: NO_DIGEST}))
+    place = _place_of_digest(data, NO_DIGEST)
+    data[place : place + len(NO_DIGEST)] = sha256(data).hexdigest().encode()
     with replacing(path) as temporary:
         temporary.write_bytes(data)
 
@@ -58,17 +73,20 @@ def write(path: PathLike, header: Mapping[str, Any], arrays: Mapping[str, NDArra
 def read(path: PathLike) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Header and arrays of a file that `write` wrote; a `ModelFileError` that names `path` for anything else."""
     place = Path(path).expanduser()
-    _reject_foreign(place)
-    from safetensors import SafetensorError, safe_open
+    data = _content(place)
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
 
     try:
-        with safe_open(str(place), framework="np") as file:
-            header = _header(place, file.metadata())
-            layouts = _layouts(place, header.pop("arrays", None), set(file.keys()))
-            arrays = {name: _laid_out(file.get_tensor(name), layout) for name, layout in layouts.items()}
+        stored = load(data)
+        metadata = json.loads(_json_of(data)).get("__metadata__") or {}
+        header = _header(place, metadata)
+        _check_digest(place, data, metadata.get(DIGEST), header)
+        layouts = _layouts(place, header.pop("arrays", None), set(stored))
+        arrays = {name: _laid_out(place, name, stored[name], layout) for name, layout in layouts.items()}
     except ModelFileError:
         raise
-    except (SafetensorError, OSError, ValueError, TypeError) as error:
+    except (SafetensorError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise ModelFileError(f"{place}: the model file is damaged or cut short ({error})") from error
     return header, arrays
 
@@ -88,16 +106,21 @@ def _rows_first(array: NDArray[Any], layout: str) -> NDArray[Any]:
     return np.asarray(turned, dtype=array.dtype.newbyteorder("="), order="C")
 
 
-def _laid_out(stored: NDArray[Any], layout: str) -> NDArray[Any]:
+def _laid_out(place: Path, name: str, stored: NDArray[Any], layout: str) -> NDArray[Any]:
     """The array as it was."""
+    if stored.dtype.kind not in KINDS:
+        raise ModelFileError(f"{place}: array {name!r} holds {stored.dtype}, which is no type that unveil stores")
     return stored.T if layout == "columns" else stored
 
 
-def _reject_foreign(place: Path) -> None:
-    """An error for what cannot be opened, and for what does not begin like safetensors."""
+def _content(place: Path) -> bytes:
+    """All of the file; an error for what cannot be opened, and for what does not begin like safetensors."""
     try:
         with place.open("rb") as file:
-            begin = file.read(9)
+            begin = file.read(LENGTH + 1)
+            if begin and begin[LENGTH:] != b"{":
+                raise ModelFileError(f"{place}: not a model file written by unveil")
+            data = begin + file.read()
     except FileNotFoundError:
         raise ModelFileError(f"{place}: no such file") from None
     except IsADirectoryError:
@@ -106,10 +129,51 @@ def _reject_foreign(place: Path) -> None:
         raise ModelFileError(f"{place}: no permission to read it") from None
     except OSError as error:
         raise ModelFileError(f"{place}: cannot be read ({error.strerror})") from error
-    if not begin:
+    if not data:
         raise ModelFileError(f"{place}: the file is empty, expected a model file")
-    if begin[8:] != b"{":  # eight bytes say how long the JSON that follows is
-        raise ModelFileError(f"{place}: not a model file written by unveil")
+    return data
+
+
+# -- the digest --------------------------------------------------------------------------------------------------------
+
+
+def _json_of(data: bytes | bytearray) -> bytes:
+    """The JSON at the beginning of the file."""
+    return bytes(data[LENGTH : LENGTH + struct.unpack("<Q", data[:LENGTH])[0]])
+
+
+def _place_of_digest(data: bytes | bytearray, digest: str) -> int:
+    """Where the digits of the digest are; quotes within the header are escaped, so there is one such place, or none."""
+    mark = f'"{DIGEST}":"'.encode()
+    place = _json_of(data).find(mark + digest.encode())
+    return place if place < 0 else place + LENGTH + len(mark)
+
+
+def _check_digest(place: Path, data: bytes, digest: Any, header: Mapping[str, Any]) -> None:
+    """An error where the digest is not that of the file; a word where there is none."""
+    if digest is None and header["format_version"] < FIRST_WITH_DIGEST:
+        logger.warning(
+            "%s: written in format %d, which has no digest: whether it was changed since cannot be told",
+            place,
+            header["format_version"],
+        )
+        return
+    if digest is None or _digest_of(data, digest) != digest:
+        raise ModelFileError(f"{place}: the model file was damaged or changed: its digest is not that of its content")
+
+
+def _digest_of(data: bytes, digest: Any) -> str | None:
+    """What the digest should be; None for what is no digest, or stands nowhere."""
+    start = _place_of_digest(data, digest) if isinstance(digest, str) and len(digest) == len(NO_DIGEST) else -1
+    if start < 0:
+        return None
+    found = sha256(data[:start])
+    found.update(NO_DIGEST.encode())
+    found.update(memoryview(data)[start + len(NO_DIGEST) :])
+    return found.hexdigest()
+
+
+# -- the header --------------------------------------------------------------------------------------------------------
 
 
 def _header(place: Path, metadata: Mapping[str, str] | None) -> dict[str, Any]:
