@@ -23,6 +23,7 @@ from unveil.core.result import State
 from unveil.core.shared_pass import base_of, change_of
 from unveil.estimation.columns import column_number
 from unveil.estimation.looks import looked
+from unveil.estimation.numbers import plain_numbers
 from unveil.estimation.plain_rows import PlainRows, is_finite, plain_source
 from unveil.sources.array import ArraySource
 from unveil.sources.binarized import Binarized
@@ -54,7 +55,7 @@ def as_source(
         _check_names(estimator, source, reset)
     else:
         taken = {"dtype": [np.float64, np.float32], "ensure_all_finite": "allow-nan" if missing else True}
-        rows = validate_data(estimator, X, reset=reset, ensure_min_samples=min_rows, **taken)
+        rows = validate_data(estimator, plain_numbers(X), reset=reset, ensure_min_samples=min_rows, **taken)
         source = looked("rows", X, lambda: ArraySource(rows), missing)
     if reset and source.n_rows < min_rows:
         raise ValueError(f"X has {source.n_rows} rows; {type(estimator).__name__} needs at least {min_rows}")
@@ -94,8 +95,11 @@ def rows_in(
 
 
 def _weights_of(sample_weight: Any) -> NDArray[np.float64]:
+    weights = plain_numbers(np.asanyarray(sample_weight), "sample_weight")
+    if weights.dtype.kind in "USc" or (weights.dtype.kind == "O" and any(isinstance(one, str) for one in weights.flat)):
+        raise ValueError(f"sample_weight must be numbers, one for each row, got {weights.flat[0]!r}")
     try:
-        return np.asarray(sample_weight, dtype=np.float64)
+        return np.asarray(weights, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"sample_weight must be numbers, one for each row: {error}") from None
 

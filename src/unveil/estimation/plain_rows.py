@@ -12,6 +12,7 @@ from unveil.core.arrays import Array, Floats, Indices
 from unveil.core.partition import count_of
 from unveil.core.protocols import Block
 from unveil.estimation.looks import looked
+from unveil.estimation.numbers import plain_numbers, refuse_misread
 from unveil.sources.array import ArraySource
 
 FLOAT_TYPES = frozenset({np.dtype(np.float64), np.dtype(np.float32)})
@@ -40,7 +41,13 @@ def plain_source(estimator: Any, X: Any, *, reset: bool, min_rows: int = 1) -> A
 
 def _source_over(X: Array) -> ArraySource:
     """A source over an array; one for all fits that are made side by side, so that they share their passes."""
-    return looked("plain rows", X, lambda: ArraySource(X if X.dtype in FLOAT_TYPES else X.astype(np.float64)))
+    return looked("plain rows", X, lambda: ArraySource(X if X.dtype in FLOAT_TYPES else _as_floats(X)))
+
+
+def _as_floats(whole: Array) -> Floats:
+    """Whole numbers, none of which is rounded."""
+    refuse_misread(whole)
+    return whole.astype(np.float64)
 
 
 def as_floats(X: Any, min_columns: int = 1) -> Array:
@@ -48,7 +55,7 @@ def as_floats(X: Any, min_columns: int = 1) -> Array:
     plain = type(X) is np.ndarray and X.ndim == 2 and X.dtype in FLOAT_TYPES and X.size > 0 and is_finite(X)
     if plain:
         return X  # type: ignore[no-any-return]
-    checked: Array = check_array(X, dtype=[np.float64, np.float32], ensure_min_features=min_columns)
+    checked: Array = check_array(plain_numbers(X), dtype=[np.float64, np.float32], ensure_min_features=min_columns)
     return checked
 
 

@@ -13,6 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from unveil.core.protocols import Block, Source
 from unveil.sources.mapped import Mapped
 
+SMALLEST, LARGEST = 1e-200, 1e200  # of the largest weight, and of the sum: their products with cells must not overflow
+
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -60,4 +62,10 @@ def checked_weights(
     if wrong.any():
         row = int(np.argmax(wrong))
         raise ValueError(f"{name} must be finite and not negative, got {checked[row]} in {each.split()[-1]} {row}")
+    largest = float(checked.max(initial=0.0))
+    if largest and not (SMALLEST <= largest <= LARGEST / n_rows):
+        raise ValueError(
+            f"{name} must have its largest entry between {SMALLEST:g} and {LARGEST:g} / rows, so that sums over rows "
+            f"keep their digits; got {largest:g}: multiply all by a constant"
+        )
     return checked

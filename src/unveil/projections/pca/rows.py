@@ -13,6 +13,7 @@ from sklearn.utils.validation import validate_data
 from unveil.core.arrays import Floats
 from unveil.core.protocols import Block, Source
 from unveil.estimation.input import as_source, finite_rows, frame_of
+from unveil.estimation.numbers import plain_numbers
 from unveil.estimation.plain_rows import plain_source
 from unveil.numerics.sparse_rows import Compressed
 from unveil.numerics.tiles import tile_rows
@@ -37,7 +38,7 @@ def as_rows(estimator: Any, X: Any, sample_weight: Any = None, *, reset: bool) -
     if is_source(X):
         return as_source(estimator, X, sample_weight, reset=reset)
     taken: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
-    rows = validate_data(estimator, X, reset=reset, ensure_all_finite=issparse(X), **taken)
+    rows = validate_data(estimator, plain_numbers(X), reset=reset, ensure_all_finite=issparse(X), **taken)
     bare: Source = SparseSource(rows) if issparse(rows) else ArraySource(rows)
     return bare if sample_weight is None else as_source(estimator, bare, sample_weight, reset=False)
 
