@@ -164,12 +164,24 @@ def test_types_of_parquet(tmp_path: Path) -> None:
             "none": pa.nulls(2),
             "small": pa.array([1, 2], pa.uint8()),
             "fine": pa.array([1, 2], pa.timestamp("ns", "UTC")),
+            "large": pa.array([2**63 + 5, 7], pa.uint64()),
+            "clock": pa.array([30600, 63900], pa.time32("s")),
         }
     )
     pyarrow.parquet.write_table(table, tmp_path / "t.parquet")
     reading = open_reading(tmp_path / "t.parquet")
-    assert list(reading.kinds.values()) == ["category", "integer", "text", "number", "empty", "integer", "date"]
+    assert list(reading.kinds.values()) == [
+        "category",
+        "integer",
+        "text",
+        "number",
+        "empty",
+        "integer",
+        "date",
+        *["number"] * 2,
+    ]
     found = columns_of(reading)
+    assert (found["large"], found["clock"]) == ([2.0**63, 7.0], [8.5, 17.75])
     assert (found["nested"], found["took"], found["coded"]) == (["[1]", "[2]"], [1.5, None], [3, 4])
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from unveil.sources.errors import DataError
 from unveil.sources.files.plan import File
 from unveil.sources.files.text.bad import BadCells, CellTally, ColumnTally
-from unveil.sources.files.text.columns import is_soft
+from unveil.sources.files.text.columns import LEADING_ZEROS, is_soft
 from unveil.sources.files.text.dates import swapped
 from unveil.sources.files.text.dialect import Dialect
 from unveil.sources.files.text.layout import TextLayout
@@ -51,7 +51,7 @@ class Settled:
     def _look(self, names: list[str]) -> CellTally:
         """Read the columns `names` of all files; an encoding that does not hold is replaced."""
         for _ in range(2 * len(self.files) + 1):
-            tally = CellTally(self.loose)
+            tally = CellTally(self.loose, set(names) - self.fixed)
             try:
                 for file in self.files:
                     rows = 0
@@ -86,7 +86,9 @@ class Settled:
         for name in names:
             seen = tally.column(name)
             self.bad.pop(name, None)
-            if seen.wider == "text":
+            if seen.wider == "zeros":
+                self._make_text(name, LEADING_ZEROS)
+            elif seen.wider == "text":
                 self._make_text(name, "its numbers have more digits than a number can keep")
             elif seen.wider == "number":
                 self._set(name, replace(self.styles[name], kind="number"))

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 from unveil.sources.errors import DataError, blame
+from unveil.sources.files.text.stream import unmarked_utf16
 
 FIRST_BYTES = 1 << 12
 _MAGIC = {
@@ -42,7 +43,7 @@ def sniffed(path: Path) -> str:
             first = unpacked.read(FIRST_BYTES)
     elif first.startswith(b"\x28\xb5\x2f\xfd"):
         first = _unpacked(path)
-    if b"\0" in first and not first.startswith((b"\xff\xfe", b"\xfe\xff")):
+    if b"\0" in first and not unmarked_utf16(first) and not first.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise DataError(f"{path}: not a known kind of file: neither text nor any of Parquet, Arrow, npy, xlsx")
     return f"unveil.sources.files.csv:{'RECORDS' if _RECORDS.match(first) else 'ANY'}"
 

@@ -32,7 +32,9 @@ def usual_type(kind: Any) -> Any:
     if _is.is_dictionary(kind):
         inner = usual_type(kind.value_type)
         return CATEGORY if _is.is_string(inner) else inner
-    if _is.is_floating(kind) or _is.is_decimal(kind) or _is.is_duration(kind):
+    if _is.is_floating(kind) or _is.is_decimal(kind) or _is.is_duration(kind) or _is.is_time(kind):
+        return pa.float64()
+    if _is.is_uint64(kind):  # beyond what 63 bits hold
         return pa.float64()
     if _is.is_integer(kind):
         return pa.int64()
@@ -73,7 +75,9 @@ def fitted(cells: Any, kind: Any) -> Any:
         cells = cells.dictionary_decode()
     if _is.is_duration(cells.type):
         return pc.divide(pc.cast(pc.cast(cells, pa.duration("us")), pa.int64()).cast(pa.float64()), 1e6)
-    if _is.is_nested(cells.type):
+    if _is.is_time(cells.type):  # in hours, as in frames
+        return pc.divide(pc.cast(pc.cast(cells, pa.time64("us"), safe=False), pa.int64()).cast(pa.float64()), 3.6e9)
+    if _is.is_nested(cells.type) or _is.is_interval(cells.type):
         return pa.array([None if cell is None else json.dumps(cell, default=str) for cell in cells.to_pylist()])
     exact = not (_is.is_floating(kind) or _is.is_timestamp(kind))  # below a microsecond nothing is kept
     return pc.cast(cells, kind, safe=exact)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-from datetime import date, datetime, timedelta
+import math
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -148,6 +149,62 @@ TABLES: dict[str, tuple[str, dict[str, list[Any]]]] = {
         {"t": [datetime(2020, 1, 2, 10, 0, 0, 500000), datetime(2020, 1, 3)], "b": [True, False]},
     ),
     "padded": ("age, work\n39, State-gov\n50, ?\n", {"age": [39, 50], "work": ["State-gov", None]}),
+    "a minus behind": ("k,b\nA,12-\nB,3\nC,\u2212100\n", {"k": ["A", "B", "C"], "b": [-12, 3, -100]}),
+    "addresses": (
+        "ip,x\n192.168.100.200,1\n10.120.130.140,2\n",
+        {"ip": ["192.168.100.200", "10.120.130.140"], "x": [1, 2]},
+    ),
+    "a title above two columns": (
+        "Sales 2020\n\nregion,total\nEast,2.5\nWest,3.5\n",
+        {"region": ["East", "West"], "total": [2.5, 3.5]},
+    ),
+    "a padded title": ("Sales,,\n,,\na,b,c\n1,2,x\n3,4,y\n", {"a": [1, 3], "b": [2, 4], "c": ["x", "y"]}),
+    "notes with separators above": (
+        "Station: Bern\nFrom 1 Jan, 2020\n\nday,t,r\n2020-01-01,1.5,0\n2020-01-02,2.5,3\n",
+        {"day": [date(2020, 1, 1), date(2020, 1, 2)], "t": [1.5, 2.5], "r": [0, 3]},
+    ),
+    "units below": ("time,temp\ns,\u00b0C\n1,2.5\n2,3.5\n", {"time": [1, 2], "temp": [2.5, 3.5]}),
+    "one unit in brackets": ("who,temp\n,[K]\na,2.5\nb,3.5\n", {"who": ["a", "b"], "temp": [2.5, 3.5]}),
+    "two lines of names": (
+        ",2019,2020,2020\nland,a,a,b\nX,1,2,3\nY,4,5,6\n",
+        {"land": ["X", "Y"], "2019 a": [1, 4], "2020 a": [2, 5], "2020 b": [3, 6]},
+    ),
+    "a separator behind rows": (
+        "a,b,c\n1,x,2.5,\n2,y,3.5,\n",
+        {"a": [1, 2], "b": ["x", "y"], "c": [2.5, 3.5], "column 4": [None, None]},
+    ),
+    "a separator behind names": ("a,b,\n1,x\n2,y\n", {"a": [1, 2], "b": ["x", "y"]}),
+    "decimals alone": ("height\n1,5\n1,75\n", {"height": [1.5, 1.75]}),
+    "two years as names": (
+        "land,2010,2015\nA,1.5,2\nB,3.5,4\n",
+        {"land": ["A", "B"], "2010": [1.5, 3.5], "2015": [2, 4]},
+    ),
+    "spaces in cells": (
+        "when              who        x\n2020-01-02 10:00  Ann Bell   1.5\n2020-01-02 11:00  Bob        2.5\n",
+        {
+            "when": [datetime(2020, 1, 2, 10), datetime(2020, 1, 2, 11)],
+            "who": ["Ann Bell", "Bob"],
+            "x": [1.5, 2.5],
+        },
+    ),
+    "clocks": ("t,u\n08:30,0:00:36\n1:15 PM,27:00:00\n", {"t": [8.5, 13.25], "u": [0.01, 27.0]}),
+    "nanoseconds and zones": (
+        'a,b\n2020-01-02T03:04:05.123456789,"Fri, 03 Jan 2020 10:00:00 GMT"\n'
+        '2020-01-02T03:04:06.5,"Sat, 04 Jan 2020 10:00:00 +0200"\n',
+        {
+            "a": [datetime(2020, 1, 2, 3, 4, 5, 123456), datetime(2020, 1, 2, 3, 4, 6, 500000)],
+            "b": [datetime(2020, 1, 3, 10, tzinfo=UTC), datetime(2020, 1, 4, 8, tzinfo=UTC)],
+        },
+    ),
+    "quarters and months": (
+        "a,b,c\n2020Q1,Q4 2020,03/2020\n2021-Q2,Q3 2021,12/2020\n",
+        {
+            "a": [date(2020, 1, 1), date(2021, 4, 1)],
+            "b": [date(2020, 10, 1), date(2021, 7, 1)],
+            "c": [date(2020, 3, 1), date(2020, 12, 1)],
+        },
+    ),
+    "beyond all numbers": ("x\n1e400\ninf\n" + "2.5\n" * 30, {"x": [None, math.inf, *[2.5] * 30]}),
     "a column of blanks": ("a,b\n1,\n2, \n", {"a": [1, 2], "b": [None, None]}),
 }
 
@@ -186,10 +243,41 @@ def test_everything_can_be_overruled(tmp_path: Path) -> None:
     assert read(tmp_path, "a\n\u2019\n".encode("utf-8"), encoding="cp1252")[1] == {"a": ["â€™"]}
 
 
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_wide_letters_without_a_mark(encoding: str, tmp_path: Path) -> None:
+    reading, found = read(tmp_path, "na\u00efve,b\ncaf\u00e9,1.5\n".encode(encoding))
+    assert found == {"na\u00efve": ["caf\u00e9"], "b": [1.5]}
+    assert "UTF-16 without a byte-order mark" in reading.said[0]
+
+
+def test_lines_that_are_no_rows_are_said(tmp_path: Path) -> None:
+    below = read(tmp_path, "time,temp\ns,K\n1,2.5\n2,3.5\n")[0]
+    assert below.said[1] == "The line below the names is no row, and was left out: s, K."
+    clock = read(tmp_path, "t,x\n08:30,1\n09:15,2\n")[0]
+    assert clock.said[1] == "Times in 't' are read in hours: 8:30 is 8.5."
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a,b\n1,x,5\n1,y,6\n", "the line of names has 2 cells, the rows below it 3"),
+        ("<!DOCTYPE html><html>\n<body>1,2</body>\n", "not a table but a web page"),
+    ],
+)
+def test_what_cannot_be_a_table(text: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=said):
+        read(tmp_path, text)
+
+
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"separator": "ab"}, "separator must be one character"),
+        ({"separator": "ab"}, "separator must be one ASCII character"),
+        ({"separator": "\u00e9"}, "separator must be one ASCII character"),
+        ({"separator": 5}, "separator must be one ASCII character, or .*got 5"),
+        ({"decimal": ["."]}, "decimal must be"),
+        ({"encoding": "a\0b"}, "encoding must be"),
+        ({"missing": 5}, "missing must be a word or a list of words, got 5"),
         ({"decimal": ";"}, "decimal must be '.' or ','"),
         ({"encoding": "klingon"}, "encoding must be a name such as utf-8"),
         ({"header": "yes"}, "header must be True, False or None"),

@@ -145,3 +145,13 @@ def test_what_is_no_table(data: bytes, said: str, tmp_path: Path) -> None:
     path.write_bytes(data)
     with pytest.raises(DataError, match=said):
         unveil.scan(path).n_rows  # noqa: B018
+
+
+@pytest.mark.usefixtures("small")
+def test_zeros_far_down_make_codes(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\n" + "".join(f"{'007' if i == 1500 else i},{i}\n" for i in range(3000)))
+    reading = open_reading(path)
+    assert reading.kinds == {"a": "text", "b": "integer"}
+    assert table_of(reading)["a"][1500].as_py() == "007"
+    assert "start with zeros" in reading.flagged["a"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Container
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -49,7 +50,7 @@ class ColumnTally:
         self.first: list[tuple[int, str]] = []
         self.files: list[str] = []
         self.words: Counter[str] = Counter()  # of bad cells; no more than so many different ones are told apart
-        self.wider = ""  # the kind that integers turned out to need
+        self.wider = ""  # the kind that integers turned out to need: number, text, or zeros, which text keeps
 
     def add(self, cells: Any, bad: Any, start: int, file: str) -> None:
         """Bad ones among `cells`, the first of which is row `start` counted from 0."""
@@ -77,8 +78,9 @@ class ColumnTally:
 class CellTally:
     """What a pass over one or more files has seen, and which columns need the tolerant way."""
 
-    def __init__(self, loose: dict[Path, set[str]] | None = None) -> None:
+    def __init__(self, loose: dict[Path, set[str]] | None = None, strict: Container[str] = ()) -> None:
         self.loose = {} if loose is None else loose
+        self.strict = strict  # columns whose whole numbers are looked at as they are written
         self.columns: dict[str, ColumnTally] = {}
         self.first_row = 0  # of the file that is being read
 

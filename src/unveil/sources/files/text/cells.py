@@ -17,7 +17,7 @@ SPACES = " \u00a0\u202f"  # also the two that do not break a line, which Europea
 _NUMBER = re.compile(
     rf"\(?\s*(?:[-+\u2212]\s*)?(?P<before>{MONEY})?\s*[-+\u2212]?"
     rf"(?P<body>[.,]?\d(?:[\d.,'\u2019{SPACES}]*[\d.,])?)(?P<power>[eE][-+]?\d+)?"
-    r"\s*(?P<after>[^\W\d_][^\d()]{0,11}|[%‰°€$£¥₹][^\d()]{0,5})?\)?"
+    r"\s*(?P<after>[^\W\d_][^\d()]{0,11}|[%‰°€$£¥₹][^\d()]{0,5})?(?:[-\u2212]|\))?"
 )
 MONEY_FORM = re.compile(MONEY)
 _INFINITE = re.compile(r"[-+]?(?:inf|infinity)", re.I)
@@ -49,14 +49,21 @@ def number_form(cell: str) -> NumberForm | None:
     if _INFINITE.fullmatch(cell):
         return NumberForm()
     found = _NUMBER.fullmatch(cell)
-    if found is None or cell.startswith("(") != cell.endswith(")"):
+    if found is None or cell.startswith("(") != cell.endswith(")") or (cell[0] in _SIGNS and cell[-1] in _SIGNS):
         return None
     before, body, power, after = found.group("before", "body", "power", "after")
     form = _marks(body.replace("\u2019", "'").translate(_ONE_SPACE), power is not None)
     return None if form is None else form._replace(before=before or "", after=(after or "").strip())
 
 
+_SIGNS = "-+\u2212"  # in front or, as accountants have it, behind
 _ONE_SPACE = str.maketrans(dict.fromkeys(SPACES, " "))
+
+
+def is_address(cell: str) -> bool:
+    """Is it an address of the internet, four numbers below 256, rather than a number in groups of three digits?"""
+    parts = cell.split(".")
+    return len(parts) == 4 and all(part.isdigit() and int(part) < 256 for part in parts)
 
 
 def _marks(body: str, power: bool) -> NumberForm | None:

@@ -10,7 +10,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from unveil.sources.files.text.cells import MONEY_FORM, NumberForm, number_form
+from unveil.sources.files.text.cells import MONEY_FORM, NumberForm, is_address, number_form
+from unveil.sources.files.text.clocks import clock_style
 from unveil.sources.files.text.dates import date_style
 from unveil.sources.files.text.style import ColumnStyle
 
@@ -38,6 +39,7 @@ _WORDS = ("missing", "unknown", "undefined", "unavailable", "error", "not availa
 _EXCEL = ("#value!", "#div/0!", "#ref!", "#name?", "#num!")
 SOFT_WORDS = frozenset([*_SIGNS, *_SHORT, *_WORDS, *_EXCEL, "no data", "no answer", "no value", "not a number"])
 LONGEST_WORD = 20  # of a word that stands for a missing cell
+LEADING_ZEROS = "its numbers start with zeros, which numbers would lose"
 INT64_DIGITS = 18  # whole numbers of so many digits fit int64
 
 
@@ -167,6 +169,8 @@ def _style(column: _Column, decimal: str, sure: bool, day_first: bool) -> Column
     dates = date_style(column.cells, allowed, day_first)
     if dates is not None:
         return dates
+    if times := clock_style(column.cells, allowed):
+        return times
     share = len(column.forms) / n
     wrong = ", ".join(repr(word) for word, _ in column.others.most_common(3))
     why = f"{n - len(column.forms)} of {n} cells looked at are no numbers, such as {wrong}" if share >= 0.5 else ""
@@ -185,6 +189,8 @@ def _number_style(column: _Column, decimal: str, sure: bool, allowed: int) -> Co
     if len(column.cells) - fits > allowed:
         return None
     open_marks = not marks and not sure and any(form.ambiguous for form in column.forms)
+    if thousands == "." and all(map(is_address, column.cells)):
+        return ColumnStyle("text")
     whole = all(form.whole or (form.ambiguous and form.decimal == thousands) for form in column.forms)
     if whole and not unit and (why := _not_a_quantity(column.forms)):
         return ColumnStyle("text", why=why)
@@ -194,7 +200,7 @@ def _number_style(column: _Column, decimal: str, sure: bool, allowed: int) -> Co
 def _not_a_quantity(forms: Sequence[NumberForm]) -> str:
     """Why whole numbers stay text, if they should."""
     if any(form.zero_led for form in forms):
-        return "its numbers start with zeros, which numbers would lose"
+        return LEADING_ZEROS
     if any(form.digits > INT64_DIGITS for form in forms):
         return "its numbers have more digits than a number can keep"
     return ""

@@ -18,17 +18,27 @@ import pyarrow.compute as pc
 from unveil.sources.files.text.style import ColumnStyle
 
 MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
+QUARTERS = pa.array(["01", "04", "07", "10"])  # the month that each starts with
+_UTC = pa.array(["UTC", "GMT"])
 PIVOT = 69  # of two-digit years: 68 is 2068, 69 is 1969, as POSIX has it
 _NAME = rf"(?i:{'|'.join(MONTHS)})[A-Za-z]{{0,6}}"
 _MONTH = rf"(?P<m>\d{{1,2}}|{_NAME})"
 _DAY = r"(?P<d>\d{1,2})"
-_TIME = r"(?:[T ,]+(?P<H>\d{1,2}):(?P<M>\d{2})(?::(?P<S>\d{2}(?:\.\d{1,6})?))?(?: ?(?P<p>[AaPp])\.?[Mm]\.?)?)?"
+_ZONE = r" ?(?P<z>Z|UTC|GMT|[-+]\d{2}(?::?\d{2})?)"
+_CLOCK = r"(?P<H>\d{1,2}):(?P<M>\d{2})(?::(?P<S>\d{2}(?:\.\d{1,6})?)\d{0,3})?(?: ?(?P<p>[AaPp])\.?[Mm]\.?)?"
+_TIME = rf"(?:[T ,:]+{_CLOCK}(?:{_ZONE})?)?"
+_WEEKDAY = r"(?:(?i:mon|tue|wed|thu|fri|sat|sun)[a-z]{0,6}[., ]+)?"
+_NO_TIME = "(?P<H>)(?P<M>)(?P<S>)(?P<p>)(?P<z>)"
+_QUARTER = "[Qq](?P<m>[1-4])"
 _YEAR = r"(?P<y>\d{4})"
 FORMS = {
     "ymd": rf"{_YEAR}[-/.]{_MONTH}[-/.]{_DAY}{_TIME}",
-    "dmy": rf"{_DAY}[-/. ]{_MONTH}\.?[-/., ]+(?P<y>\d{{4}}|\d{{2}}){_TIME}",
-    "mdy": rf"{_MONTH}\.?[-/. ]{_DAY}[-/., ]+(?P<y>\d{{4}}|\d{{2}}){_TIME}",
-    "ym": rf"{_YEAR}[-/]{_MONTH}(?P<d>)(?P<H>)(?P<M>)(?P<S>)(?P<p>)",
+    "dmy": rf"{_WEEKDAY}{_DAY}[-/. ]{_MONTH}\.?[-/., ]+(?P<y>\d{{4}}|\d{{2}}){_TIME}",
+    "mdy": rf"{_WEEKDAY}{_MONTH}\.?[-/. ]{_DAY}[-/., ]+(?P<y>\d{{4}}|\d{{2}}){_TIME}",
+    "ym": rf"{_YEAR}[-/]{_MONTH}(?P<d>){_NO_TIME}",
+    "my": rf"{_MONTH}(?:\.? |[-/])(?P<y>(?:1[89]|20)\d{{2}})(?P<d>){_NO_TIME}",
+    "yq": rf"{_YEAR}[- ]?{_QUARTER}(?P<d>){_NO_TIME}",
+    "qy": rf"{_QUARTER}[-/ ]?{_YEAR}(?P<d>){_NO_TIME}",
 }
 _COMPILED = {order: re.compile(form) for order, form in FORMS.items()}
 _ISO = re.compile(r"(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?)(Z|[-+]\d{2}(?::?\d{2})?)?)?")
@@ -50,9 +60,12 @@ def date_style(cells: Sequence[str], allowed: float, day_first: bool) -> ColumnS
         return None
     orders = [order for order, count in misses.items() if count == best]
     order = orders[0] if len(orders) == 1 else _open_order(orders, fits, day_first)
-    timed = any(":" in cell for cell in cells)
+    found = [match for cell in cells if (match := _COMPILED[order].fullmatch(cell)) is not None]
+    zones = {bool(match.group("z")) for match in found if match.group("H")}
+    if len(zones) > 1:
+        return None
     ambiguous = len(orders) > 1 and not _settled(orders, fits)
-    return ColumnStyle("date", order=order, timed=timed, ambiguous=ambiguous)
+    return ColumnStyle("date", order=order, timed=bool(zones), zoned=True in zones, ambiguous=ambiguous)
 
 
 def _iso_style(found: Sequence[re.Match[str]]) -> ColumnStyle | None:
@@ -70,6 +83,7 @@ def _as_date(cell: str, order: str) -> date | None:
         return None
     year, month, day = found.group("y", "m", "d")
     number = int(month) if month.isdigit() else MONTHS.index(month[:3].lower()) + 1
+    number = 3 * number - 2 if "q" in order else number
     full = int(year) if len(year) == 4 else int(year) + (2000 if int(year) < PIVOT else 1900)
     try:
         return date(full, number, int(day or 1))
@@ -100,17 +114,19 @@ def _open_order(orders: Sequence[str], fits: dict[str, list[date | None]], day_f
 def swapped(style: ColumnStyle) -> ColumnStyle | None:
     """Day and month the other way round."""
     other = {"dmy": "mdy", "mdy": "dmy"}.get(style.order)
-    return None if other is None else ColumnStyle("date", order=other, timed=style.timed)
+    return None if other is None else ColumnStyle("date", order=other, timed=style.timed, zoned=style.zoned)
 
 
 def iso_text(cells: Any, order: str) -> Any:
     """Cells of any form as ISO 8601; null where they do not have it."""
     parts = pc.extract_regex(cells, f"^(?:{FORMS[order]})$")
-    year, month, day, hour, minute, second, half = (pc.struct_field(parts, name) for name in "ymdHMSp")
+    year, month, day, hour, minute, second, half, zone = (pc.struct_field(parts, name) for name in "ymdHMSpz")
+    months = QUARTERS.take(pc.index_in(month, pa.array(list("1234")))) if "q" in order else _months(month)
     years = pc.if_else(pc.equal(pc.utf8_length(year), 2), _century(year), year)
     days = pc.if_else(pc.equal(day, ""), "01", pc.utf8_lpad(day, 2, "0"))
-    text = pc.binary_join_element_wise(years, _months(month), days, "-")
+    text = pc.binary_join_element_wise(years, months, days, "-")
     clock = pc.binary_join_element_wise(_hours(hour, half), minute, pc.if_else(pc.equal(second, ""), "00", second), ":")
+    clock = pc.binary_join_element_wise(clock, pc.if_else(pc.is_in(zone, _UTC), "Z", zone), "")
     return pc.if_else(pc.equal(hour, ""), text, pc.binary_join_element_wise(text, clock, "T"))
 
 

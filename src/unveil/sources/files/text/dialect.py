@@ -7,10 +7,21 @@ from typing import Any
 
 import pyarrow.csv
 
-SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars (|)", " ": "spaces"}
+from unveil.sources.files.options import WIDE_SPACE
+
+SEPARATORS = {
+    ",": "commas",
+    ";": "semicolons",
+    "\t": "tabs",
+    "|": "bars (|)",
+    " ": "spaces",
+    WIDE_SPACE: "two spaces or more",
+}
 _ENCODINGS = {
     "utf-8-sig": "UTF-8 with a byte-order mark",
     "utf-16": "UTF-16",
+    "utf-16-le": "UTF-16 without a byte-order mark",
+    "utf-16-be": "UTF-16 without a byte-order mark",
     "cp1252": "Windows-1252 (Western European)",
     "latin-1": "Latin-1 (Western European)",
 }
@@ -23,7 +34,7 @@ class Dialect:
     """How a text table is written."""
 
     encoding: str = "utf-8"
-    separator: str = ","  # one space: runs of spaces and tabs
+    separator: str = ","  # one space: runs of spaces and tabs; two: runs of at least two
     decimal: str = "."
     thousands: str = ""
     quote: str = '"'
@@ -32,12 +43,13 @@ class Dialect:
     missing: tuple[str, ...] = ()  # words for missing cells besides the usual ones, in columns of numbers and dates
     missing_in_text: bool = False  # do these words mean missing in columns of text, too?
     skip: int = 0  # lines above the header
-    short_header: bool = False  # the line of names cannot be read as a row: it is shorter, or a comment
+    short_header: bool = False  # the line of names cannot be read as a row: it is shorter or longer, or a comment
+    below: str = ""  # what is said of a line below the names that is no row
 
     def words(self) -> list[str]:
         """Sentences for people: one short one if the file is as files should be."""
         marks = f"{SEPARATORS.get(self.separator, repr(self.separator))[:-1]}-separated text"
-        if self.separator in " |":
+        if self.separator in (" ", WIDE_SPACE, "|"):
             marks = f"text in columns separated by {SEPARATORS[self.separator]}"
         written = _ENCODINGS.get(self.encoding, self.encoding.upper())
         named = "with a line of names" if self.header else "without names: the columns are called x1, x2 and so on"
@@ -45,7 +57,7 @@ class Dialect:
         if self.skip:
             lines = "line" if self.skip == 1 else f"{self.skip} lines"
             said.append(f"The first {lines} of the file {'is' if self.skip == 1 else 'are'} above the table, left out.")
-        return [*said, *self._number_words()]
+        return [*said, *filter(None, [self.below]), *self._number_words()]
 
     def _number_words(self) -> list[str]:
         said = []

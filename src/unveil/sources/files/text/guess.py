@@ -16,15 +16,15 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from unveil.sources.errors import DataError
-from unveil.sources.files.options import ReadingOptions
+from unveil.sources.files.options import WIDE_SPACE, ReadingOptions
 from unveil.sources.files.text.cells import number_form
-from unveil.sources.files.text.dialect import COMMENTS, MISSING_WORDS, Dialect
+from unveil.sources.files.text.dialect import MISSING_WORDS, Dialect
 from unveil.sources.files.text.header import has_header
-from unveil.sources.files.text.stream import TextFile, TextSample
+from unveil.sources.files.text.stream import TextFile, TextSample, unmarked_utf16
+from unveil.sources.files.text.top import fitting_names, is_one_column, line_below, lines_above, title_lines
 
 LINES_TRIED = 200  # with each separator
-PREAMBLE_LINES = 20  # at most: titles and notes above a table
-_SEP_LINE = re.compile(r'"?sep=(.)"?\s*')  # with which Excel may start a file
+_WIDE = re.compile(r"[ \t]{2,}|\t")
 _WORDS_OF_SPACES = re.compile(r'"[^"]*"|\S+')
 
 
@@ -43,6 +43,8 @@ def guess_encoding(sample: TextSample) -> str:
         return "utf-8-sig"
     if sample.head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
+    if b"\0" in sample.head:
+        return unmarked_utf16(sample.head)
     text = b"\n".join([sample.head, *sample.pieces])
     for encoding in ("utf-8", "cp1252"):
         try:
@@ -59,11 +61,13 @@ def guess_table(file: TextFile, sample: TextSample, options: ReadingOptions, usu
     """How the table of a sample is written; separators in `usual` win a draw, the first most."""
     encoding = options.encoding or guess_encoding(sample)
     lines = _lines(file, sample, encoding)
-    skip, comment, told = _above(lines)
+    skip, comment, told = lines_above(lines)
     separator = options.separator or told or guess_separator(lines[skip : skip + LINES_TRIED], usual)
     quote = _quote(lines[skip : skip + LINES_TRIED], separator)
-    skip += _preamble(lines[skip:], separator, quote)
     rows = split_lines(lines[skip:], separator, quote)
+    if above := title_lines(lines[skip:], rows, separator, quote):
+        skip += above
+        rows = split_lines(lines[skip:], separator, quote)
     if not rows:
         raise DataError(
             f"{file.path}: no table in the file: its lines are blank, comments or cannot be split into cells"
@@ -72,7 +76,7 @@ def guess_table(file: TextFile, sample: TextSample, options: ReadingOptions, usu
     pieces = [
         split_lines(_split_at_breaks(_decoded(file, piece, encoding)), separator, quote) for piece in sample.pieces
     ]
-    return _with_header(dialect, lines, rows, pieces, options.header)
+    return _with_header(file, dialect, lines, rows, pieces, options.header)
 
 
 def _lines(file: TextFile, sample: TextSample, encoding: str) -> list[str]:
@@ -93,23 +97,13 @@ def _decoded(file: TextFile, data: bytes, encoding: str) -> str:
         raise DataError(f"{file.path}: cannot be read in the encoding {encoding}: {error.reason}") from error
 
 
-def _above(lines: Sequence[str]) -> tuple[int, str, str]:
-    """Number of lines that are blank, comments or Excel's note on the separator; the mark, and what the note says."""
-    skip, comment, told = 0, "", ""
-    for line in lines[:-1]:
-        note = _SEP_LINE.fullmatch(line) if skip == 0 else None
-        mark = next((mark for mark in COMMENTS if line.lstrip().startswith(mark)), "")
-        if note is None and not mark and line.strip():
-            break
-        skip, comment, told = skip + 1, comment or mark, told or (note.group(1) if note else "")
-    return skip, comment, told
-
-
 def split_lines(lines: Sequence[str], separator: str, quote: str = '"') -> list[list[str]]:
     """Rows of cells, blank lines left out, as far as the text can be split so."""
     if separator == " ":
         found = (_WORDS_OF_SPACES.findall(line) for line in lines)
         return [[cell.strip('"') for cell in cells] for cells in found if cells]
+    if separator == WIDE_SPACE:
+        return [_WIDE.split(line.strip()) for line in lines if line.strip()]
     rows: list[list[str]] = []
     with suppress(csv.Error):  # by a cell that is longer than the csv module takes, where a quote may be left open
         rows.extend(row for row in csv.reader(lines, delimiter=separator, quotechar=quote) if row)
@@ -118,11 +112,13 @@ def split_lines(lines: Sequence[str], separator: str, quote: str = '"') -> list[
 
 def guess_separator(lines: Sequence[str], usual: Sequence[str]) -> str:
     """The separator under which lines have the same number of cells, and cells look like cells."""
+    if is_one_column(lines):
+        return ";"
     scores = {mark: _score(split_lines(lines, mark), mark) for mark in dict.fromkeys([*usual, ",", ";", "\t", "|"])}
     best = max(scores, key=lambda mark: scores[mark])  # the first of those that draw
     if scores[best] > 0:
         return best
-    return " " if _in_columns_by_spaces(lines) else usual[0]
+    return _by_spaces(lines) or usual[0]
 
 
 def _score(rows: Sequence[Sequence[str]], separator: str) -> float:
@@ -148,6 +144,16 @@ def _holds_separator(cell: str, separator: str) -> bool:
     if any(mark in cell for mark in ";\t|" if mark != separator):
         return True
     return separator != "," and "," in cell and number_form(cell) is None
+
+
+def _by_spaces(lines: Sequence[str]) -> str:
+    """One space where lines have the same number of words, two where cells hold single ones; "" for neither."""
+    wide = split_lines(lines, WIDE_SPACE)
+    widths, single = {len(row) for row in wide}, _in_columns_by_spaces(lines)
+    if len(wide) < 2 or len(widths) > 1 or widths == {1}:
+        return " " if single else ""
+    names, first = split_lines(lines[:LINES_TRIED], " ")[:2]
+    return " " if single and len(names) == len(first) else WIDE_SPACE
 
 
 def _in_columns_by_spaces(lines: Sequence[str]) -> bool:
@@ -178,18 +184,13 @@ def _quote(lines: Sequence[str], separator: str) -> str:
     return "'" if everywhere and rows != bare else '"'
 
 
-def _preamble(lines: Sequence[str], separator: str, quote: str) -> int:
-    """Number of lines of a single cell above a table of three columns or more: titles, notes, blank lines."""
-    rows = split_lines(lines[:LINES_TRIED], separator, quote)
-    width = Counter(map(len, rows)).most_common(1)[0][0] if rows else 1
-    if width < 3 or len(rows[0]) > 1:
-        return 0
-    widths = (len(row) for line in lines[:PREAMBLE_LINES] for row in split_lines([line], separator, quote) or [[]])
-    return next((number for number, found in enumerate(widths) if found > 1), 0)
-
-
 def _with_header(
-    dialect: Dialect, lines: Sequence[str], rows: list[list[str]], pieces: list[list[list[str]]], told: bool | None
+    file: TextFile,
+    dialect: Dialect,
+    lines: Sequence[str],
+    rows: list[list[str]],
+    pieces: list[list[list[str]]],
+    told: bool | None,
 ) -> WrittenTable:
     """Names apart from rows. A comment that is as long as the rows below, which have no names, holds the names."""
     width = Counter(map(len, rows[1:] or rows)).most_common(1)[0][0]
@@ -199,13 +200,25 @@ def _with_header(
     kept = [row for row in [*body, *(further if _mostly(further, width) else [])] if len(row) == width]
     even = all(len(row) == width for row in body)
     if header:
-        names = [name.strip() for name in rows[0]]
-        short = len(names) == width - 1
-        return WrittenTable(replace(dialect, short_header=short), ["", *names] if short else names, kept, even)
+        return _named(file, dialect, [name.strip() for name in rows[0]], kept, even)
     names = [] if told is False else _names_in_comment(dialect, lines)
     if len(names) == width:
         return WrittenTable(replace(dialect, skip=dialect.skip - 1, short_header=True), names, kept, even)
     return WrittenTable(replace(dialect, header=False), [], kept, even)
+
+
+def _named(file: TextFile, dialect: Dialect, names: list[str], rows: list[list[str]], even: bool) -> WrittenTable:
+    """Rows below a line of names, which may be of another length, or go on in a second line."""
+    width = len(rows[0]) if rows else len(names)
+    if len(names) == width:
+        names, below = line_below(names, rows)
+        return WrittenTable(replace(dialect, below=below), names, rows[1:] if below else rows, even)
+    if fitting := fitting_names(names, rows, width):
+        return WrittenTable(replace(dialect, short_header=True), fitting, rows, even)
+    if len(names) != width - 1:  # the line of names may be the one that is as it should be
+        return WrittenTable(dialect, names, rows, even)
+    said = f"the line of names has {len(names)} cells, the rows below it {width}; it is not clear which name is whose"
+    raise DataError(f"{file.path}: {said}")
 
 
 def _names_in_comment(dialect: Dialect, lines: Sequence[str]) -> list[str]:

@@ -15,6 +15,7 @@ from unveil.sources.files.text.dialect import MISSING_WORDS
 from unveil.sources.files.text.style import ColumnStyle
 
 ROWS_COMPARED = 500
+YEARS = range(1800, 2101)
 
 
 def has_header(rows: Sequence[Sequence[str]], width: int) -> bool:
@@ -26,14 +27,24 @@ def has_header(rows: Sequence[Sequence[str]], width: int) -> bool:
         return not all(_is_number(cell) for cell in first)
     columns = list(zip(*body, strict=True))
     styles = guess_columns(columns, MISSING_WORDS, None, False).styles
-    votes = [_vote(cell.strip(), style) for cell, style in zip(first, styles, strict=True)]
+    votes = [vote(cell.strip(), style) for cell, style in zip(first, styles, strict=True)]
     names, cells = votes.count("name"), votes.count("cell")
     if names or not cells:
         return names >= cells or _counts_on(first) if cells else names > 0 or not _found_again(first, columns)
-    return _counts_on(first) and not all(_counts_on(row) for row in body)
+    return _counts_on(first) and sum(_counts_on(row) for row in body) < len(body) / 2
 
 
-def _vote(cell: str, style: ColumnStyle) -> str:
+def names_stand_out(rows: Sequence[Sequence[str]], width: int) -> bool:
+    """Are the first of `rows` plainly names, by the columns below them that hold no words?"""
+    body = [row for row in rows[1:ROWS_COMPARED] if len(row) == width]
+    if not body or len(rows[0]) != width:
+        return False
+    styles = guess_columns(list(zip(*body, strict=True)), MISSING_WORDS, None, False).styles
+    votes = [vote(cell.strip(), style) for cell, style in zip(rows[0], styles, strict=True)]
+    return votes.count("name") > votes.count("cell") or (_counts_on(rows[0]) and not any(map(_counts_on, body)))
+
+
+def vote(cell: str, style: ColumnStyle) -> str:
     """What a cell of the first row looks like, given the column below it."""
     if style.kind in ("text", "empty") or cell in MISSING_WORDS:
         return ""
@@ -48,10 +59,11 @@ def _is_number(cell: str) -> bool:
 
 
 def _counts_on(first: Sequence[str]) -> bool:
-    """Numbers that count on, such as 1990, 1991, 1992 or 0, 1, 2: names, as programs and statistical offices write."""
-    numbers = [int(cell) for cell in first if cell.strip().isdigit()]
+    """Numbers that count on, such as 0, 1, 2, or years: names, as programs and statistical offices write them."""
+    numbers = [int(cell) for cell in first if cell.strip().isdecimal()]
     steps = {b - a for a, b in pairwise(numbers)}
-    return len(numbers) >= 3 and steps == {1}
+    years = len(numbers) >= 2 and min(steps) > 0 and all(year in YEARS for year in numbers)
+    return years or (len(numbers) >= 3 and steps == {1})
 
 
 def _found_again(first: Sequence[str], columns: Sequence[Sequence[str]]) -> bool:

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from unveil.sources.files.text.cells import SPACES
+from unveil.sources.files.text.clocks import CLOCK, hours
 from unveil.sources.files.text.dates import iso_text
 from unveil.sources.files.text.style import ColumnStyle
 
@@ -51,7 +52,17 @@ def _dates(known: Any, style: ColumnStyle) -> ParsedCells:
 
 
 def _numbers(known: Any, style: ColumnStyle) -> ParsedCells:
-    return _marked(known, tolerant_cast(_plain(known, style), pa.float64()))
+    if style.order == CLOCK:
+        return _marked(known, hours(known))
+    return _marked(known, _finite(known, tolerant_cast(_plain(known, style), pa.float64())))
+
+
+def _finite(known: Any, values: Any) -> Any:
+    """Numbers, null where only their size makes them infinite, as that of 1e400 does."""
+    endless = pc.is_inf(values)
+    if not pc.any(endless).as_py():
+        return values
+    return pc.if_else(pc.and_(endless, pc.invert(pc.match_substring(known, "inf", ignore_case=True))), None, values)
 
 
 def _integers(known: Any, style: ColumnStyle) -> ParsedCells:
@@ -67,6 +78,22 @@ def _integers(known: Any, style: ColumnStyle) -> ParsedCells:
     return _marked(known, tolerant_cast(plain, pa.float64()), "number")
 
 
+def plain_integers(cells: Any, missing: Any) -> Any:
+    """Cells as int64, those among the words `missing` null; None where that is not all there is to it."""
+    known = pc.if_else(pc.is_in(cells, missing), pa.scalar(None, pa.string()), cells)
+    try:
+        values = pc.cast(known, pa.int64())
+    except pa.ArrowInvalid:
+        return None
+    return None if zero_led(known) else values
+
+
+def zero_led(cells: Any) -> bool:
+    """Are there codes such as 007 among the cells, of which numbers would lose the zeros?"""
+    started = cells.filter(pc.starts_with(cells, "0"))
+    return bool(pc.any(pc.match_substring_regex(started, r"^0\d+$")).as_py())
+
+
 _KINDS: dict[str, Callable[[Any, ColumnStyle], ParsedCells]] = {
     "number": _numbers,
     "integer": _integers,
@@ -79,15 +106,18 @@ def _plain(known: Any, style: ColumnStyle) -> Any:
     """Numbers without units and thousands, with a decimal point; null where a cell has another form."""
     if style == ColumnStyle(style.kind):
         simple = r"^[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|(?i:inf|infinity))$"
-        return pc.if_else(pc.match_substring_regex(known, simple), known, pa.scalar(None, pa.string()))
+        if pc.all(pc.match_substring_regex(known, simple)).as_py() is not False:
+            return known
     parts = pc.extract_regex(known, number_pattern(style))
-    opened, sign, other, body, endless = (pc.struct_field(parts, name) for name in ("o", "s", "t", "b", "i"))
+    opened, closed, sign, other, last, body, endless = (pc.struct_field(parts, name) for name in "oestlbi")
     if style.thousands:
         body = pc.replace_substring_regex(body, f"[{_mark_class(style.thousands)}]", "")
     if style.decimal != ".":
         body = pc.replace_substring(body, style.decimal, ".")
-    minus = pc.or_(pc.equal(opened, "("), pc.is_in(pc.binary_join_element_wise(sign, other, ""), _MINUS))
-    return pc.binary_join_element_wise(pc.if_else(minus, "-", ""), body, endless, "")
+    signs = pc.binary_join_element_wise(sign, other, last, pc.replace_substring(opened, "(", "-"), "")
+    single = pc.and_(pc.less_equal(pc.utf8_length(signs), 1), pc.equal(pc.equal(opened, "("), pc.equal(closed, ")")))
+    minus = pc.if_else(pc.is_in(signs, _MINUS), "-", "")
+    return pc.binary_join_element_wise(pc.if_else(single, minus, None), body, endless, "")
 
 
 _MINUS = pa.array(["-", "\u2212"])
@@ -104,7 +134,8 @@ def number_pattern(style: ColumnStyle) -> str:
     body = rf"(?:{groups}\d+)(?:{point}\d*)?(?:[eE][-+]?\d+)?|{point}\d+(?:[eE][-+]?\d+)?"
     unit = rf"(?:{re.escape(style.unit)})?\s*" if style.unit else ""
     sign = r"[-+\x{2212}]?"
-    return rf"^(?P<o>\(?)\s*(?P<s>{sign})\s*{unit}(?P<t>{sign})(?:(?P<b>{body})|(?P<i>(?i:inf)))\s*{unit}\)?$"
+    number = rf"(?:(?P<b>{body})|(?P<i>(?i:inf(?:inity)?)))"
+    return rf"^(?P<o>\(?)\s*(?P<s>{sign})\s*{unit}(?P<t>{sign}){number}\s*{unit}(?P<l>{sign})(?P<e>\)?)$"
 
 
 def tolerant_cast(cells: Any, kind: Any) -> Any:

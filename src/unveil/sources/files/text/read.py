@@ -8,19 +8,21 @@ is never opened more than three times in a pass.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 
 from unveil.sources.errors import DataError, blame
-from unveil.sources.files.text.bad import CellTally
+from unveil.sources.files.options import WIDE_SPACE
+from unveil.sources.files.text.bad import CellTally, ColumnTally
 from unveil.sources.files.text.dialect import COMMENTS, SEPARATORS
 from unveil.sources.files.text.layout import TextLayout
-from unveil.sources.files.text.parse import parse
+from unveil.sources.files.text.parse import parse, plain_integers, zero_led
 from unveil.sources.files.text.stream import HEAD_BYTES, TextFile, utf8_stream
 from unveil.sources.files.text.style import ColumnStyle
 
@@ -44,13 +46,15 @@ def read_batches(
     loose = tally.loose.setdefault(file.path, set())
     delivered = 0
     while True:
-        reader = _Rows(file, layout, styles, loose)
+        reader = _Rows(file, layout, styles, loose, tally.strict)
         try:
             for batch in reader.after(delivered):
                 typed = reader.typed(batch, tally, tally.first_row + delivered)
                 delivered += batch.num_rows
                 yield typed
             return
+        except _EndlessError as found:
+            loose.add(found.name)
         except UnicodeDecodeError as error:
             raise EncodingError(file.path, layout.dialect.encoding) from error
         except pa.ArrowInvalid as error:
@@ -59,6 +63,14 @@ def read_batches(
             if name is None or name in loose or name not in styles:
                 raise _explained(file, layout, error) from error
             loose.update(styles if loose else [name])
+
+
+class _EndlessError(Exception):
+    """A column of which pyarrow made numbers without end: of "inf", or of 1e400, which is none."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.name = name
 
 
 def count_rows(file: TextFile, layout: TextLayout) -> int:
@@ -71,10 +83,19 @@ def count_rows(file: TextFile, layout: TextLayout) -> int:
 class _Rows:
     """One attempt at the rows of a file."""
 
-    def __init__(self, file: TextFile, layout: TextLayout, styles: dict[str, ColumnStyle], loose: set[str]) -> None:
+    def __init__(
+        self,
+        file: TextFile,
+        layout: TextLayout,
+        styles: dict[str, ColumnStyle],
+        loose: set[str],
+        strict: Container[str] = (),
+    ) -> None:
         self.file, self.layout, self.styles = file, layout, styles
         decimal = layout.dialect.decimal
-        self.direct = {name for name, style in styles.items() if style.direct(decimal) and name not in loose}
+        self.strict = {name for name, style in styles.items() if style.kind == "integer" and name in strict}
+        plain = {name for name, style in styles.items() if style.direct(decimal) and name not in loose}
+        self.direct = plain - self.strict
         self.words = {kind: pa.array(layout.missing(kind)) for kind in ("text", "number")}
 
     def after(self, row: int) -> Iterator[pa.RecordBatch]:
@@ -93,16 +114,24 @@ class _Rows:
         for name, cells in zip(batch.schema.names, batch.columns, strict=True):
             if name not in self.direct:
                 style = self.styles[name]
-                parsed = parse(cells, style, self.words["text" if style.kind == "text" else "number"])
-                column = tally.column(name)
-                column.wider = max(column.wider, parsed.wider)  # text is wider than number
-                if parsed.bad is not None:
-                    column.add(cells, parsed.bad, start, self.file.path.name)
-                    column.of += parsed.bad.true_count
-                cells = parsed.values
+                words = self.words["text" if style.kind == "text" else "number"]
+                plain = plain_integers(cells, words) if name in self.strict else None
+                cells = self._tolerant(name, cells, words, tally.column(name), start) if plain is None else plain
+            elif self.styles[name].kind == "number" and pc.any(pc.is_inf(cells)).as_py():
+                raise _EndlessError(name)
             tally.column(name).of += len(cells) - cells.null_count
             columns.append(cells)
         return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
+
+    def _tolerant(self, name: str, cells: Any, words: Any, column: ColumnTally, start: int) -> Any:
+        """Cells one by one, those that do not fit on the tally of their column."""
+        parsed = parse(cells, self.styles[name], words)
+        zeros = name in self.strict and zero_led(cells)
+        column.wider = max(column.wider, "zeros" if zeros else parsed.wider)  # in the order of the alphabet
+        if parsed.bad is not None:
+            column.add(cells, parsed.bad, start, self.file.path.name)
+            column.of += parsed.bad.true_count
+        return parsed.values
 
 
 def open_rows(file: TextFile, layout: TextLayout, types: dict[str, Any]) -> Any:
@@ -117,12 +146,12 @@ def open_rows(file: TextFile, layout: TextLayout, types: dict[str, Any]) -> Any:
         block_size=block,
         column_names=layout.names,
         skip_rows=dialect.skip + apart,
-        skip_rows_after_names=int(dialect.header and not apart),
+        skip_rows_after_names=int(dialect.header and not apart) + bool(dialect.below),
     )
     parsing = pyarrow.csv.ParseOptions(
-        delimiter=dialect.separator,
+        delimiter="\t" if dialect.separator == WIDE_SPACE else dialect.separator,
         quote_char=dialect.quote,
-        newlines_in_values=dialect.separator != " ",
+        newlines_in_values=bool(dialect.separator.strip(" ")),
         invalid_row_handler=_without_comments,
     )
     convert = pyarrow.csv.ConvertOptions(
@@ -132,7 +161,7 @@ def open_rows(file: TextFile, layout: TextLayout, types: dict[str, Any]) -> Any:
         strings_can_be_null=False,  # words of text columns are looked at later: theirs are fewer
         decimal_point=dialect.decimal,
     )
-    stream = utf8_stream(file, dialect.encoding, dialect.separator == " ")
+    stream = utf8_stream(file, dialect.encoding, dialect.separator)
     return pyarrow.csv.open_csv(stream, read, parsing, convert)
 
 

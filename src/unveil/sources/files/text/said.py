@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
+from unveil.sources.files.text.clocks import CLOCK
 from unveil.sources.files.text.layout import TextLayout
 from unveil.sources.files.text.style import ColumnStyle
 
 SHOWN = 5  # names in a sentence
-_ORDERS = {"dmy": "day, month, year", "mdy": "month, day, year", "ymd": "year, month, day", "ym": "year, month"}
+_ORDERS = {"dmy": "day, month, year", "mdy": "month, day, year", "ymd": "year, month, day", "ym": "year, month"} | {
+    "my": "month, year",
+    "yq": "year and quarter, of which it is the first day",
+    "qy": "quarter, of which it is the first day, and year",
+}
 
 
 def named(names: Sequence[str]) -> str:
@@ -36,6 +41,8 @@ def _sentence(style: ColumnStyle, decimal: str) -> str:
     if style.why:
         why = style.why.replace("{", "{{").replace("}", "}}")
         return f"{{}} stays text: {why}."
+    if style.order == CLOCK:
+        return "Times in {} are read in hours: 8:30 is 8.5."
     if style.unit:
         what = "the number before it" if style.unit == "%" else "the amount"
         unit = style.unit.replace("{", "{{").replace("}", "}}")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
 from unveil.sources.errors import DataError
+from unveil.sources.files.options import WIDE_SPACE
 
 HEAD_BYTES, LONGEST_HEAD = 1 << 18, 1 << 24  # bytes looked at; more where these hold no whole line
 PIECE_BYTES, PIECES = 1 << 15, 7  # looked at further down, in files that can be entered anywhere
@@ -17,6 +19,22 @@ MOST_CONTROLS = 0.01  # share of bytes that no text holds
 _CONTROLS = bytes([*range(8), *range(14, 27), *range(28, 32), 127])  # but for what ends lines, and Escape
 _MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 _SPACES_IN_LINE = re.compile(rb"^[ \t]+|[ \t]+(?=\r?$)|(\"[^\"\n]*\")|[ \t]+", re.M)
+
+
+_PAGE = re.compile(rb"(?:\xef\xbb\xbf)?\s*<(?:!doctype|html|\?xml|table)\b", re.I)
+
+
+def unmarked_utf16(head: bytes) -> str:
+    """The encoding of bytes of which every other one is zero, as of most letters in UTF-16; "" where that is not so."""
+    low, high = head[: len(head) // 2 * 2 : 2], head[1::2]
+    most = 0.7 * len(high)
+    if high.count(0) > most and 0 not in low:
+        return "utf-16-le"
+    return "utf-16-be" if low.count(0) > most and 0 not in high else ""
+
+
+_WIDE_SPACES = re.compile(rb"[ \t]{2,}|\t")
+_EDGES = re.compile(rb"^[ \t]+|[ \t]+(?=\r?$)", re.M)
 
 
 class TextFile(NamedTuple):
@@ -35,28 +53,28 @@ class TextSample(NamedTuple):
 
 
 def unpacked(file: TextFile) -> Any:
-    """The bytes of a file, unpacked by what its first bytes or its name say."""
+    """The bytes of a file, unpacked where its first bytes say that it is packed, whatever its name says."""
     with file.data.open("rb") as plain:  # Python's own errors on opening are the clearer ones
         first = plain.read(4)
     packing = next((name for magic, name in _MAGIC.items() if first.startswith(magic)), None)
-    ending = {".gz": "gzip", ".zst": "zstd"}.get(file.data.suffix.lower())
-    return pa.input_stream(str(file.data), compression=packing or ending)
+    return pa.input_stream(str(file.data), compression=packing)
 
 
-def utf8_stream(file: TextFile, encoding: str, spaces: bool) -> Any:
-    """The text in UTF-8; with `spaces`, runs of spaces and tabs are one space, and lines start and end without any."""
+def utf8_stream(file: TextFile, encoding: str, separator: str) -> Any:
+    """The text in UTF-8; where spaces set cells apart, runs of them are one mark, and lines have none at their ends."""
     stream = unpacked(file)
     if encoding.lower().replace("_", "-") not in ("utf-8", "utf8", "utf-8-sig", "ascii"):
         stream = pa.transcoding_input_stream(stream, encoding, "utf-8")
-    return pa.PythonFile(_SpaceRuns(stream), mode="r") if spaces else stream
+    joined = {" ": single_spaces, WIDE_SPACE: tabs_for_spaces}.get(separator)
+    return stream if joined is None else pa.PythonFile(_SpaceRuns(stream, joined), mode="r")
 
 
 class _SpaceRuns(io.RawIOBase):
-    """A stream of lines whose runs of spaces are one."""
+    """A stream of lines whose runs of spaces are one mark."""
 
-    def __init__(self, stream: Any) -> None:
+    def __init__(self, stream: Any, joined: Callable[[bytes], bytes]) -> None:
         super().__init__()
-        self._stream, self._ready, self._rest = stream, b"", b""
+        self._stream, self._joined, self._ready, self._rest = stream, joined, b"", b""
 
     def readable(self) -> bool:
         return True
@@ -67,10 +85,15 @@ class _SpaceRuns(io.RawIOBase):
             if not more and not self._rest:
                 return b""
             whole, mark, rest = (self._rest + more).rpartition(b"\n") if more else (self._rest, b"", b"")
-            self._ready, self._rest = single_spaces(whole + mark), rest
+            self._ready, self._rest = self._joined(whole + mark), rest
         taken = self._ready if size < 0 else self._ready[:size]
         self._ready = self._ready[len(taken) :]
         return taken
+
+
+def tabs_for_spaces(lines: bytes) -> bytes:
+    """Whole lines with a tab for every two spaces or more; single spaces stay."""
+    return _WIDE_SPACES.sub(b"\t", _EDGES.sub(b"", lines))
 
 
 def single_spaces(lines: bytes) -> bytes:
@@ -95,7 +118,9 @@ def take_sample(file: TextFile) -> TextSample:
         whole = not stream.read(1)
     if not head.strip():
         raise DataError(f"{file.path}: the file is empty; expected a line of column names and rows below it")
-    wide = head.startswith((b"\xff\xfe", b"\xfe\xff"))
+    if _PAGE.match(head):
+        raise DataError(f"{file.path}: not a table but a web page (HTML) or XML; save the table itself, as CSV")
+    wide = head.startswith((b"\xff\xfe", b"\xfe\xff")) or bool(unmarked_utf16(head))
     controls = len(head) - len(head.translate(None, _CONTROLS))
     if not wide and (b"\0" in head or controls > len(head) * MOST_CONTROLS):
         raise DataError(f"{file.path}: not a text file in UTF-8, whatever its name says")

@@ -18,7 +18,7 @@ class ColumnStyle:
     decimal: str = "."
     thousands: str = ""
     unit: str = ""
-    order: str = ""  # of dates: ymd, dmy, mdy or ym
+    order: str = ""  # of dates: ymd, dmy, mdy, ym, my, yq or qy; "clock" of numbers that are written as 8:30
     iso: bool = False  # dates that pyarrow reads by itself
     timed: bool = False  # dates with a time of day
     zoned: bool = False  # ... and with its distance from UTC
@@ -69,12 +69,14 @@ def merged(one: ColumnStyle, other: ColumnStyle) -> ColumnStyle:
 
 
 def _merged_numbers(one: ColumnStyle, other: ColumnStyle) -> ColumnStyle:
+    if one.order != other.order:
+        return ColumnStyle("text", why="some files hold numbers, others times such as 8:30")
     if one.unit and other.unit and one.unit != other.unit:
         return ColumnStyle("text", why=f"some files write {one.unit!r}, others {other.unit!r}")
     kind = "integer" if one.kind == other.kind == "integer" else "number"
     marked = other if one.kind == "integer" and not one.thousands else one
     thousands = one.thousands or other.thousands
-    return ColumnStyle(kind, marked.decimal, thousands, one.unit or other.unit, ambiguous=one.ambiguous)
+    return ColumnStyle(kind, marked.decimal, thousands, one.unit or other.unit, one.order, ambiguous=one.ambiguous)
 
 
 def _merged_dates(one: ColumnStyle, other: ColumnStyle) -> ColumnStyle:
