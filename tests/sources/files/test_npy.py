@@ -37,7 +37,7 @@ def test_a_map_is_an_array(order: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("array", "said"),
     [
-        (np.zeros(3), r"must hold an array of 2 dimensions, got \(3,\)"),
+        (np.zeros((2, 2, 2)), r"must hold an array of numbers of 1 or 2 dimensions, got \(2, 2, 2\)"),
         (np.array([["a"]]), "must hold numbers, got <U1"),
         (np.array([[1j]]), "must hold numbers, got complex128"),
         (np.array([[None]]), "cannot be read as an .npy array"),
@@ -49,3 +49,8 @@ def test_arrays_that_are_no_tables(array: np.ndarray, said: str, tmp_path: Path)
     np.save(tmp_path / "t.npy", array, allow_pickle=True)
     with pytest.raises(DataError, match=r"t\.npy: " + said):
         unveil.scan(tmp_path / "t.npy")
+
+
+def test_one_dimension_is_a_column(tmp_path: Path) -> None:
+    np.save(tmp_path / "t.npy", np.array([1.5, 2.5]))
+    assert next(unveil.scan(tmp_path / "t.npy").read()).rows.tolist() == [[1.5], [2.5]]

@@ -7,7 +7,7 @@ import io
 import json
 import pickle
 import sys
-from datetime import date
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -166,6 +166,7 @@ def test_types_of_parquet(tmp_path: Path) -> None:
             "fine": pa.array([1, 2], pa.timestamp("ns", "UTC")),
             "large": pa.array([2**63 + 5, 7], pa.uint64()),
             "clock": pa.array([30600, 63900], pa.time32("s")),
+            "bytes": pa.array([b"x", b"\xff"]),
         }
     )
     pyarrow.parquet.write_table(table, tmp_path / "t.parquet")
@@ -182,7 +183,16 @@ def test_types_of_parquet(tmp_path: Path) -> None:
     ]
     found = columns_of(reading)
     assert (found["large"], found["clock"]) == ([2.0**63, 7.0], [8.5, 17.75])
+    assert found["bytes"] == ["x", "\\xff"]
     assert (found["nested"], found["took"], found["coded"]) == (["[1]", "[2]"], [1.5, None], [3, 4])
+
+
+@pytest.mark.parametrize(
+    "text", ['{"a": [1, 2], "b": ["x", "y"]}', '{"n": 2, "rows": [{"a": 1, "b": "x"}, {"a": 2, "b": "y"}]}']
+)
+def test_a_lone_record_that_holds_the_table(text: str, tmp_path: Path) -> None:
+    (tmp_path / "t.json").write_text(text)
+    assert columns_of(open_reading(tmp_path / "t.json")) == {"a": [1, 2], "b": ["x", "y"]}
 
 
 @pytest.mark.parametrize(
@@ -227,6 +237,17 @@ def test_excel(tmp_path: Path) -> None:
     (tmp_path / "t.xlsx").write_bytes(b"PK\x03\x04 and no more")
     with pytest.raises(DataError, match=r"t\.xlsx: not an Excel file"):
         open_reading(tmp_path / "t.xlsx")
+
+
+def test_errors_and_lengths_of_time_in_excel(tmp_path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in (("a", "took"), (1, timedelta(minutes=90)), ("#DIV/0!", timedelta(hours=30))):
+        book.active.append(row)
+    book.save(tmp_path / "t.xlsx")
+    reading = open_reading(tmp_path / "t.xlsx")
+    assert columns_of(reading) == {"a": [1, None], "took": [1.5, 30.0]}
+    assert reading.said[0].endswith("1 cell holds an error such as #DIV/0!, taken for missing.")
 
 
 def test_excel_without_its_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

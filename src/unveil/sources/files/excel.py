@@ -32,26 +32,35 @@ def write_sheet(source: Path, target: Path) -> str:
 
 def _write_first(source: Path, book: Any, target: Path) -> str:
     sheets = [sheet for sheet in book.worksheets if sheet.sheet_state == "visible"] or book.worksheets
-    if not sheets or (width := _write(sheets[0].iter_rows(values_only=True), target)) == 0:
+    width, errors = _write(sheets[0].iter_rows(values_only=True), target) if sheets else (0, 0)
+    if width == 0:
         raise DataError(f"{source}: its first sheet is empty; expected a row of names and rows below it")
     _pad(target, width)
     more = f", the first of {len(sheets)}" if len(sheets) > 1 else ""
-    return f"Read from the sheet {sheets[0].title!r} of an Excel file{more}."
+    cells = "1 cell holds an error" if errors == 1 else f"{errors:,} cells hold errors"
+    lost = f" {cells} such as #DIV/0!, taken for missing." if errors else ""
+    return f"Read from the sheet {sheets[0].title!r} of an Excel file{more}.{lost}"
 
 
-def _write(rows: Iterator[tuple[Any, ...]], target: Path) -> int:
-    """Rows without what is empty at their ends; returns the number of cells of the longest."""
-    width = 0
+def _write(rows: Iterator[tuple[Any, ...]], target: Path) -> tuple[int, int]:
+    """Rows without what is empty at their ends; returns the number of cells of the longest, and of errors."""
+    width = errors = 0
     with target.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         for row in rows:
+            errors += sum(map(_is_error, row))
             cells = [_cell(value) for value in row]
             while cells and not cells[-1]:
                 cells.pop()
             width = max(width, len(cells))
             if cells:
                 writer.writerow(cells)
-    return width
+    return width, errors
+
+
+def _is_error(value: Any) -> bool:
+    """Is it an error of a spreadsheet, such as #DIV/0!?"""
+    return isinstance(value, str) and value.startswith("#") and value.endswith(("!", "?", "/A"))
 
 
 def _pad(target: Path, width: int) -> None:
@@ -64,7 +73,7 @@ def _pad(target: Path, width: int) -> None:
 
 def _cell(value: Any) -> str:
     """A value as text from which it is read again; errors such as #DIV/0! are missing."""
-    if value is None or (isinstance(value, str) and value.startswith("#") and value.endswith(("!", "?", "/A"))):
+    if value is None or _is_error(value):
         return ""
     if isinstance(value, bool):
         return "true" if value else "false"

@@ -29,7 +29,7 @@ _WORDS = {"f": "number", "i": "integer", "u": "integer", "b": "yes/no"}
 
 @dataclass(frozen=True)
 class Npy:
-    """A two-dimensional array of numbers. Its columns have no names of their own and are called x0, x1 and so on."""
+    """An array of numbers in two dimensions, or in one, which is a column. The columns are called x0, x1 and so on."""
 
     named: bool = False
 
@@ -69,8 +69,11 @@ def _mapped(path: Path) -> Array:
     with blame(path, "an .npy array"):
         with _parsing:
             table: Any = np.load(path, mmap_mode="r")
+        if isinstance(table, np.ndarray) and table.ndim == 1 and table.dtype.names is None:
+            table = table[:, None]
         if not isinstance(table, np.ndarray) or table.ndim != 2:
-            raise DataError(f"{path}: must hold an array of 2 dimensions, got {getattr(table, 'shape', 'an archive')}")
+            shape = getattr(table, "shape", "an archive")
+            raise DataError(f"{path}: must hold an array of numbers of 1 or 2 dimensions, got {shape}")
         if table.dtype.kind not in _WORDS:
             raise DataError(f"{path}: must hold numbers, got {table.dtype}")
         return table

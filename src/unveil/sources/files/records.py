@@ -9,6 +9,7 @@ import csv
 import json
 from collections.abc import Iterator
 from io import TextIOWrapper
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -23,14 +24,14 @@ _BETWEEN = " \t\r\n,"
 def write_records(source: Path, target: Path) -> str:
     """Write the records of `source` as comma-separated text to `target`; says how it was read."""
     names: dict[str, None] = {}
-    for record in _records(source):
+    for record in _rows(source):
         names.update(dict.fromkeys(record))
     if not names:
         raise DataError(f'{source}: no JSON record with any key; expected objects such as {{"a": 1}}')
     with target.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(list(names))
-        writer.writerows([_cell(record.get(name)) for name in names] for record in _records(source))
+        writer.writerows([_cell(record.get(name)) for name in names] for record in _rows(source))
     return "Read as JSON records, a row each."
 
 
@@ -41,6 +42,24 @@ def _cell(value: Any) -> str:
     if isinstance(value, str):
         return value
     return json.dumps(value)  # numbers to the last bit, true and false, and what is nested as it stands
+
+
+def _rows(source: Path) -> Iterator[dict[str, Any]]:
+    """The records; where there is but one, those within it, or the rows of the columns that it holds."""
+    records = _records(source)
+    first = list(islice(records, 2))
+    yield from _within(first[0]) if len(first) == 1 else chain(first, records)
+
+
+def _within(record: dict[str, Any]) -> list[dict[str, Any]]:
+    """What a lone record holds: a list of records under some key, columns as lists of one length, or itself."""
+    lists = [value for value in record.values() if isinstance(value, list)]
+    tables = [value for value in lists if value and all(isinstance(one, dict) for one in value)]
+    if len(tables) == 1:
+        return tables[0]
+    if lists and len(lists) == len(record) and len({len(value) for value in lists}) == 1 and len(lists[0]) > 1:
+        return [dict(zip(record, row, strict=True)) for row in zip(*lists, strict=True)]
+    return [record]
 
 
 def _records(source: Path) -> Iterator[dict[str, Any]]:

@@ -55,7 +55,7 @@ def scan(
     encoding : str, optional
         Of a text file, such as ``"latin-1"``. This and what follows is guessed from a sample by default.
     separator : str, optional
-        The character between cells, ``" "`` for runs of spaces.
+        The character between cells; ``" "`` for runs of spaces, ``"  "`` (two) where cells hold single ones.
     decimal : str, optional
         ``"."`` or ``","``.
     header : bool, optional

@@ -79,5 +79,9 @@ def fitted(cells: Any, kind: Any) -> Any:
         return pc.divide(pc.cast(pc.cast(cells, pa.time64("us"), safe=False), pa.int64()).cast(pa.float64()), 3.6e9)
     if _is.is_nested(cells.type) or _is.is_interval(cells.type):
         return pa.array([None if cell is None else json.dumps(cell, default=str) for cell in cells.to_pylist()])
+    if _is.is_binary(cells.type) or _is.is_large_binary(cells.type):
+        return pa.array(
+            [None if cell is None else cell.decode(errors="backslashreplace") for cell in cells.to_pylist()]
+        )
     exact = not (_is.is_floating(kind) or _is.is_timestamp(kind))  # below a microsecond nothing is kept
     return pc.cast(cells, kind, safe=exact)

@@ -205,6 +205,8 @@ TABLES: dict[str, tuple[str, dict[str, list[Any]]]] = {
         },
     ),
     "beyond all numbers": ("x\n1e400\ninf\n" + "2.5\n" * 30, {"x": [None, math.inf, *[2.5] * 30]}),
+    "blank lines": ("a,b\n1,x\n\n2,y\n   \n3,z\n\n", {"a": [1, 2, 3], "b": ["x", "y", "z"]}),
+    "times are no units": ("t,u\n08:30,09:30\n10:15,11:15\n", {"t": [8.5, 10.25], "u": [9.5, 11.25]}),
     "a column of blanks": ("a,b\n1,\n2, \n", {"a": [1, 2], "b": [None, None]}),
 }
 

@@ -166,8 +166,9 @@ def open_rows(file: TextFile, layout: TextLayout, types: dict[str, Any]) -> Any:
 
 
 def _without_comments(row: Any) -> str:
-    """Of a row that has not as many cells as the others: is it a comment in the midst of the table?"""
-    return "skip" if row.text.lstrip().startswith(COMMENTS) else "error"
+    """Of a row that has not as many cells as the others: is it a comment in the midst of the table, or blank?"""
+    text = row.text.strip()
+    return "skip" if not text or text.startswith(COMMENTS) else "error"
 
 
 @contextmanager

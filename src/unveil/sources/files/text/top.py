@@ -99,7 +99,7 @@ def line_below(names: list[str], rows: Sequence[Sequence[str]]) -> tuple[list[st
         return names, ""
     styles = guess_columns(list(zip(*body, strict=True)), MISSING_WORDS, None, False).styles
     numbers = [(cell, style) for cell, style in zip(first, styles, strict=True) if style.kind in ("number", "integer")]
-    over = [cell for cell, style in numbers if vote(cell, style) != "cell"]
+    over = [cell for cell, style in numbers if vote(cell, style) != "cell" and number_form(cell) is None]
     words = [cell for cell in over if cell and cell.lower() not in SOFT_WORDS and cell not in MISSING_WORDS]
     enough = len(words) >= 2 or (words and all(map(_BRACKETED.fullmatch, words)))
     if not enough or len(over) < len(numbers):
