@@ -171,16 +171,8 @@ def test_types_of_parquet(tmp_path: Path) -> None:
     )
     pyarrow.parquet.write_table(table, tmp_path / "t.parquet")
     reading = open_reading(tmp_path / "t.parquet")
-    assert list(reading.kinds.values()) == [
-        "category",
-        "integer",
-        "text",
-        "number",
-        "empty",
-        "integer",
-        "date",
-        *["number"] * 2,
-    ]
+    kinds = ["category", "integer", "text", "number", "empty", "integer", "date", "number", "number", "text"]
+    assert list(reading.kinds.values()) == kinds
     found = columns_of(reading)
     assert (found["large"], found["clock"]) == ([2.0**63, 7.0], [8.5, 17.75])
     assert found["bytes"] == ["x", "\\xff"]
