@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from benchmarks.tables import bundled, business, formats, planted, series, structureless, troubles
+from benchmarks.tables import bundled, business, formats, planted, series, strangers, structureless, troubles
 from benchmarks.tables.case import Case
 
-PARTS = (bundled, business, formats, troubles, series, planted, structureless)
+PARTS = (bundled, business, formats, troubles, strangers, series, planted, structureless)
 CATALOGUE: dict[str, Case] = {case.name: case for part in PARTS for case in part.CASES}
 WITHOUT_GROUPS = tuple(case.name for case in structureless.CASES)
 

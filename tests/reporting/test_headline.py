@@ -40,3 +40,10 @@ def test_rows_that_wander_are_not_taken_for_groups():
     found = unveil.report(pd.DataFrame({"day": days, "a": walk[:, 0], "b": walk[:, 1]}), max_components=6)
     assert found.certificate.verdicts["real"] != "yes"
     assert found.summary["time"]["name"] == "day"
+
+
+def test_the_words_of_the_trade_are_explained():
+    rows = np.random.default_rng(1).standard_t(3, size=(300, 1)) + np.repeat([0.0, 9.0], 150)[:, None]
+    said = unveil.report(rows, max_components=4).text
+    assert "BIC" not in said or "BIC, which weighs" in said
+    assert " covariance" not in said

@@ -11,9 +11,10 @@ from typing import Any
 
 from unveil.judgement.criteria.criteria import CLEAR_LEAD
 from unveil.plot.labels import plain
+from unveil.plot.structures import SHAPES
 from unveil.reporting.naming import PageNaming, naming_of
 from unveil.reporting.study.analysis import Analysis
-from unveil.reporting.words import combination, count, kinds_of, listed, percent, shape_of, spelled
+from unveil.reporting.words import count, kinds_of, listed, percent, shape_of, spelled
 from unveil.selection.outcome import merit
 
 VERBS = {
@@ -21,6 +22,8 @@ VERBS = {
     "not examined": ("was fitted", "were fitted"),
 }
 DOUBTS = {"sound": "whether the fit is sound", "describes": "whether the model describes the rows"}
+BIC = "BIC, which weighs how well a mixture fits against how many numbers it takes"
+PARTS = "parts that add up to the density; they need not be groups"
 UNUSED_TOLD = 6  # columns that are not modelled and are named
 
 
@@ -113,9 +116,10 @@ def _density(analysis: Analysis) -> str:
     """Which mixture it is."""
     k, described = len(analysis.model.weights_), analysis.found.judged.certificate.verdicts["describes"]
     one, several = VERBS.get(described, ("describes the density", "describe the density"))
-    said = f"one component {one}" if k == 1 else f"{spelled(k)} components {several}"
+    gloss = f" ({PARTS})" if naming(analysis).noun != "group" else ""
+    said = f"one component {one}" if k == 1 else f"{spelled(k)} components{gloss} {several}"
     shape = shape_of(analysis.model, len(analysis.rows.numeric))
-    said += f" ({shape})" if shape and k > 1 else ""
+    said += f", {shape}" if shape and k > 1 else ""
     name, adopted = type(analysis.model).__name__, analysis.found.adopted
     said += f", with {naming(analysis).say(adopted)}" if adopted and adopted != name else ""
     merged = f"; {joined(analysis)}" if analysis.grouped and naming(analysis).merged else ""
@@ -143,8 +147,9 @@ def confidence(analysis: Analysis) -> list[str]:
     parts = _number(analysis, selection.table[selection.best_index_])
     runner_up = standing.runner_up
     if runner_up["n_components"] == selection.n_components and standing.lead < CLEAR_LEAD:
-        as_well = combination(runner_up, noun)
-        parts += [f"The shape is less clear: {as_well} would do as well (BIC differs by {standing.lead:.1f})."]
+        by = "" if parts else f" by {BIC}"
+        said = f"{_rival(runner_up, noun)} would do as well{by}"
+        parts += [f"The shape is less clear: {said} (BIC differs by {standing.lead:.1f})."]
     return parts
 
 
@@ -158,12 +163,20 @@ def _number(analysis: Analysis, best: Mapping[str, Any]) -> list[str]:
     if best["degenerate"] or not others:
         return []
     rival = max(others, key=lambda row: merit(rule, row))
-    lead, other = abs(best["bic"] - rival["bic"]), combination(rival, noun)
+    lead, other = abs(best["bic"] - rival["bic"]), _rival(rival, noun)
     if lead < CLEAR_LEAD:
-        return [f"BIC alone does not settle the number: {other} would do as well (it differs by {lead:.1f})."]
+        return [f"{BIC}, does not settle the number alone: {other} would do as well (it differs by {lead:.1f})."]
     if not names.apart:
-        return [f"The next best number by BIC, {other}, is {lead:,.1f} behind."]
-    return [f"The evidence of BIC against the next best number, {other}, is {rule.words(lead)} ({lead:,.1f})."]
+        return [f"By {BIC}, the next best number is {other}, {lead:,.1f} behind."]
+    words = rule.words(lead)
+    return [f"By {BIC}, the evidence against the next best number, {other}, is {words} ({lead:,.1f})."]
+
+
+def _rival(params: Mapping[str, Any], noun: str) -> str:
+    """A number of components and their shape, in words that need no mathematics."""
+    k, word = params["n_components"], params.get("covariance_type")
+    shape = f" ({SHAPES[word]})" if word is not None and k > 1 else ""
+    return f"{spelled(k)} {noun}{'' if k == 1 else 's'}{shape}"
 
 
 def _alone(analysis: Analysis) -> bool:

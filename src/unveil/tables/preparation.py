@@ -8,6 +8,7 @@ from typing import Any
 
 from unveil.tables.prepared import Prepared, frame_of
 from unveil.tables.recipe import Recipe, recipe_column
+from unveil.tables.roles.calendar import calendar_of
 from unveil.tables.roles.guess import Wishes, assign_roles
 from unveil.tables.roles.names import says_time
 from unveil.tables.roles.role import ColumnRole, column_name, role_word
@@ -124,7 +125,7 @@ def _recipe(table: Table, seen: tuple[ColumnSurvey, ...], roles: tuple[ColumnRol
         (role.name for role in roles if role.role == "identifier"),
         key=lambda name: _naming(next(one for one in seen if one.name == name)),
     )
-    time = wishes.time or (_time_of(seen, roles) if wishes.guess_time else None)
+    time = wishes.time or (_time_of(table, seen, roles, wishes) if wishes.guess_time else None)
     columns = tuple(map(recipe_column, roles))
     return Recipe(columns, table.reading, wishes.label, time, wishes.weights, identifiers=tuple(identifiers))
 
@@ -134,12 +135,13 @@ def _naming(seen: ColumnSurvey) -> tuple[bool, bool]:
     return seen.distinct < seen.n, seen.word not in ("text", "category")
 
 
-def _time_of(seen: tuple[ColumnSurvey, ...], roles: tuple[ColumnRole, ...]) -> str | None:
-    """The date that gives the order of the rows, or a count of them whose name says time."""
+def _time_of(table: Table, seen: tuple[ColumnSurvey, ...], roles: tuple[ColumnRole, ...], wishes: Wishes) -> str | None:
+    """The date that gives the order of the rows, the first of several that do, or a count of rows that says time."""
     pairs = list(zip(seen, roles, strict=True))
     dates = [one for one, role in pairs if role.role == "date" and _gives_order(one)]
-    counters = [one for one, role in pairs if role.role == "row number" and says_time(one.name)]
-    return next((one.name for one in (*dates, *counters)), None)
+    counters = [one for one, role in pairs if role.role == "row number" and one.step and says_time(one.name)]
+    parts = () if dates else calendar_of(table, {one.name: one for one in seen}, wishes.said)
+    return next(iter((*(one.name for one in dates), *parts, *(one.name for one in counters))), None)
 
 
 def _gives_order(seen: ColumnSurvey) -> bool:

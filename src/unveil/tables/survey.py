@@ -44,6 +44,9 @@ class ColumnSurvey(NamedTuple):
     rising: float = 0.0  # share of the steps from cell to cell that go up
     falling: float = 0.0  # ... that go down
     step: float = 0.0  # the step from row to row where all steps are equal and no cell is missing, else 0
+    counting: bool = False  # does each cell repeat the one before, or count on by one, or begin again at the lowest?
+    zeros: int = 0  # cells of 0 where that is the lowest
+    least: float = NAN  # the lowest value besides
     spacing: float = 0.0  # the distance between neighbouring values where all are equally far apart, else 0
     length: float = 0.0  # letters of a cell, on average
     tokens: float = 0.0  # words of a cell, on average
@@ -151,6 +154,8 @@ def _ordered(start: ColumnSurvey, values: Array, ordered: Array, complete: bool)
         whole=whole,
         spacing=_spacing(ordered[bounds[:-1]]),
         digits=_digits(low, high) if whole else (0, 0),
+        zeros=int(bounds[1]) if low == 0.0 else 0,
+        least=float(ordered[bounds[1]]) if len(bounds) > 2 else NAN,
         **_steps(values, complete),
     )
 
@@ -207,6 +212,7 @@ def _steps(values: Array, complete: bool) -> dict[str, Any]:
     return {
         "rising": float(np.mean(steps > 0)),
         "falling": float(np.mean(steps < 0)),
+        "counting": bool(np.all((steps == 0) | (steps == 1) | (values[1:] == values.min()))),
         "step": float(steps[0]) if even else 0.0,
     }
 

@@ -71,3 +71,33 @@ def test_correlations_over_shared_rows_are_those_of_pandas():
     rows = rng.normal(size=(80, 4)) @ rng.normal(size=(4, 4)) + 1000
     rows[rng.random(rows.shape) < 0.2] = np.nan
     assert correlations(rows) == pytest.approx(pd.DataFrame(rows).corr().to_numpy(), abs=1e-9)
+
+
+def test_logs_squares_and_powers_repeat_what_they_are_made_of():
+    price, age = rng.lognormal(11, 0.4, N).round(), rng.integers(0, 60, N)
+    table = {"price": price, "lprice": np.log(price).round(5), "age": age, "agesq": age**2, "other": rng.normal(size=N)}
+    assert copies(table) == {"lprice": "price", "agesq": "age"}
+    assert copies({"l": np.log(price), "lsq": np.log(price) ** 2, "price": price}) == {"lsq": "l", "price": "l"}
+    assert copies({"a": price, "b": price ** rng.normal(2, 0.01, N)}) == {}
+
+
+def test_dummies_follow_from_their_category():
+    year = rng.choice([1978, 1981, 1984], N)
+    table = {
+        "year": year,
+        "y81": (year == 1981) * 1,
+        "nearly": np.where(np.arange(N) == 7, 1 - (year == 1981), year == 1981),
+    }
+    assert copies(table) == {"y81": "year"}
+    assert copies(table, label="y81") == {}
+
+
+def test_a_rare_word_follows_from_nothing():
+    rare = np.where(np.arange(N) == 7, "yes", "no")
+    assert copies({"day": rng.choice(list("abcdefg"), N), "rare": rare}) == {}
+
+
+def test_codes_of_which_one_is_missing_are_codes_all_the_same():
+    names = [f"country {k:03d}" for k in range(100)]
+    codes = [None if k == 50 else f"c{k:03d}" for k in range(100)]
+    assert copies({"name": names * 3, "short": codes * 3}) == {"short": "name"}

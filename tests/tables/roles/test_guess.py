@@ -82,3 +82,16 @@ def test_missing_and_skewed_and_nearly_constant_columns_are_said():
     assert "all but 1 of its cells are 'a'" in said["same"]
     assert "1 infinite cells" in said["inf"]
     assert "--label species" in said["species"]
+
+
+def test_stray_zeros_and_frequencies_are_said():
+    rng = np.random.default_rng(0)
+    pressure = rng.normal(70, 8, 200).round(1)
+    pressure[[3, 50]] = 0
+    said = {
+        role.name: " ".join(role.alerts) for role in prepare({"p": pressure, "Freq": rng.integers(2, 90, 200)}).roles
+    }
+    assert "0 occurs 2 times" in said["p"]
+    assert "--weights Freq" in said["Freq"]
+    grown = np.where(np.arange(200) % 9 == 0, 0, rng.gamma(1, 10, 200).round(2))
+    assert "0 occurs" not in " ".join(prepare({"rain": grown}).roles[0].alerts)

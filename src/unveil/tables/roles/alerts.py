@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unveil.tables.roles.names import says_label
+from unveil.tables.roles.names import says_frequency, says_label
 from unveil.tables.roles.role import ColumnRole
 from unveil.tables.survey import ColumnSurvey
 
@@ -13,6 +13,8 @@ EQUAL = 0.99  # share of equal cells that is nearly all
 FAR = 20.0  # a tail that is so many times as long as the middle half is wide
 LABEL_LEVELS = 20
 NEAR_UNIQUE = 0.3
+ZEROS = 0.1  # share of zeros that are few
+AWAY = 0.25  # of the median: the least value besides, for zeros to stand apart
 
 
 def alerts_of(seen: ColumnSurvey, role: ColumnRole) -> tuple[str, ...]:
@@ -51,8 +53,20 @@ def _values(seen: ColumnSurvey, role: ColumnRole) -> Iterator[str]:
         yield f"very skewed: its longest tail reaches {tail:,.0f} times as far as its middle half is wide"
     if role.kind == "category" and seen.distinct > NEAR_UNIQUE * seen.present:
         yield f"{seen.distinct:,} different values in {seen.present:,} cells: few of them repeat"
+    if role.kind == "number" and _stray_zeros(seen):
+        yield (
+            f"0 occurs {seen.zeros:,} times, and the next value is {seen.least:,.4g}: "
+            "it may stand for a cell that is missing"
+        )
+    if role.kind in ("number", "count") and seen.low >= 0 and says_frequency(seen.name):
+        yield f"it may say how often a row counts: --weights {seen.name} takes it so"
     if role.kind in ("category", "yes/no", "count") and 2 <= seen.distinct <= LABEL_LEVELS and says_label(seen.name):
         yield f"it may be what you want to explain: --label {seen.name} keeps it out of the model and compares"
+
+
+def _stray_zeros(seen: ColumnSurvey) -> bool:
+    """Are there a few zeros far below all that is measured, as of a pressure?"""
+    return 0 < seen.zeros <= ZEROS * seen.present and seen.least >= AWAY * seen.quantiles[2] > 0
 
 
 def _tail(seen: ColumnSurvey) -> float:

@@ -1,17 +1,19 @@
 """Columns that repeat another: the same measurement in another unit, or codes and names of the same thing.
 
 Numbers are copies where their correlation over the rows that both have is at least 0.9999 and does not rest on a few
-extreme rows; it is looked for in a sample of rows, for all pairs by one product, and what is found there is checked on
-all. Words and codes are copies where each value of one goes with one value of the other, in so many rows that chance
-would hardly do it.
+extreme rows, or that of their logs or squares; it is looked for in a sample of rows, for all pairs by one product of
+the cells and one of their ranks, and what is found there is checked on all. Words and codes are copies where each value
+of one goes with one value of the other, in so many rows that chance would hardly do it: the weekday says whether it is
+a weekend.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import combinations
 
 import numpy as np
+from scipy import stats
 
 from unveil.core.arrays import Array, Floats
 from unveil.sources.rows import sample_rows
@@ -27,7 +29,34 @@ SAMPLE = 5_000  # rows
 LEAST_ROWS = 8
 LEAST_BITS = 15.0  # of surprise in a correspondence, so that chance does not make it
 SHARED = 0.8  # share of the cells of the copy in rows where the other has one too
-LEVELS = 60
+ALIKE = 0.95  # of the values of one, that of the other which names the same; a name may be missing in one of them
+FINE = 20  # values up to which a column takes the place of those that follow from it
+EACH = 10  # rows of each of them
+
+Function = Callable[[Floats], Floats]
+STEP = "moves in step with"
+
+
+def _as_is(cells: Floats) -> Floats:
+    return cells
+
+
+def _log(cells: Floats) -> Floats:
+    return np.log(np.where(cells > 0, cells, np.nan))
+
+
+def _square(cells: Floats) -> Floats:
+    return np.where(cells >= 0, cells, np.nan) ** 2
+
+
+FORMS: tuple[tuple[str, Function, Function], ...] = (
+    (f"{STEP} the log of", _log, _as_is),
+    (f"{STEP} the exponential of", _as_is, _log),
+    (f"{STEP} the square of", _square, _as_is),
+    (f"{STEP} the root of", _as_is, _square),
+    (f"{STEP} a power of", _log, _log),
+)
+"""How a column may follow from another that is not it in another unit: what is done to the first, and to the second."""
 
 
 def copies_among(
@@ -41,17 +70,22 @@ def copies_among(
     order = sorted(compared, key=lambda name: roles[name].role != "label")
     copies: dict[str, tuple[str, str]] = {}
     numbers = [name for name in order if roles[name].kind == "number"]
-    for first, second in _correlated(table, numbers, seen):
-        if first not in copies and second not in copies:
-            _note(copies, first, second, "moves in step with", kept)
-    discrete = [name for name in order if roles[name].kind != "number" and 2 <= seen[name].distinct <= LEVELS]
+    for first, second, how in _correlated(table, numbers, seen):
+        if second not in copies and (how != STEP or first not in copies):
+            _note(copies, first, second, how, kept)
+    discrete = [name for name in order if roles[name].kind != "number" and seen[name].distinct >= 2]
     coded: dict[str, Array] = {}
     for first, second in combinations(discrete, 2):
-        if first in copies or second in copies or seen[first].distinct != seen[second].distinct:
+        fine, coarse = sorted((first, second), key=lambda name: -seen[name].distinct)
+        alike = seen[coarse].distinct >= ALIKE * seen[fine].distinct
+        if first in copies or second in copies or not (alike or _is_short(seen[fine])):
             continue
         for name in {first, second} - coded.keys():
             coded[name] = codes_of_words(words_of_cells(table.cells(name)))
-        if _correspond(coded[first], coded[second]):
+        if not alike:
+            if roles[coarse].role != "label" and _follows(coded[fine], coded[coarse]):
+                _note(copies, fine, coarse, "follows, value for value, from", kept)
+        elif _correspond(coded[first], coded[second]):
             swap = roles[first].role != "label" and _is_wordier(seen[second], seen[first])
             one, other = (second, first) if swap else (first, second)
             _note(copies, one, other, "says the same, value for value, as", kept)
@@ -66,6 +100,11 @@ def _note(copies: dict[str, tuple[str, str]], one: str, other: str, how: str, ke
         copies[other] = (one, f"it {how} {one!r}")
 
 
+def _is_short(fine: ColumnSurvey) -> bool:
+    """Are its values few enough, and each frequent enough, for a model to do without a coarser column?"""
+    return fine.distinct <= FINE and fine.present >= EACH * fine.distinct
+
+
 def _is_wordier(second: ColumnSurvey, first: ColumnSurvey) -> bool:
     """Are the values of the second words, and those of the first codes?"""
     words = ("text", "category")
@@ -77,16 +116,28 @@ def _is_wordier(second: ColumnSurvey, first: ColumnSurvey) -> bool:
 # -- numbers -----------------------------------------------------------------------------------------------------------
 
 
-def _correlated(table: Table, names: list[str], seen: Mapping[str, ColumnSurvey]) -> Iterator[tuple[str, str]]:
-    """Pairs of columns of numbers that are the same but for a unit."""
+def _correlated(table: Table, names: list[str], seen: Mapping[str, ColumnSurvey]) -> Iterator[tuple[str, str, str]]:
+    """Pairs of columns of numbers that are the same but for a unit, then those that are but for a function."""
     if len(names) < 2:
         return
     rows = sample_rows(table.n_rows, min(SAMPLE, table.n_rows), 0)
     sample = np.stack([_cells(table, name, seen)[rows] for name in names], axis=1)
-    for first, second in zip(*np.nonzero(np.triu(np.abs(correlations(sample)) >= CENTRAL, 1)), strict=True):
+    for first, second in _pairs(sample):
         one, other = names[first], names[second]
         if _same(_cells(table, one, seen), _cells(table, other, seen)):
-            yield one, other
+            yield one, other, STEP
+    for first, second in _pairs(stats.rankdata(sample, axis=0, nan_policy="omit")):
+        left, right = _cells(table, names[first], seen), _cells(table, names[second], seen)
+        for how, of_first, of_second in FORMS:
+            if _same(of_first(left), of_second(right)):
+                yield names[first], names[second], how
+                break
+
+
+def _pairs(sample: Floats) -> Iterator[tuple[int, int]]:
+    """Columns that go together so closely that one may be the other."""
+    found = np.nonzero(np.triu(np.abs(correlations(sample)) >= CENTRAL, 1))
+    return zip(*(places.tolist() for places in found), strict=True)
 
 
 def _cells(table: Table, name: str, seen: Mapping[str, ColumnSurvey]) -> Floats:
@@ -132,15 +183,20 @@ def _correlation(first: Floats, second: Floats) -> float:
 
 def _correspond(first: Array, second: Array) -> bool:
     """Does each value of one go with one value of the other?"""
-    both = (first >= 0) & (second >= 0)
-    present = np.count_nonzero(second >= 0)
-    if not both.any() or both.sum() < SHARED * present:
+    return _follows(first, second) and _follows(second, first)
+
+
+def _follows(fine: Array, coarse: Array) -> bool:
+    """Does the second follow from the first, in more rows than chance would make it?"""
+    both = (fine >= 0) & (coarse >= 0)
+    if not both.any() or both.sum() < SHARED * np.count_nonzero(coarse >= 0):
         return False
-    one, other = first[both].astype(np.int64), second[both].astype(np.int64)
-    pairs = np.bincount(one * (int(other.max()) + 1) + other)
-    counts = np.bincount(other)
-    counts = counts[counts > 0]
-    if np.count_nonzero(pairs) != len(counts) or len(counts) != np.count_nonzero(np.bincount(one)):
+    one, other = fine[both].astype(np.int64), coarse[both].astype(np.int64)
+    width = int(other.max()) + 1
+    pairs, sizes = np.bincount(one * width + other), np.bincount(one)
+    sizes = sizes[sizes > 0]
+    if np.count_nonzero(pairs) != len(sizes):
         return False
-    shares = counts / counts.sum()
-    return len(counts) > 1 and bool(-np.sum(counts * np.log2(shares)) >= LEAST_BITS)
+    shares = np.bincount(other) / len(other)
+    alike = np.sum(shares[:, None] ** sizes, axis=0)  # the chance that all rows of a value have the same other value
+    return bool(-np.sum(np.log2(np.maximum(alike, 1e-300))) >= LEAST_BITS)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from unveil.tables.roles.alerts import alerts_of
+from unveil.tables.roles.calendar import calendar_of
 from unveil.tables.roles.copies import copies_among
 from unveil.tables.roles.given import given_role
 from unveil.tables.roles.numbers import guess_number
@@ -36,6 +37,8 @@ def assign_roles(table: Table, surveys: tuple[ColumnSurvey, ...], wishes: Wishes
     seen = {one.name: one for one in surveys}
     roles = {name: _role(one, wishes, table) for name, one in seen.items()}
     copies = copies_among(table, seen, roles, wishes.said)
+    for name in (parts := calendar_of(table, seen, wishes.said) if wishes.guess_time else ()):
+        roles[name] = as_role(name, "date", f"{' and '.join(parts)} say together when, and rise from row to row")
     for name, (other, why) in copies.items():
         roles[name] = as_role(name, "near-copy", why)._replace(copy_of=other)
     return tuple(_finished(role, seen[name])._replace(unit=table.units.get(name, "")) for name, role in roles.items())

@@ -12,7 +12,11 @@ import re
 from collections.abc import Callable, Sequence
 
 _LADDERS = (
-    "lowest|very low|low|below average|moderate/medium/mid/normal/average|above average|high|very high|highest",
+    "none/no|lowest|very low|low/lo|below average|moderate/medium/med/mid/normal/average|above average|high/hi"
+    "|very high|highest",
+    "bottom|lower|low|mid/middle/center/centre|high|upper|top",
+    "too little/too few|about right/just right|too much/too many",
+    "youngest|younger|middle|older|oldest",
     "none/no|minimal|mild/minor/light|moderate|serious/severe|critical|extreme|fatal",
     "none|low/minor|medium/moderate|high/major|critical|blocker",
     "xxs|xs/extra small|s/small|m/medium|l/large|xl/extra large|xxl|xxxl",
@@ -25,7 +29,7 @@ _LADDERS = (
     "never|yearly/annually|quarterly|monthly|weekly|daily|hourly",
     "terrible|very bad|bad|poor|fair/average/ok|good|very good|premium/great|excellent/ideal|outstanding",
     "fair|good|very good|premium|ideal",
-    "i3|i2|i1|si2|si1|vs2|vs1|vvs2|vvs1|if|fl",
+    "i3|i2|i1|si3|si2|si1|vs2|vs1|vvs2|vvs1|if|fl",
     "january/jan|february/feb|march/mar|april/apr|may|june/jun|july/jul|august/aug|september/sep/sept|october/oct"
     "|november/nov|december/dec",
     "monday/mon|tuesday/tue/tues|wednesday/wed|thursday/thu/thur/thurs|friday/fri|saturday/sat|sunday/sun",
@@ -47,9 +51,12 @@ _LADDERS = (
 )
 _GRADES = "a+|a|a-|b+|b|b-|c+|c|c-|d+|d|d-|e|f"
 _GRADED = frozenset(["grade", "grades", "mark", "rating", "score", "class"])
+_WORDS = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])")  # between the words of StronglyAgree
+_SHARE = re.compile(r" \d+ ?%$")  # of "top 25%"
 _NUMBERED = re.compile(
     r"(stage|grade|level|tier|phase|step|year|week|quarter|q|wave|round|degree|score|rank)[\s_-]*(\d+)"
 )
+_LED = re.compile(r"(\d{1,2})[ .):]+\S.*")  # 1_good, 2_fair
 _BOUND = r"[$€£]?\s*(\d[\d,.]*)\s*([km])?\s*%?"
 _OPEN_BELOW = re.compile(rf"(?:<=?|under|below|less than|up to|at most)\s*{_BOUND}.*")
 _OPEN_ABOVE = re.compile(
@@ -79,12 +86,15 @@ def ladder_of(values: Sequence[str], said: Sequence[str] = ()) -> tuple[str, ...
 
 
 def _plain(value: str) -> str:
-    return " ".join(value.casefold().replace("_", " ").split())
+    return _SHARE.sub("", " ".join(_WORDS.sub(" ", value).casefold().replace("_", " ").split()))
 
 
 def _numbered(word: str) -> float | None:
     found = _NUMBERED.fullmatch(word)
-    return float(found[2]) if found else None
+    if found is not None:
+        return float(found[2])
+    led = _LED.fullmatch(word)
+    return float(led[1]) if led else None
 
 
 def _range(word: str) -> float | None:

@@ -19,9 +19,12 @@ KEYS = _set(
     "id ids uid uuid guid key pk code codes no nr number sku isbn ean ssn iban ref reference serial barcode phone"
     " telephone mobile hash token"
 )
+IDS = _set("id ids uid uuid guid")
+NUMBERS = _set("no nr number num")
+UNNAMED = re.compile(r"|(column|unnamed:?) \d+|row[._ ]?(names?|id|num(ber)?)|index")
 OWNERS = _set(
     "user customer passenger order client product item store shop member account session transaction employee patient"
-    " subject student row record case device invoice movie person sample vendor seller buyer ticket"
+    " subject student row record case device invoice movie person sample vendor seller buyer ticket game match"
 )
 JOINED = re.compile(rf"(?:{'|'.join(sorted(OWNERS))})(?:id|no|nr|key|code)")
 POSTAL = _set("zip zipcode postcode postal plz")
@@ -36,6 +39,22 @@ TIMES = _set(
     "t time times step steps tick period day days hour hours week weeks month months minute minutes second seconds"
     " date frame round"
 )
+MEASURED = (
+    _set(
+        "dose dosage concentration conc temperature temp age weight height length width depth size distance speed price"
+        " amount income salary level"
+    )
+    | TIMES
+)
+CALENDAR = {
+    **dict.fromkeys(("year", "yr"), 0),
+    **dict.fromkeys(("month", "quarter", "qtr"), 1),
+    "week": 2,
+    **dict.fromkeys(("day", "dayofyear", "dayofmonth", "doy", "yday", "mday"), 3),
+    "hour": 4,
+    "minute": 5,
+}
+FREQUENCIES = _set("freq frequency count counts n")
 MOMENTS = _set("timestamp time epoch unix ts date datetime created updated at")
 LABELS = _set("target class label labels species outcome diagnosis y churn")
 RANKS = _set("rank ranking place position")
@@ -82,6 +101,50 @@ def says_time(name: str) -> bool:
 def says_moment(name: str) -> bool:
     """Does it say that its values are moments? ``created_at``, ``timestamp``."""
     return bool(MOMENTS & set(tokens(name)))
+
+
+def says_measured(name: str) -> bool:
+    """Does it say that its values are measured, and so have an order? ``dose``, ``hour``."""
+    words = tokens(name)
+    return bool(words) and words[-1] in MEASURED | YEARS
+
+
+def says_frequency(name: str) -> bool:
+    """Does it say that its values are how often a row occurs? ``Freq``."""
+    words = tokens(name)
+    return len(words) == 1 and words[0] in FREQUENCIES
+
+
+def says_id(name: str) -> bool:
+    """Does it say so without a doubt? ``id``, ``patient_id``; not ``NO``, which may be an oxide."""
+    words = tokens(name)
+    return bool(words) and words[-1] in IDS
+
+
+def says_number(name: str) -> bool:
+    """Is it but a word for a number, of a thing or of things? ``number``, ``No``."""
+    words = tokens(name)
+    return len(words) == 1 and words[0] in NUMBERS
+
+
+def says_row(name: str) -> bool:
+    """Does it say that its values name the rows, as row names that were written beside a table do?"""
+    return UNNAMED.fullmatch(name.strip().lower()) is not None
+
+
+def says_owner(name: str) -> bool:
+    """Does it say whose the row is? ``subject``, ``case``."""
+    words = tokens(name)
+    return len(words) == 1 and words[0] in OWNERS
+
+
+def calendar_place(name: str) -> int | None:
+    """Which unit of time it names: 0 for years, 1 for months and quarters, ...; None for other names.
+
+    >>> calendar_place("Year"), calendar_place("day_of_year"), calendar_place("size")
+    (0, 3, None)
+    """
+    return CALENDAR.get("".join(tokens(name)))
 
 
 def says_rank(name: str) -> bool:

@@ -10,11 +10,17 @@ import numpy as np
 
 from unveil.tables.roles.names import (
     says_count,
+    says_id,
     says_key,
     says_label,
+    says_measured,
     says_moment,
+    says_number,
+    says_owner,
     says_postal,
     says_rank,
+    says_row,
+    says_time,
     says_year,
 )
 from unveil.tables.roles.role import ColumnRole, as_role
@@ -25,16 +31,18 @@ FEW = 20  # different whole numbers that are not measured
 SMALL = 5  # of which so few need to repeat twice only, not three times
 COUNTER = 8  # rows from which a count of them is told from a measurement
 DENSE = 1.2  # numbers from the lowest to the highest for each one that occurs, of keys
+OWNED = 2.0  # the same where the name says whose they are: ``subject``
 DENSE_ROWS = 15
 KEY_LEVELS = 50  # values of a key that repeats, up to which it is a category
 CODE_DIGITS = 10
+THIN = 0.05  # share of the cells in the upper half of the range of counts whose tail is long
 
 
 def guess_number(seen: ColumnSurvey) -> ColumnRole:
     """The role of a column of numbers."""
     if not seen.whole:
         return _of_fractions(seen)
-    for rule in (_row_number, _moment, _year, _key, _few):
+    for rule in (_row_number, _moment, _year, _key, _counter, _few):
         found = rule(seen)
         if found is not None:
             return found
@@ -49,6 +57,10 @@ def _of_fractions(seen: ColumnSurvey) -> ColumnRole:
     if seen.distinct == 2 and seen.present >= 2 * FEW:
         levels = [f"{value!r}" for value in sorted(seen.counts)]
         return as_role(seen.name, "category", f"two numbers only, {levels[0]} and {levels[1]}", levels)
+    if _within_years(seen) and (says_year(seen.name) or says_moment(seen.name) or says_time(seen.name)):
+        return as_role(seen.name, "date", f"years with fractions, from {seen.low:.2f} to {seen.high:.2f}")
+    if says_id(seen.name) and seen.distinct == seen.present >= DENSE_ROWS:
+        return as_role(seen.name, "identifier", "its name says that it is a key, and no value occurs twice")
     return as_role(seen.name, "number", f"numbers with fractions, {seen.distinct:,} different ones")
 
 
@@ -91,7 +103,7 @@ def _year(seen: ColumnSurvey) -> ColumnRole | None:
 def _key(seen: ColumnSurvey) -> ColumnRole | None:
     unique, share = seen.distinct == seen.present, seen.distinct / seen.present
     hardly = "no value occurs twice" if unique else "hardly any value repeats"
-    if says_key(seen.name):
+    if says_key(seen.name) and (unique or not says_number(seen.name)):
         if unique or (share > 0.5 and seen.distinct > FEW):
             return as_role(seen.name, "identifier", f"its name says that it is a key, and {hardly}")
         if seen.distinct > KEY_LEVELS:
@@ -104,10 +116,36 @@ def _key(seen: ColumnSurvey) -> ColumnRole | None:
         return _codes(seen, "postal codes")
     if seen.digits[0] >= CODE_DIGITS and seen.digits[0] == seen.digits[1] and share > 0.9:
         return as_role(seen.name, "identifier", f"codes of {seen.digits[0]} digits, and {hardly}")
+    if unique and seen.present >= COUNTER and says_row(seen.name):
+        return as_role(seen.name, "identifier", "whole numbers that name the rows: no value occurs twice")
     if unique and seen.present >= DENSE_ROWS and not says_rank(seen.name) and _like_keys(seen):
         shown = f"from {seen.low:.0f} to {seen.high:.0f}"
         return as_role(seen.name, "identifier", f"whole numbers {shown}, each once and with hardly a gap, as keys are")
     return None
+
+
+def _counter(seen: ColumnSurvey) -> ColumnRole | None:
+    """Numbers of groups of rows that follow each other, or of rows within groups."""
+    if seen.distinct <= FEW or says_count(seen.name) or seen.low < 0:
+        return None
+    shown = f"from {seen.low:.0f} to {seen.high:.0f}"
+    if _in_blocks(seen):
+        return as_role(seen.name, "identifier", f"it numbers blocks of {seen.top[0][1]:,} rows each, {shown}")
+    if seen.low > 1:
+        return None
+    if says_owner(seen.name) and seen.high <= OWNED * seen.distinct:
+        return as_role(seen.name, "identifier", f"its name says whose the row is: whole numbers {shown}")
+    if not seen.counting or seen.high - seen.low >= seen.distinct:
+        return None
+    if seen.falling == 0:
+        return as_role(seen.name, "identifier", f"it numbers blocks of rows that follow each other, {shown}")
+    return as_role(seen.name, "row number", f"it counts rows {shown}, and begins again")
+
+
+def _in_blocks(seen: ColumnSurvey) -> bool:
+    """Does every value hold for the same number of rows that follow each other?"""
+    each = seen.top[0][1]
+    return each > 1 and seen.falling == 0 and seen.missing == 0 and each * seen.distinct == seen.n
 
 
 def _like_keys(seen: ColumnSurvey) -> bool:
@@ -132,7 +170,10 @@ def _few(seen: ColumnSurvey) -> ColumnRole | None:
         return as_role(seen.name, "count", f"{shown}, of which large ones are rare, as counts are")
     if says_label(seen.name):
         return _codes(seen, f"{shown}, and its name says that they stand for classes")
-    if says_key(seen.name) or says_postal(seen.name) or not _is_scale(values):
+    if says_measured(seen.name):
+        return as_role(seen.name, "ordered category", f"{shown}, which its name says are measured", map(str, values))
+    named = says_key(seen.name) and not says_number(seen.name)
+    if named or says_postal(seen.name) or not _is_scale(values):
         return _codes(seen, f"{shown}, which do not follow each other, as codes do")
     why = f"{shown}, which follow each other, as the steps of a scale do"
     return as_role(seen.name, "ordered category", why, [str(value) for value in values])
@@ -160,4 +201,6 @@ def _falls_like_counts(seen: ColumnSurvey) -> bool:
     slack = 3 * np.sqrt(np.maximum(heights[1:], heights[:-1])) + 1
     steps = np.diff(heights)
     shaped = np.all(steps[:peak] >= -slack[:peak]) and np.all(steps[peak:] <= slack[peak:])
-    return bool(shaped and peak < len(heights) / 2 and heights[-1] <= 0.1 * heights[peak])
+    upper = heights[len(heights) // 2 :].sum()
+    thin = heights[-1] <= 0.1 * heights[peak] or upper <= THIN * heights.sum()
+    return bool(shaped and peak < len(heights) / 2 and thin)

@@ -73,7 +73,7 @@ def _name(seen: ColumnSurvey) -> ColumnRole | None:
         return as_role(seen.name, "identifier", "addresses or codes, as keys are")
     if seen.distinct > LEVELS and share > 1 / SELDOM and all(KEYED.fullmatch(value) for value, _ in seen.top):
         return as_role(seen.name, "identifier", f"{seen.distinct:,} numbered codes, each of which comes a few times")
-    if seen.distinct > LEVELS and says_key(seen.name):
+    if says_key(seen.name) and (seen.distinct > LEVELS or (seen.distinct > SMALL and share > 1 / SELDOM)):
         why = f"its name says that it is a key; it has {seen.distinct:,} different values"
         return as_role(seen.name, "identifier", why)
     frequent = sum(count for _, count in seen.top[:LEVELS]) / seen.present
