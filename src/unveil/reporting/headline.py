@@ -51,7 +51,9 @@ def _answer(analysis: Analysis) -> str:
     if size > 1:
         return f"There are {spelled(size)} groups among the {rows}"
     if _alone(analysis):
-        return f"Groups were not looked for among the {rows}, since a single component was all that was tried"
+        if analysis.settings.max_components == 1:
+            return f"Groups were not looked for among the {rows}, since a single component was all that was tried"
+        return f"Groups were not looked for among the {rows}: too few of them differ"
     return f"There are no groups among the {rows}: they form one whole"
 
 

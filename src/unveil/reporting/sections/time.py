@@ -26,7 +26,7 @@ def time(analysis: Analysis) -> Section | None:
         return None
     name = plain(found.name, NAME_LENGTH)
     order = _telling(found)
-    blocks: list[Block] = [_series(found, order)]
+    blocks: list[Block] = [_series(found, order)] if order else []
     if found.n_states > 1:
         blocks += [
             Text(_stays(found)),

@@ -142,9 +142,8 @@ def analyse(prepared: Prepared, settings: Settings) -> Analysis:
 def judged_mixture(prepared: Prepared, rows: ModelRows, settings: Settings) -> Modelled:
     """The mixture of a table; its groups are doubted where rows merely wander in time."""
     found = modelled(rows, settings)
-    if prepared.time is None:
-        return found
-    return found._replace(judged=without_drift(found.judged, found.model, found.rows, prepared.time.values))
+    stamps = None if prepared.time is None else prepared.time.values
+    return found._replace(judged=without_drift(found.judged, found.model, found.rows, stamps))
 
 
 def homes(found: Modelled) -> NDArray[np.intp]:

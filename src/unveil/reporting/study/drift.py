@@ -7,6 +7,9 @@ each, steps are as good as independent. So the autocorrelation of neighbouring s
     rho = sum e_t e_{t+1} / sum e_t²,   e the deviation from the mean of the group,
 
 tells the two apart: with it, n steps are worth about n (1 - rho) / (1 + rho) independent rows.
+
+Where no column says when, rows may still come in the order of time, as stock prices do. More is asked there, and a
+table that somebody sorted by one of its columns does not count.
 """
 
 from __future__ import annotations
@@ -22,30 +25,46 @@ from unveil.reporting.study.rows import ModelRows
 from unveil.selection.judged import Judged, number_of_groups
 
 WANDERING = 0.7  # autocorrelation from which on six steps are worth about one row
+WANDERING_UNTOLD = 0.9  # the same where nobody says that the order of the rows means anything
+SORTED = 0.8  # share of the steps of a column that go one way, where rows were sorted by it
 SPREAD_SHARE = 0.1  # of a column's variance that lies between groups: with less it does not tell them apart
 
 
-def without_drift(judged: Judged, model: Any, rows: ModelRows, stamps: NDArray[Any]) -> Judged:
-    """The verdicts on a mixture, with a doubt of its groups where the rows wander in time."""
+def without_drift(judged: Judged, model: Any, rows: ModelRows, stamps: NDArray[Any] | None) -> Judged:
+    """The verdicts on a mixture, with a doubt of its groups where the rows wander in time, or else in their order."""
     clusters = judged.certificate.clusters
     if judged.certificate.verdicts["real"] != "yes" or clusters is None:
         return judged
     group = np.concatenate([np.asarray(clusters)[np.asarray(model.predict(here))] for _, here in rows.blocks()])
-    order = np.argsort(np.asarray(stamps)[rows.places], kind="stable")
-    rho = within_groups(rows.coded[order], group[order])
-    if rho < WANDERING:
+    told = stamps is not None
+    order = np.argsort(np.asarray(stamps)[rows.places], kind="stable") if told else np.arange(rows.n_rows)
+    cells = rows.coded[order]
+    rho = within_groups(cells, group[order])
+    if rho < (WANDERING if told else WANDERING_UNTOLD) or not (told or wander(cells)):
         return judged
     doubt = Finding(
         "drift",
         "doubt",
-        f"rows follow each other closely in time (autocorrelation {rho:.2f} within groups): places where a series "
-        "lingers look like groups",
+        f"rows follow each other closely in {'time' if told else 'their order'} (autocorrelation {rho:.2f} within "
+        "groups): places where a series lingers look like groups",
         rho,
         question="real",
-        remedy="try differences from step to step, or look at the regimes over time",
+        remedy="try differences from step to step"
+        + (", or look at the regimes over time" if told else ", or name the column of time"),
     )
     certificate = Certificate((*judged.certificate.findings, doubt), clusters=clusters)
     return judged._replace(certificate=certificate, n_clusters=number_of_groups(certificate))
+
+
+def wander(cells: Floats) -> bool:
+    """Do all columns go up and down, so that the rows were not sorted by one of them?
+
+    >>> wander(np.cumsum(np.random.default_rng(0).normal(size=(200, 2)), axis=0)), wander(np.arange(9.0)[:, None])
+    (True, False)
+    """
+    steps = np.diff(cells, axis=0)
+    up, down = (steps > 0).sum(axis=0), (steps < 0).sum(axis=0)
+    return bool(np.all(np.maximum(up, down) < SORTED * np.maximum(up + down, 1)))
 
 
 def within_groups(cells: Floats, group: NDArray[np.intp]) -> float:

@@ -24,7 +24,10 @@ LEAST_DIFFERENCE = 0.5  # differences below this are not told
 COLUMNS_TOLD = 3  # columns told of per group
 TYPICAL_ROWS = 3  # rows that stand for a group
 BORDERLINE_ROWS = 10  # rows between groups that are listed, over all groups
-FLAT = 1e-12  # of a squared spread: a group may be a single value, and rounding must not make d infinite
+FLAT = 1e-12  # of the column's variance: a group may be a single value, and rounding must not make d infinite
+
+
+TINY = float(np.finfo(np.float64).tiny)
 
 
 class Difference(NamedTuple):
@@ -137,7 +140,10 @@ def _of_means(column: int, profile: ColumnProfile, g: int, others: NDArray[np.in
     spread = float(share @ (profile.deviation[others] ** 2 + (means - outside) ** 2))
     inside, own = profile.weight[g], float(profile.deviation[g] ** 2)
     rest = float(profile.weight[others].sum())
-    pooled = np.sqrt(max((inside * own + rest * spread) / (inside + rest), FLAT))
+    share_inside = inside / (inside + rest)
+    between = share_inside * (1.0 - share_inside) * (float(profile.mean[g]) - outside) ** 2
+    pooled_square = share_inside * own + (1.0 - share_inside) * spread
+    pooled = np.sqrt(max(pooled_square, FLAT * (pooled_square + between), TINY))
     return Difference(column, -1, float((profile.mean[g] - outside) / pooled), float(profile.mean[g]), outside)
 
 
