@@ -18,6 +18,7 @@ HALO = "rgba(246, 248, 250, 0.82)"  # behind text that lies on points
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 TEXT, MARGIN = {"family": FONT, "size": 13, "color": INK}, {"l": 60, "r": 20, "t": 70, "b": 55}
 AXIS = {"showgrid": True, "gridcolor": RULE, "zeroline": False, "linecolor": RULE, "ticks": "", "automargin": True}
+LEGEND = {"orientation": "h", "x": 0, "y": 1.02, "xanchor": "left", "yanchor": "bottom", "itemsizing": "constant"}
 CAPTION_LETTERS = 130  # in a line of a caption below a title
 CLEAR = "rgba(0,0,0,0)"
 PAPER: dict[str, Any] = {"paper_bgcolor": CLEAR, "plot_bgcolor": CLEAR, "hoverlabel": {"font": {"family": FONT}}}
@@ -50,7 +51,14 @@ def new_figure(x_title: str, y_title: str) -> Any:
         xaxis={**AXIS, "title": {"text": x_title, "standoff": 10}},
         yaxis={**AXIS, "title": {"text": y_title}},
         margin=MARGIN,
-        legend={"orientation": "h", "x": 0, "y": 1.02, "xanchor": "left", "yanchor": "bottom"},
+        legend={
+            "orientation": "h",
+            "x": 0,
+            "y": 1.02,
+            "xanchor": "left",
+            "yanchor": "bottom",
+            "itemsizing": "constant",
+        },
         **PAPER,
         height=460,
     )
