@@ -1,5 +1,6 @@
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import plotly.graph_objects as go
@@ -185,3 +186,10 @@ def test_a_climb_of_rounding_errors_is_told_and_not_drawn():
     figure = plot.convergence(rounding)
     assert "gained next to nothing" in figure.layout.meta["caption"]
     assert list(figure.layout.yaxis.range) == pytest.approx([-215.355, -213.355])
+
+
+def test_what_keeps_no_climb_is_refused_with_words():
+    with pytest.raises(TypeError, match="history must be the history_ of an estimator of unveil; got a list"):
+        plot.convergence([])
+    with pytest.raises(TypeError, match="model must be a fitted estimator of unveil"):
+        plot.replay(SimpleNamespace(), [[0.0]])

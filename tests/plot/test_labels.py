@@ -23,7 +23,7 @@ def test_what_is_shown_is_the_name(text):
 
 
 def test_a_name_from_right_to_left_leaves_the_words_behind_it_where_they_are():
-    assert plain("ארוך") == "\u2068ארוך\u2069"
+    assert plain("\u05d0\u05e8") == "\u2068\u05d0\u05e8\u2069"
     assert plain("long") == "long"
 
 

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn import decomposition
 
-from unveil.plot.plane import Plane, ellipse, scale_of
+from unveil.plot.plane import Plane, ellipse, oriented, scale_of
 
 
 def table(seed, d=4):

@@ -32,6 +32,8 @@ def convergence(history: Any) -> Any:
     >>> len(figure.data[0].y) == model.n_iter_
     True
     """
+    if not hasattr(history, "free_energy"):
+        raise TypeError(f"history must be the history_ of an estimator of unveil; got a {type(history).__name__}")
     likelihood = np.asarray(history.log_likelihood, dtype=np.float64)
     energy = np.asarray(history.free_energy, dtype=np.float64)
     if not len(energy):

@@ -74,7 +74,10 @@ def replay(
     >>> len(figure.frames) == model.n_iter_ + 1, figure.frames[0].name
     (True, '0')
     """
-    told = list(model) if isinstance(model, (list, tuple)) else stages(model)
+    several = isinstance(model, (list, tuple))
+    if not several and not hasattr(model, "history_"):
+        raise TypeError(f"model must be a fitted estimator of unveil, which keeps stages; got a {type(model).__name__}")
+    told = list(model) if several else stages(model)
     shapes = [stage.model._shapes() for stage in told]
     if not told:
         raise ValueError("model must have been fitted within `with unveil.snapshots():`, got one that kept none")

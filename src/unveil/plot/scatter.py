@@ -137,6 +137,7 @@ def add_points(
     said = RowNotes() if notes is None else notes
     if names is not None and len(names) != len(every):
         raise ValueError(f"names must hold {len(every)} names, one a group; got {len(names)}")
+    figure.update_layout(legend={"itemsizing": "constant"})  # the small points of many rows are lost in a legend
     for number, group in enumerate(every):
         chosen = rows if groups is None else rows[groups[rows] == group]
         name = "Rows" if groups is None else label(names[number]) if names else group_name(group)
