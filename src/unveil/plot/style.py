@@ -53,13 +53,7 @@ def new_figure(x_title: str, y_title: str) -> Any:
         xaxis={**AXIS, "title": {"text": x_title, "standoff": 10}},
         yaxis={**AXIS, "title": {"text": y_title}},
         margin=MARGIN,
-        legend={
-            "orientation": "h",
-            "x": 0,
-            "y": 1.02,
-            "xanchor": "left",
-            "yanchor": "bottom",
-        },
+        legend=LEGEND,
         **PAPER,
         height=460,
     )
