@@ -1,5 +1,6 @@
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import plotly.graph_objects as go
@@ -178,3 +179,17 @@ def test_names_are_shown_and_not_interpreted(model):
 def test_plotly_loads_only_when_something_is_drawn():
     code = "import sys, unveil; unveil.plot.mixture, unveil.plot.selection; print('plotly' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
+
+
+def test_a_climb_of_rounding_errors_is_told_and_not_drawn():
+    rounding = SimpleNamespace(log_likelihood=[-214.355, -214.355 - 1e-13], free_energy=[-214.355, -214.355 - 1e-13])
+    figure = plot.convergence(rounding)
+    assert "gained next to nothing" in figure.layout.meta["caption"]
+    assert list(figure.layout.yaxis.range) == pytest.approx([-215.355, -213.355])
+
+
+def test_what_keeps_no_climb_is_refused_with_words():
+    with pytest.raises(TypeError, match="history must be the history_ of an estimator of unveil; got a list"):
+        plot.convergence([])
+    with pytest.raises(TypeError, match="model must be a fitted estimator of unveil"):
+        plot.replay(SimpleNamespace(), [[0.0]])

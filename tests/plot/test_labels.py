@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unveil.plot.labels import column_labels, label, plain
+from unveil.plot.labels import ISOLATED, column_labels, label, plain
 
 
 @given(st.text())
@@ -18,8 +18,13 @@ def test_nothing_that_plotly_interprets_is_left(text):
 @given(st.text())
 def test_what_is_shown_is_the_name(text):
     assert html.unescape(label(text)) == plain(text)
-    assert plain(text).isprintable()
+    assert plain(text).strip("".join(ISOLATED)).isprintable()
     assert len(plain(text)) <= 40
+
+
+def test_a_name_from_right_to_left_leaves_the_words_behind_it_where_they_are():
+    assert plain("\u05d0\u05e8") == "\u2068\u05d0\u05e8\u2069"
+    assert plain("long") == "long"
 
 
 def test_columns_without_a_name_get_a_number():

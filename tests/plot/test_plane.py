@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn import decomposition
 
-from unveil.plot.plane import Plane, ellipse, scale_of
+from unveil.plot.plane import Plane, ellipse, oriented, scale_of
 
 
 def table(seed, d=4):
@@ -61,3 +61,10 @@ def test_ellipse_lies_at_the_radius(seed, radius):
 def test_too_small_a_table_is_named():
     with pytest.raises(ValueError, match=r"at least 2 rows and 2 columns .* got shape \(5, 1\)"):
         Plane.of(np.ones((5, 1)))
+
+
+def test_planes_of_the_same_rows_face_one_way() -> None:
+    rows = np.random.default_rng(0).normal(size=(60, 1)) + 0.3 * np.random.default_rng(1).normal(size=(60, 2))
+    first, again = Plane.of(rows), Plane.of(rows[::-1] * [1.0, 1.0 + 1e-9])
+    np.testing.assert_allclose(first.axes, again.axes, atol=1e-6)
+    assert (oriented(-first.axes) == first.axes).all()

@@ -24,4 +24,4 @@ def test_letters_are_said_as_they_are(word):
 
 def test_few_words_with_the_name():
     assert legend("EII") == "EII: round, one size"
-    assert said("tied") == "tied covariance"
+    assert said("tied") == "tied covariance (one shape for all)"

@@ -55,8 +55,14 @@ def test_kinds_are_counted(rows):
 
 
 def test_combinations_in_words():
-    assert combination({"n_components": 1, "covariance_type": "diag"}) == "one component with diagonal covariance"
-    assert combination({"n_components": 3, "covariance_type": "full"}, "group") == "three groups with full covariance"
+    assert (
+        combination({"n_components": 1, "covariance_type": "diag"})
+        == "one component with diagonal covariance (along the columns)"
+    )
+    assert (
+        combination({"n_components": 3, "covariance_type": "full"}, "group")
+        == "three groups with full covariance (each its own shape)"
+    )
     assert combination({"n_components": 2}) == "two components"
     two = {"n_components": 2, "covariance_type": "VEV"}
     assert combination(two) == "two components with VEV covariance (one shape)"

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
+from unicodedata import bidirectional
 
 from unveil.sources.errors import one_line
 
+ISOLATED = ("\u2068", "\u2069")  # around such names, so that what stands behind them in a sentence stays behind them
 LONGEST_LABEL = 40  # characters of a name that a figure has room for
 _ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "%": "&#37;", "$": "&#36;", "{": "&#123;"})
 
@@ -22,7 +24,15 @@ def plain(name: Any, longest: int = LONGEST_LABEL) -> str:
     >>> plain("a\\u202eb\\n c" + "x" * 50, longest=10)
     'a b cxxxx…'
     """
-    return one_line(name, longest, end="…")
+    text = one_line(name, longest, end="…")
+    if not any(map(_leftwards, text)):
+        return text
+    return one_line(name, longest - len(ISOLATED), end="…").join(ISOLATED)
+
+
+def _leftwards(letter: str) -> bool:
+    """Is it written from right to left?"""
+    return bidirectional(letter) in ("R", "AL")
 
 
 def label(name: Any, longest: int = LONGEST_LABEL) -> str:

@@ -69,7 +69,7 @@ class Plane:
     @classmethod
     def from_pca(cls, pca: Any, centre: Floats, scale: Floats, names: tuple[str, ...] | None = None) -> Plane:
         """The plane of a PCA that was fitted to ``(X - centre) / scale``."""
-        axes, share = np.asarray(pca.components_[:2]), np.asarray(pca.explained_variance_ratio_[:2])
+        axes, share = oriented(pca.components_[:2]), np.asarray(pca.explained_variance_ratio_[:2])
         return cls(centre + scale * np.asarray(pca.mean_), scale, axes, share, names)
 
     @property
@@ -82,6 +82,13 @@ class Plane:
         """Whether columns were put on one scale first."""
         return bool(np.any(self.scale != 1.0))
 
+    @property
+    def scales(self) -> str:
+        """What the shares of the variance are taken of, for a caption."""
+        if self.standardised:
+            return "Columns were put on one scale first, as their spreads differ."
+        return "Columns keep their units, so that those that spread more weigh more."
+
     def project(self, X: ArrayLike) -> Floats:
         """Where rows land, (n, 2)."""
         rows = np.asarray(X, dtype=np.float64)
@@ -91,6 +98,20 @@ class Plane:
         """How a covariance of the columns lands, (2, 2)."""
         matrix = self.axes / self.scale
         return np.asarray(matrix @ np.asarray(covariance, dtype=np.float64) @ matrix.T)
+
+
+def oriented(axes: ArrayLike) -> Floats:
+    """Directions that face the way in which their largest weight grows, the first of those that are as large.
+
+    Else the same plane would be drawn one way in a figure and upside down in the next.
+
+    >>> oriented([[-0.6, -0.8], [0.7071, -0.7071001]]).tolist()
+    [[0.6, 0.8], [0.7071, -0.7071001]]
+    """
+    rows = np.array(axes, dtype=np.float64)
+    size = np.abs(rows)
+    first = np.argmax(size >= (1.0 - 1e-6) * size.max(axis=1, keepdims=True), axis=1)
+    return rows * np.where(rows[np.arange(len(rows)), first] < 0, -1.0, 1.0)[:, None]
 
 
 def scale_of(spread: Floats) -> Floats:

@@ -18,6 +18,7 @@ from unveil.core.arrays import Floats, Indices
 from unveil.estimation.shapes import Shapes
 from unveil.estimation.stages import Stage, stages
 from unveil.plot.labels import label
+from unveil.plot.marks.placing import extent_with
 from unveil.plot.plane import Plane, ellipse
 from unveil.plot.style import AXIS, colour, faded, finish, new_figure
 from unveil.sources.rows import sample_rows
@@ -73,7 +74,10 @@ def replay(
     >>> len(figure.frames) == model.n_iter_ + 1, figure.frames[0].name
     (True, '0')
     """
-    told = list(model) if isinstance(model, (list, tuple)) else stages(model)
+    several = isinstance(model, (list, tuple))
+    if not several and not hasattr(model, "history_"):
+        raise TypeError(f"model must be a fitted estimator of unveil, which keeps stages; got a {type(model).__name__}")
+    told = list(model) if several else stages(model)
     shapes = [stage.model._shapes() for stage in told]
     if not told:
         raise ValueError("model must have been fitted within `with unveil.snapshots():`, got one that kept none")
@@ -115,9 +119,12 @@ class _Scene:
         self.told, self.shapes, self.columns = told, shapes, shapes[0].columns
         self.groups = int(shapes[0].owner_of.max()) + 1
         values = _numbers(told[-1].model, X, self.columns)
+        self.holes = np.isnan(values)
+        values = np.where(self.holes, np.nanmean(values, axis=0), values)  # where they are not in the way
         self.n_rows = len(values)
         self.rows = sample_rows(len(values), min(len(values), self._most()), seed=0)
         self.all, self.values = values, values[self.rows]
+        self.others = getattr(told[-1].model, "n_features_in_", len(self.columns)) > len(self.columns)
         self.labels = [self._labels(stage.model, X, lengths) for stage in told]
         given = names if names is not None else getattr(told[-1].model, "feature_names_in_", None)
         self.names = None if given is None else [str(given[column]) for column in self.columns]
@@ -143,17 +150,14 @@ class _Scene:
 
 
 def _numbers(model: Any, X: Any, columns: Indices) -> Floats:
-    """The columns of numbers; a cell that is missing is at the mean of its column, where it is not in the way."""
+    """The columns of numbers."""
     try:
         table = np.asarray(X, dtype=np.float64)
     except (TypeError, ValueError):
         table = np.concatenate([block.rows for block in model._rows(X).read()])
     if table.ndim != 2 or table.shape[1] <= columns.max():
         raise ValueError(f"X must be a table of {model.n_features_in_} columns, got shape {table.shape}")
-    chosen = np.array(table[:, columns], dtype=np.float64)
-    holes = np.isnan(chosen)
-    chosen[holes] = np.broadcast_to(np.nanmean(chosen, axis=0), chosen.shape)[holes]
-    return chosen
+    return np.array(table[:, columns], dtype=np.float64)
 
 
 def _short(value: float) -> float:
@@ -193,11 +197,21 @@ class _Outlines:
         self.plane = Plane.of(scene.all, scene.names) if plane is None else plane
         self.points = self.plane.project(scene.values)
         self.x, self.y = (_Rounding.of(self.points[:, way]) for way in range(2))
-        self.titles, self.ranges = self.plane.titles, [_range(self.points[:, way]) for way in range(2)]
+        extent = extent_with(self.points, [line for number in range(len(scene.told)) for line in self._lines(number)])
+        self.titles, self.ranges = self.plane.titles, [list(extent.x), list(extent.y)]
         marks = (
             "Ellipses at 2 standard deviations" if scene.shapes[0].matrices is not None else "Crosses at the centres"
         )
-        self.words = f"{marks}; {scene.words}."
+        alone = " The plane is that of the columns of numbers alone." if scene.others else ""
+        self.words = f"{marks}; {scene.words}.{alone}"
+
+    def _lines(self, number: int) -> list[Floats]:
+        """The outlines of the groups at a stage."""
+        shapes = self.scene.shapes[number]
+        if shapes.matrices is None:
+            return []
+        places = zip(self.plane.project(shapes.means), shapes.matrices, strict=True)
+        return [ellipse(centre, self.plane.project_covariance(matrix), 2.0, OUTLINE) for centre, matrix in places]
 
     def still(self) -> list[Any]:
         """What stays through all frames: nothing."""
@@ -230,9 +244,7 @@ class _Outlines:
         shapes, labels = self.scene.shapes[number], self.scene.labels[number]
         centres = self.plane.project(shapes.means)
         found: list[dict[str, Any]] = [{"marker": {"color": labels.tolist()}}]
-        for place, matrix in enumerate(() if shapes.matrices is None else shapes.matrices):
-            line = ellipse(centres[place], self.plane.project_covariance(matrix), 2.0, OUTLINE)
-            found.append({"x": self.x(line[:, 0]), "y": self.y(line[:, 1])})
+        found += [{"x": self.x(line[:, 0]), "y": self.y(line[:, 1])} for line in self._lines(number)]
         return [*found, {"x": self.x(centres[:, 0]), "y": self.y(centres[:, 1])}]
 
 
@@ -250,7 +262,7 @@ class _Curves:
 
     def __init__(self, scene: _Scene) -> None:
         self.scene = scene
-        values = scene.all[:, 0]
+        values = scene.all[~scene.holes[:, 0], 0]
         bins = min(len(np.histogram_bin_edges(values, "auto")) - 1, MOST_BINS)
         self.heights, self.edges = np.histogram(values, bins=max(bins, 5), density=True)
         low, high = _range(values)
@@ -259,7 +271,9 @@ class _Curves:
         top = max(float(self.heights.max()), float(np.max(self.densities[-1], initial=0.0))) * 1.08
         self.x, self.y = _Rounding.of(self.grid), _Rounding.of(np.array([0.0, top]))
         self.titles = ("value" if scene.names is None else label(scene.names[0]), "density")
-        self.ranges, self.words = [_range(values), [0.0, top]], f"The histogram holds all {scene.n_rows:,} rows."
+        self.ranges = [_range(values), [0.0, top]]
+        held = f"all {scene.n_rows:,}" if len(values) == scene.n_rows else f"the {len(values):,} of {scene.n_rows:,}"
+        self.words = f"The histogram holds {held} rows{'' if len(values) == scene.n_rows else ' that have a value'}."
 
     def _densities(self, number: int) -> Floats:
         """In all and of the groups, (lines, grid); none where groups have no width."""

@@ -74,6 +74,7 @@ def biplot(
     X: ArrayLike,
     labels: ArrayLike | None = None,
     *,
+    names: Sequence[str] | None = None,
     n_rows: int | None = None,
     notes: RowNotes | None = None,
 ) -> Any:
@@ -86,6 +87,8 @@ def biplot(
     X : array-like of shape (n, d)
     labels : array-like of shape (n,), optional
         The group of each row.
+    names : sequence of str, optional
+        What to call the groups, in the order of their sorted labels.
     n_rows : int, optional
         Rows of the whole table, for the caption, where `X` is a sample of it.
     notes : RowNotes, optional
@@ -105,14 +108,13 @@ def biplot(
     figure = new_figure(*plane.titles)
     heads = arrow_heads(plane, points)
     noted = (RowNotes() if notes is None else notes).or_else(plane_notes(plane, X))
-    shown = add_points(figure, points, None if labels is None else np.asarray(labels), None, notes=noted)
+    shown = add_points(figure, points, None if labels is None else np.asarray(labels), names, notes=noted)
     frame, scales = fit_axes(figure, extent_of(np.concatenate([points, heads[longest_arrows(heads)]])))
     unnamed = add_arrows(figure, plane, heads, frame)
     sentences = [drawn(len(points), n_rows, shown=len(shown)), "Arrows point to where a column's values grow."]
     sentences += [f"The {MOST_ARROWS} longest of {len(heads)} arrows are drawn."] if len(heads) > MOST_ARROWS else []
     sentences += [f"{unnamed} of them had no room for a name."] if unnamed else []
-    sentences += ["Columns were put on one scale first, as their spreads differ."] if plane.standardised else []
-    return finish(figure, "Principal plane", " ".join([*sentences, *filter(None, [scales])]))
+    return finish(figure, "Principal plane", " ".join([*sentences, plane.scales, *filter(None, [scales])]))
 
 
 def plane_notes(plane: Plane, X: ArrayLike) -> RowNotes:
@@ -135,6 +137,7 @@ def add_points(
     said = RowNotes() if notes is None else notes
     if names is not None and len(names) != len(every):
         raise ValueError(f"names must hold {len(every)} names, one a group; got {len(names)}")
+    figure.update_layout(legend={"itemsizing": "constant"})  # the small points of many rows are lost in a legend
     for number, group in enumerate(every):
         chosen = rows if groups is None else rows[groups[rows] == group]
         name = "Rows" if groups is None else label(names[number]) if names else group_name(group)

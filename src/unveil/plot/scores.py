@@ -60,7 +60,8 @@ def selection(selection: Any) -> Any:
         figure.update_xaxes(dtick=1 if len(selection.grid[across]) <= 20 else None)
     figure.update_yaxes(tickformat=",")
     better = "higher" if selection.rule.sign > 0 else "lower"
-    caption = f"{title[:1].upper()}{title[1:]} of {len(fitted)} models, {better} is better; the best is ringed."
+    models = f"{len(fitted)} models" if len(fitted) > 1 else "the one model"
+    caption = f"{title[:1].upper()}{title[1:]} of {models}, {better} is better; the best is ringed."
     if _focus(figure, [selection.rule.sign * row[selection.criterion] for row in fitted], selection.rule.sign):
         caption += " Models that are far worse lie outside the frame."
     if any(row["degenerate"] for row in selection.table) and not best["degenerate"]:

@@ -44,10 +44,9 @@ def legend(word: str) -> str:
 
 
 def said(word: str) -> str:
-    """The structure before a reader who need not know mclust's letters.
+    """The structure before a reader who need know neither its name nor mclust's letters.
 
     >>> said("full"), said("VEV")
-    ('full covariance', 'VEV covariance (one shape)')
+    ('full covariance (each its own shape)', 'VEV covariance (one shape)')
     """
-    gloss = f" ({GLOSSES[word]})" if word.isupper() else ""
-    return f"{NAMES[word]} covariance{gloss}"
+    return f"{NAMES[word]} covariance ({GLOSSES[word]})"

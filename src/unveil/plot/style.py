@@ -18,7 +18,10 @@ HALO = "rgba(246, 248, 250, 0.82)"  # behind text that lies on points
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 TEXT, MARGIN = {"family": FONT, "size": 13, "color": INK}, {"l": 60, "r": 20, "t": 70, "b": 55}
 AXIS = {"showgrid": True, "gridcolor": RULE, "zeroline": False, "linecolor": RULE, "ticks": "", "automargin": True}
-CAPTION_LETTERS = 130  # in a line of a caption below a title
+LEGEND = {"orientation": "h", "x": 0, "y": 1.02, "xanchor": "left", "yanchor": "bottom"}
+PLACE = {"x": 0, "xref": "paper", "xanchor": "left", "y": 1, "yref": "container", "yanchor": "top", "pad": {"t": 14}}
+CAPTION_LINE, ABOVE = 20, 45  # pixels of a line of the caption, and of labels above the axes
+CAPTION_LETTERS = 105  # in a line of a caption below a title
 CLEAR = "rgba(0,0,0,0)"
 PAPER: dict[str, Any] = {"paper_bgcolor": CLEAR, "plot_bgcolor": CLEAR, "hoverlabel": {"font": {"family": FONT}}}
 
@@ -50,7 +53,7 @@ def new_figure(x_title: str, y_title: str) -> Any:
         xaxis={**AXIS, "title": {"text": x_title, "standoff": 10}},
         yaxis={**AXIS, "title": {"text": y_title}},
         margin=MARGIN,
-        legend={"orientation": "h", "x": 0, "y": 1.02, "xanchor": "left", "yanchor": "bottom"},
+        legend=LEGEND,
         **PAPER,
         height=460,
     )
@@ -66,15 +69,19 @@ def add_line(figure: Any, x: Any, y: Any, name: str, paint: str, *, dash: str | 
 def finish(figure: Any, title: str, caption: str) -> Any:
     """Set the title, and the caption below it; both are also kept in ``figure.layout.meta`` for pages of their own.
 
-    ``figure.layout.meta["narrow"]["height"]``, where there is one, is the height that suits a phone.
+    ``figure.layout.meta["narrow"]["height"]``, where there is one, is the height that suits a phone, ``meta["head"]``
+    what a caption of several lines adds to the height, which a page that has the caption elsewhere takes off again.
 
     `title` and `caption` must hold no text from the data that has not passed through `unveil.plot.labels.label`.
     """
     lines = wrap(caption, CAPTION_LETTERS, break_long_words=False, break_on_hyphens=False)
     text = "<br>".join([title, *(f"<sub>{line}</sub>" for line in lines)])
+    above = figure.layout.xaxis.side == "top"  # labels, and perhaps a title, between caption and axes
+    head = CAPTION_LINE * max(len(lines) - 1, 0) + (ABOVE if above else 0)
     figure.update_layout(
-        title={"text": text, "x": 0, "xref": "paper", "xanchor": "left", "font": {"size": 17}},
-        margin={"t": 90 + 20 * max(len(lines), 1)},
-        meta={**(figure.layout.meta or {}), "title": title, "caption": caption},
+        title={"text": text, "font": {"size": 17}, **PLACE},
+        margin={"t": 110 + head},
+        height=(figure.layout.height or 460) + head,
+        meta={**(figure.layout.meta or {}), "title": title, "caption": caption, "head": head},
     )
     return figure

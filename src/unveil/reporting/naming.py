@@ -67,9 +67,11 @@ class PageNaming(NamedTuple):
         >>> naming = PageNaming((0, 1, 0), True, ("height",))
         >>> naming.say("components 0 and 2 are one cluster"), naming.say("component 0 in column 0")
         ('components 1 and 3 are one group', 'component 1 in column height')
+        >>> naming.say("3 components form 2 clusters")
+        '3 components form 2 groups'
         """
         said = _NUMBERED.sub(self._renamed, message)
-        return said.replace("are one cluster", "are one group") if self.grouped else said
+        return re.sub(r"\bcluster(s?)\b", r"group\1", said) if self.grouped else said
 
     def certificate(self, found: Certificate) -> Certificate:
         """A certificate in the names of the page."""

@@ -88,7 +88,7 @@ def test_outliers_are_ranked_and_named_by_row() -> None:
     assert len(others.x) < 2000
     assert np.all(np.diff(others.y) <= 0)
     assert list(line.y) == [20.0, 20.0]
-    assert "1 of 29,999 rows lie above the limit" in figure.layout.meta["caption"]
+    assert "1 of 29,999 rows lies above the limit" in figure.layout.meta["caption"]
     assert len(plot.outliers([1.0, 2.0]).data) == 2
 
 
@@ -120,3 +120,15 @@ def test_two_classes_have_one_axis() -> None:
     lda = LinearDiscriminantAnalysis().fit(X, GROUP > 0)
     figure = plot.discriminant_plane(lda, X, np.where(GROUP > 0, "yes", "no"))
     assert [(trace.name, trace.mode) for trace in figure.data] == [("no", "lines"), ("yes", "lines")]
+
+
+def test_one_row_is_one_row() -> None:
+    assert "1 of 4 rows is nearer" in plot.silhouettes([0.9, 0.8, 0.7, -0.1], [0, 0, 1, 1]).layout.meta["caption"]
+    assert "1 of 2 columns misses cells" in plot.missing([[1.0, np.nan], [2.0, 1.0]]).layout.meta["caption"]
+
+
+def test_a_crosstab_says_what_it_shows_and_cuts_the_name_of_the_label_to_its_height() -> None:
+    few, many = (plot.crosstab(list("ab") * 40, np.arange(80) // 2 % k, label_name="x" * 60) for k in (2, 9))
+    assert few.layout.meta["caption"].startswith("Numbers are rows")
+    assert many.layout.meta["caption"].startswith("The deeper a cell")
+    assert len(few.layout.yaxis.title.text) <= 12

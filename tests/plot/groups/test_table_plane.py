@@ -72,7 +72,7 @@ def test_mixed_tables_are_drawn_and_models_of_them_have_components_of_numbers() 
     model = unveil.MixedMixture(3, random_state=0).fit(frame)
     figure = plot.table_plane(frame, model.predict(frame), model=model)
     assert [trace.name for trace in figure.data[:3]] == ["Group 1", "Group 2", "Group 3"]
-    assert "2 of numbers and 4 of categories" in figure.layout.meta["caption"]
+    assert "2 of numbers or counts and 4 of categories" in figure.layout.meta["caption"]
     means, covariances = number_components(model)
     assert (means.shape, covariances.shape) == ((3, 2), (3, 2, 2))
     assert number_components(unveil.KMeans(2, random_state=0).fit(numbers())) is None

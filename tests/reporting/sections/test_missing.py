@@ -12,6 +12,6 @@ def test_holes_are_counted_and_the_worst_column_is_named():
     section = missing(analysed(frame, max_components=1))
     assert section is not None
     holes = frame["spent"].isna()
-    assert section.lead.startswith(f"{holes.sum()} rows of 120 miss at least one cell")
+    assert section.lead.startswith(f"{holes.sum()} of 120 rows miss at least one cell")
     assert f"spent misses most ({holes.mean():.0%})" in section.lead
     assert any(isinstance(block, FigureBlock) for block in section.blocks)

@@ -115,7 +115,10 @@ def _add_counts(figure: Any, found: HolePatterns, n_rows: int) -> None:
 def _caption(found: HolePatterns, holes: Mask, lacking: int) -> str:
     whole = int((~holes.any(axis=1)).sum())
     words = ["Each line is a set of columns that are missing together (filled); the bar says in how many rows."]
-    words.append(f"{whole:,} of {len(holes):,} rows are complete; {lacking} of {holes.shape[1]} columns miss cells.")
+    are, miss = "is" if whole == 1 else "are", "misses" if lacking == 1 else "miss"
+    words.append(
+        f"{whole:,} of {len(holes):,} rows {are} complete; {lacking} of {holes.shape[1]} columns {miss} cells."
+    )
     if lacking > MOST_HOLEY:
         words.append(f"The {MOST_HOLEY} columns that miss most are drawn.")
     if len(found.counts) > MOST_PATTERNS:

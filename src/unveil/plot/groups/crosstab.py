@@ -10,12 +10,13 @@ from numpy.typing import ArrayLike
 
 from unveil.core.arrays import Array, Indices, Integers
 from unveil.plot.labels import label
-from unveil.plot.marks.cells import add_cells, set_height
+from unveil.plot.marks.cells import MOST_WORDED, add_cells, set_height
 from unveil.plot.marks.frame import coded_groups, short_labels
 from unveil.plot.scatter import group_name
 from unveil.plot.style import finish, new_figure
 
 MOST_VALUES = 30  # of a label that are drawn, the commonest
+TITLE_LETTERS, LEAST_TITLE = 3, 12  # of the name of the label that a line of cells has room for, beside it
 
 
 def crosstab(
@@ -54,7 +55,8 @@ def crosstab(
     order = _order(counts)
     chosen = counts[order]
     shares = chosen / np.maximum(chosen.sum(axis=1, keepdims=True), 1)
-    figure = new_figure("", label(label_name))
+    room = max(TITLE_LETTERS * len(order), LEAST_TITLE)
+    figure = new_figure("", label(label_name, room))
     add_cells(
         figure,
         shares,
@@ -85,7 +87,8 @@ def _share(value: float) -> str:
 def _caption(counts: Integers, shown: int, values: Array) -> str:
     named = counts.max(axis=0).sum() / max(int(counts.sum()), 1)
     alone = counts.sum(axis=1).max() / max(int(counts.sum()), 1)
-    words = "Numbers are rows; the deeper a cell, the larger its share of the label's rows."
+    numbers = "Numbers are rows; the" if counts.shape[1] <= MOST_WORDED else "The"
+    words = f"{numbers} deeper a cell, the larger its share of the label's rows."
     words += f" Naming each group by its commonest label is right for {_share(named)} of the rows"
     words += f" ({alone:.0%} without groups)."
     return words + (f" The {shown} commonest of {len(values)} labels are drawn." if shown < len(values) else "")

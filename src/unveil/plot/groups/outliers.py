@@ -84,7 +84,8 @@ def _caption(values: Any, limit: float | None, n_rows: int, shown: int) -> str:
     words = []
     if limit is not None:
         count = int(np.nansum(values > limit))
-        words.append(f"{count:,} of {n_rows:,} rows lie above the limit of {limit:.4g} (dashed).")
+        lie = "lies" if count == 1 else "lie"
+        words.append(f"{count:,} of {n_rows:,} rows {lie} above the limit of {limit:.4g} (dashed).")
     words.append("Each point is a row; the axis of ranks is logarithmic, so that the first ones have room.")
     words += [f"{shown:,} of {n_rows:,} rows are drawn."] if shown < n_rows else []
     return " ".join(words)

@@ -49,19 +49,22 @@ def silhouettes(values: ArrayLike, labels: ArrayLike, *, names: Sequence[str] | 
     if not len(heights):
         raise ValueError("values must hold the silhouette of at least one row, got none")
     figure = new_figure("silhouette", "rows, sorted within their group")
-    top = 0.0
+    top, middles, called = 0.0, [], []
     for number, group in enumerate(distinct):
         mine = np.sort(heights[own == number])
         name = group_name(group) if names is None else label(names[number])
         _add_shape(figure, mine, top, number, name)
+        middles.append(top + len(mine) / 2)
+        called.append(name)
         top += len(mine) + GAP * len(heights)
     mean = float(heights.mean())
     line = {"color": INK, "width": 1.6, "dash": "dash"}
     figure.add_scatter(x=[mean, mean], y=[0, top], mode="lines", line=line, name="mean", hovertemplate=f"{mean:.2f}")
-    figure.update_yaxes(showticklabels=False, showgrid=False)
+    figure.update_yaxes(tickvals=middles, ticktext=called, showgrid=False)  # colours come again from the ninth on
     figure.update_xaxes(range=[min(-0.1, float(heights.min()) - 0.03), 1.0], zeroline=True, zerolinecolor=INK)
     wrong = int((heights < 0).sum())
-    nearer = f" {wrong:,} of {len(heights):,} rows are nearer to another group (below 0)." if wrong else ""
+    are = "is" if wrong == 1 else "are"
+    nearer = f" {wrong:,} of {len(heights):,} rows {are} nearer to another group (below 0)." if wrong else ""
     caption = f"The mean is {mean:.2f}: {strength(mean)}. 1 is far from all other groups, 0 between two.{nearer}"
     return finish(figure, "How well rows fit their groups", caption)
 

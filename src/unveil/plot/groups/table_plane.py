@@ -23,7 +23,7 @@ from unveil.plot.marks.frame import PlotColumn, coded_groups, plot_columns
 from unveil.plot.marks.hover import RowNotes, notes_of
 from unveil.plot.marks.placing import extent_with, fit_axes
 from unveil.plot.marks.sample import drawn
-from unveil.plot.plane import Plane, scale_of
+from unveil.plot.plane import Plane, oriented, scale_of
 from unveil.plot.scatter import add_points
 from unveil.plot.style import finish, new_figure
 from unveil.sources.rows import sample_rows
@@ -97,7 +97,7 @@ def table_plane(
         outlines = outlines or _add_groups(figure, points, groups)
         words.append(_ellipses_said(exact) if outlines else "")
     _, scales = fit_axes(figure, extent_with(points, outlines))
-    words += [_made_of(table, numbers), scales]
+    words += [_made_of(table, numbers), plane.scales if numeric else "", scales]
     return finish(figure, "Rows on the principal plane", " ".join(filter(None, words)))
 
 
@@ -177,7 +177,7 @@ def _plane_with_holes(sample: Floats) -> Plane:
     matrix = np.nan_to_num(correlation_matrix(sample)) * deviation * deviation[:, None]
     values, vectors = np.linalg.eigh(matrix)
     share = np.maximum(values[::-1][:2], 0.0) / max(float(np.trace(matrix)), 1e-300)
-    return Plane(centre, scale, vectors.T[::-1][:2], share)
+    return Plane(centre, scale, oriented(vectors.T[::-1][:2]), share)
 
 
 def _placed(plane: Plane, numbers: Floats) -> Floats:
@@ -250,7 +250,7 @@ def _made_of(table: Sequence[PlotColumn], numbers: Floats) -> str:
     named = sum(not column.numeric for column in table)
     words = []
     if named:
-        kinds = [(len(table) - named, "numbers"), (named, "categories")]
+        kinds = [(len(table) - named, "numbers or counts"), (named, "categories")]
         parts = " and ".join(f"{count} of {word}" for count, word in kinds if count)
         words.append(f"The plane is made of all columns ({parts}); rows that share categories lie together.")
     if np.isnan(numbers).any():

@@ -22,7 +22,7 @@ BOTH_WAYS = [
     [0.5, "rgba(0, 88, 140, 0.02)"],
     [1.0, "rgba(0, 88, 140, 1)"],
 ]
-WHITE_FROM = 0.7  # depth of a cell from which white reads better than ink, on white paper
+WHITE_FROM = 0.78  # depth of a cell from which white reads better than ink, on white paper
 MOST_WORDED = 6  # columns of cells that have room for numbers on a phone
 FEW_CELLS = 20  # rows or columns up to which cells are large
 CELL_HEIGHT, DENSE_HEIGHT = 24, 16  # pixels of a row of cells, where there are few and where there are many

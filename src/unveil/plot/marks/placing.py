@@ -20,6 +20,7 @@ WASTE = 1.0 / 3.0  # of the frame that equal scales may leave empty
 AROUND = 140  # pixels of titles and ticks above and below the frame
 CHARACTER, LINE = 7.4, 17.0  # pixels of a letter and of a line at 13 points, with some air
 MOST_DETOURS = 6  # places that a label gives up on a page so as to have room on a phone too
+FLAT = 1e-9  # of the other way: so small a spread is a matter of rounding
 RINGS = (4.0, 16.0, 30.0, 46.0)  # pixels between a point and its label, from near to far
 
 
@@ -36,10 +37,16 @@ class Extent(NamedTuple):
 
 
 def extent_of(points: Floats, room: float = 0.06) -> Extent:
-    """Ends that hold all points, with a share of `room` around."""
+    """Ends that hold all points, with a share of `room` around; a way in which nothing spreads is as wide as the other.
+
+    >>> extent_of(np.array([[-5.0, 1e-17], [5.0, -1e-17]]), 0.1)
+    Extent(x=(-6.0, 6.0), y=(-5.0, 5.0))
+    """
     finite = points[np.isfinite(points).all(axis=1)]
     low, high = (finite.min(axis=0), finite.max(axis=0)) if len(finite) else (np.zeros(2), np.ones(2))
-    margin = room * np.where(high > low, high - low, 1.0 / room)
+    span = high - low
+    flat = span <= FLAT * max(float(span.max()), float(np.abs([low, high]).max()))
+    margin = np.where(flat, 0.5 * (float(span.max()) if not flat.all() else 2.0), room * span)
     (left, bottom), (right, top) = (low - margin).tolist(), (high + margin).tolist()
     return Extent((left, right), (bottom, top))
 

@@ -61,7 +61,8 @@ def _layout(given: dict[str, Any]) -> dict[str, Any]:
     margin = {"l": 60, "r": 16, "b": 55} | layout.get("margin", {})
     bottom = {} if any(map(_titled_below, axes.items())) else {"b": _BOTTOM}
     layout["margin"] = margin | {"t": _TOP + (_TITLE_ROOM if headed else 0)} | bottom
-    return {**PAPER, "font": TEXT, "height": HEIGHT, **layout, **axes}
+    head = (given.get("meta") or {}).get("head", 0)  # of the caption, which stands in the page
+    return {**PAPER, "font": TEXT, **layout, "height": layout.get("height", HEIGHT) - head, **axes}
 
 
 def _titled_below(axis: tuple[str, dict[str, Any]]) -> bool:

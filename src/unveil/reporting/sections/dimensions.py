@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
+from unveil.core.arrays import Floats
+from unveil.information.association import correlation_matrix
 from unveil.plot.columns.loadings import MOST_DIRECTIONS, loadings
 from unveil.plot.labels import plain
+from unveil.plot.plane import oriented
 from unveil.plot.variance import scree
 from unveil.projections.pca.parallel import parallel_analysis
-from unveil.projections.pca.pca import PCA
 from unveil.reporting import words
 from unveil.reporting.parts import Block, Fold, Head, Section, TableBlock, Text
 from unveil.reporting.sections.common import NAME_LENGTH, figure
@@ -29,30 +33,49 @@ def dimensions(analysis: Analysis) -> Section | None:
         return None
     kept = np.flatnonzero(spread > 0)
     names = [rows.model_names[rows.numeric[j]] for j in kept]
-    standard = np.nan_to_num((cells[:, kept] - np.nanmean(cells[:, kept], axis=0)) / spread[kept])
-    pca = PCA().fit(standard)
-    null = parallel_analysis(standard, seed=analysis.settings.seed)
+    pca = Directions.of(cells[:, kept])
+    null = parallel_analysis(cells[:, kept], seed=analysis.settings.seed)
     share = np.cumsum(pca.explained_variance_ratio_)
-    enough = int(np.searchsorted(share, 0.9)) + 1
+    enough = min(int(np.searchsorted(share, 0.9)) + 1, len(kept))
+    first = "the first carries" if enough == 1 else f"the first {words.spelled(enough)} carry"
     lead = (
-        f"Of the {len(kept)} columns of numbers, each on its own scale, {words.spelled(null.n_directions)} "
-        f"{'direction carries' if null.n_directions == 1 else 'directions carry'} more variance than if the columns "
-        f"had nothing to do with each other; {words.spelled(enough)} carry 90% of it."
+        f"Of the {words.spelled(len(kept))} columns of numbers, each on its own scale, "
+        f"{words.spelled(null.n_directions)} {'direction carries' if null.n_directions == 1 else 'directions carry'} "
+        f"more variance than if the columns had nothing to do with each other; {first} 90% of all variance."
     )
     blocks: list[Block] = [
         figure("scree", scree(pca, null), "Variance along each direction, and that of shuffled columns")
     ]
-    blocks.append(Text("What these directions are made of: the weight of each column in them."))
     told = min(max(null.n_directions, LEAST_DIRECTIONS), MOST_DIRECTIONS, len(pca.components_))
+    which = "these directions are" if told == null.n_directions else f"the first {words.spelled(told)} directions are"
+    blocks.append(Text(f"What {which} made of: the weight of each column in them."))
     plot = loadings(pca, names, n_directions=told)
     blocks.append(figure("loadings", plot, "How much each column takes part in the first directions"))
     blocks.append(_table(pca, names))
     if np.isnan(cells).any():
-        blocks.append(Text("Missing cells stand in the middle of their column here.", quiet=True))
+        blocks.append(Text("Where cells are missing, each pair of columns counts by the rows that have both.", True))
     return Section("dimensions", "How many dimensions matter", lead, blocks)
 
 
-def _table(pca: PCA, names: list[str]) -> Block:
+class Directions(NamedTuple):
+    """Principal directions of columns that are put on one scale, and the share of the variance along each."""
+
+    components_: Floats
+    explained_variance_ratio_: Floats
+
+    @classmethod
+    def of(cls, cells: Floats) -> Directions:
+        """Those of the correlations, each of which is taken over the rows that have both cells.
+
+        >>> Directions.of(np.array([[0.0, 1.0], [1.0, 3.0], [2.0, 5.0], [np.nan, 7.0]])).explained_variance_ratio_
+        array([1., 0.])
+        """
+        values, vectors = np.linalg.eigh(np.nan_to_num(correlation_matrix(cells)))
+        share = np.maximum(values[::-1], 0.0)
+        return cls(oriented(vectors.T[::-1]), share / share.sum())
+
+
+def _table(pca: Directions, names: list[str]) -> Block:
     """The loadings as numbers."""
     told = min(DIRECTIONS_TOLD, len(pca.components_))
     shares = [words.percent(float(share)) for share in pca.explained_variance_ratio_[:told]]

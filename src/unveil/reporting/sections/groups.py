@@ -27,7 +27,7 @@ from unveil.reporting.study.analysis import DESCRIBED_ROWS, SILHOUETTE_ROWS, Ana
 from unveil.reporting.study.groups import SURE_PROBABILITY, ColumnProfile, GroupRows, told
 from unveil.reporting.study.rows import ModelRows
 
-MANY_COLUMNS = 30  # in which distances say less
+MANY_COLUMNS = 30  # or categories of them, in which distances say less
 MOST_COLUMNS_DRAWN = 40  # columns whose densities are on the page, those that differ most between groups
 
 
@@ -44,6 +44,8 @@ def groups(analysis: Analysis) -> Section:
 
 def _lead(analysis: Analysis) -> str:
     found, noun = analysis.grouping.groups, group_noun(analysis)
+    if max(analysis.found.selection.grid["n_components"]) == 1:
+        return "A single component was all that was tried, so this is what all rows have in common."
     if len(found) == 1:
         return "There is one component, and no split into several explains the rows better: all rows are one whole."
     if not analysis.grouped:
@@ -148,8 +150,11 @@ def _silhouettes(analysis: Analysis) -> list[Block]:
         f"A silhouette says how much nearer a row is to its own {group_noun(analysis)} than to the next: 1 is well "
         f"inside, 0 between two, below 0 nearer to another. Their mean is {float(values.mean()):.2f}."
     )
-    many = len(analysis.rows.names) > MANY_COLUMNS
-    note = "With so many columns silhouettes are low even of clear groups, as rows of one group lie far apart too."
+    many = sum(max(len(levels), 1) for levels in analysis.rows.levels) > MANY_COLUMNS
+    note = (
+        "With so many columns or categories silhouettes are low even of clear groups, as rows of one group lie far "
+        "apart too."
+    )
     drawn = figure("silhouettes", plot, "Silhouettes of the rows, by group")
     return [lead, drawn, *([Text(note, True)] if many else ())]
 

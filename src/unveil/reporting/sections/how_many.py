@@ -25,10 +25,12 @@ BIC_GLOSS = (
 def how_many(analysis: Analysis) -> Section:
     """BIC over the number of components and the structure, as a figure and a table."""
     outcome, sampled = analysis.found.selection, analysis.found.sampled
-    winner = words.combination(outcome.best_params_, naming(analysis).noun)
+    adopted = bool(analysis.found.adopted)  # then the page's groups are those of another mixture than the best here
+    winner = words.combination(outcome.best_params_, "component" if adopted else naming(analysis).noun)
+    several = sum(row["error"] is None for row in outcome.table) > 1
     best = f"Best by BIC: {winner} (BIC {outcome.best_score_:,.1f})."
     blocks: list[Block] = [Text(" ".join([best, *confidence(analysis)]))]
-    if analysis.found.adopted:
+    if adopted:
         blocks.append(Text(_adopted(analysis)))
     if analysis.grouped and naming(analysis).merged:
         blocks.append(Text(f"{sentence(joined(analysis))}."))
@@ -38,7 +40,9 @@ def how_many(analysis: Analysis) -> Section:
             Text(f"The comparison ran on a reproducible sample of {part}; the winner was then fitted to all.", True)
         )
     blocks.append(Text(BIC_GLOSS, quiet=True))
-    blocks.append(figure("bic", score_plot(outcome), "BIC over the number of components, a line for each structure"))
+    if several:
+        drawn = score_plot(outcome)
+        blocks.append(figure("bic", drawn, "BIC over the number of components, a line for each structure"))
     if len(outcome.grid["n_components"]) > 1:
         blocks.append(Text("The same question put to other criteria, which weigh fit against size in their own ways:"))
         blocks.append(figure("criteria", criteria(outcome), "Every criterion over the number of components"))
@@ -48,7 +52,8 @@ def how_many(analysis: Analysis) -> Section:
 
 def _adopted(analysis: Analysis) -> str:
     other = analysis.found.judged.alternatives[0]
-    size = words.count(other.n_components, "component describes", "components describe")
+    amount = words.spelled(other.n_components)
+    size = f"{amount} {'component describes' if other.n_components == 1 else 'components describe'}"
     return (
         f"None of these describes the rows well; with {say(analysis, _glossed(other.words))}, {size} them better "
         f"(BIC is lower by {other.gain:,.1f}), so that is the model of this report."
@@ -71,8 +76,8 @@ def _table(analysis: Analysis) -> Fold:
     ]
     passed = [
         Text(f"Passed over: {words.combination(row)}: {_counted(row['error'] or row['degenerate'])}.", True)
-        for row in outcome.table
-        if row["error"] or row["degenerate"]
+        for number, row in enumerate(outcome.table)
+        if number != outcome.best_index_ and (row["error"] or row["degenerate"])
     ]
     return Fold("BIC of every mixture that was tried", [TableBlock("bic-table", heads, rows), *passed])
 

@@ -20,8 +20,12 @@ def missing(analysis: Analysis) -> Section | None:
     by_column = holes.mean(axis=0)
     worst = int(np.argmax(by_column))
     rows = int(holes.any(axis=1).sum())
+    known = f"{analysis.rows.n_rows:,} rows in which something is known"
+    gone = analysis.rows.n_rows < analysis.prepared.table.n_rows and analysis.rows.weights is None
+    of = f"the {known}" if gone else f"{analysis.rows.n_rows:,} rows"
+    some = f"All {of}" if rows == analysis.rows.n_rows else f"{rows:,} of {of}"
     lead = (
-        f"{words.count(rows, 'row')} of {analysis.rows.n_rows:,} miss at least one cell of the modelled columns; "
+        f"{some} {'misses' if rows == 1 else 'miss'} at least one cell of the modelled columns; "
         f"{plain(analysis.rows.names[worst], NAME_LENGTH)} misses most ({words.percent(float(by_column[worst]))})."
     )
     used = Text("Such rows are not dropped: the model is fitted to what is there.", quiet=True)

@@ -32,10 +32,11 @@ def outliers(analysis: Analysis) -> Section | None:
     found = analysis.outliers
     if found is None:
         return None
-    limit = f"so unlikely under the model that only one in {10.0**found.limit:,.0f} should be"
+    limit = f"so unlikely under the model that only one row in {10.0**found.limit:,.0f} should be like it"
     if not found.rows:
         return Section("outliers", "Rows that fit nowhere", f"There are none: no row is {limit}.", ())
-    lead = f"{words.count(found.beyond, 'row is', 'rows are')} {limit}."
+    many = limit.replace("like it", "like them")
+    lead = f"{words.count(found.beyond, 'row is', 'rows are')} {limit if found.beyond == 1 else many}."
     rows: list[list[Cell | str]] = [
         [
             row_name(analysis, one.row),

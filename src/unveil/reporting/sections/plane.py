@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from unveil.core.arrays import Indices
 from unveil.plot.groups.table_plane import table_plane
 from unveil.plot.histogram import density
 from unveil.plot.labels import plain
@@ -40,7 +41,7 @@ def plane(analysis: Analysis) -> Section:
     )
     noun = group_noun(analysis)
     blocks: list[Block] = [figure("plane", plot, f"Rows on the plane along which they spread most, coloured by {noun}")]
-    blocks += _arrows(analysis, some, notes)
+    blocks += _arrows(analysis, some, notes, labels)
     return Section("plane", "The plane", _lead(analysis), blocks)
 
 
@@ -62,7 +63,7 @@ def _notes(analysis: Analysis, some: ModelRows) -> RowNotes:
     return RowNotes([columns[j] for j in order], some.places, names)
 
 
-def _arrows(analysis: Analysis, some: ModelRows, notes: RowNotes) -> list[Block]:
+def _arrows(analysis: Analysis, some: ModelRows, notes: RowNotes, labels: Indices) -> list[Block]:
     """Which way each column of numbers grows, where there are several without holes."""
     cells = some.coded[:, some.numeric]
     complete = ~np.isnan(cells).any(axis=1)
@@ -75,7 +76,15 @@ def _arrows(analysis: Analysis, some: ModelRows, notes: RowNotes) -> list[Block]
         return []
     there = np.flatnonzero(complete)
     names = [some.model_names[j] for j in some.numeric]
-    plot = biplot(Plane.of(cells[there], names), cells[there], n_rows=analysis.rows.n_rows, notes=notes.taken(there))
+    own = labels[there]
+    plot = biplot(
+        Plane.of(cells[there], names),
+        cells[there],
+        own,
+        names=[group_name(analysis, int(number)) for number in np.unique(own)],
+        n_rows=analysis.rows.n_rows,
+        notes=notes.taken(there),
+    )
     said = "The same rows with an arrow for each column: along it the column grows, and long arrows go with the plane."
     return [Text(said), figure("biplot", plot, "The same rows, with an arrow for each column that shows its way")]
 

@@ -52,7 +52,9 @@ def _climb(analysis: Analysis, some: ModelRows) -> tuple[Any, str]:
         far = from_afar(again, some.model_input, **given)
         if far is not None and far.n_iter_ > again.n_iter_:
             return far, f"{GOOD_START} Here it begins at random instead{sample}, and ends at the same place."
-    return (again if again.history_.snapshots else None), f"The climb that won{sample}, from its start to its end."
+    won = again.n_iter_ == analysis.model.n_iter_ and not sample
+    climb = "The climb that won" if won else f"A climb of the chosen mixture{sample}"
+    return (again if again.history_.snapshots else None), f"{climb}, from its start to its end."
 
 
 def _starts(analysis: Analysis) -> int:

@@ -7,7 +7,7 @@ from unveil.plot.labels import plain
 from unveil.plot.marks.frame import NUMBERS
 from unveil.reporting import words
 from unveil.reporting.parts import Block, Section, Text
-from unveil.reporting.sections.common import NAME_LENGTH, figure
+from unveil.reporting.sections.common import NAME_LENGTH, figure, sentence
 from unveil.reporting.study.analysis import Analysis
 
 STRONG, NOTABLE = 0.7, 0.3  # of a correlation or an association
@@ -35,8 +35,9 @@ def together(analysis: Analysis) -> Section | None:
     elif len(pairs) == 1:
         lead = f"Two columns go together {'strongly' if strong else 'notably'}: {said[0]}."
     else:
-        strongly = f"{words.spelled(strong) if strong else 'none'} of them strongly"
-        lead = f"{words.count(len(pairs), 'pair')} of columns go together notably, {strongly}."
+        strongly = {0: "none", len(pairs): "all"}.get(strong, words.spelled(strong))
+        amount = sentence(words.spelled(len(pairs)))
+        lead = f"{amount} pairs of columns go together notably, {strongly} of them strongly."
     blocks: list[Block] = [Text(f"Most of all {words.listed(said)}.")] if len(said) > 1 else []
     blocks += [*_copies(analysis), Text(SCALE, quiet=True)]
     if len(analysis.rows.names) > 2:  # of two columns all is said

@@ -16,9 +16,8 @@ def verdicts(analysis: Analysis, lights: Certificate) -> Section:
     """The findings behind the lights, in the names of the page, and the climb."""
     model = analysis.model
     state = "converged" if model.converged_ else "did not converge"
-    n_init = analysis.found.selection.best_estimator_.n_init
     sampled = analysis.found.sampled < analysis.rows.n_rows
-    origin = f", from the best of {n_init} fits to the sample" if sampled else f", the best of {n_init} starts"
+    origin = ", the best of several fits to a sample" if sampled else ""
     climb = f"The fit {state} after {words.count(model.n_iter_, 'pass', 'passes')} over the rows{origin}."
     plot = figure("climb", convergence(model.history_), "Log-likelihood at each pass")
     lead = "Is the fit sound, does the model describe the rows, and are the groups real? What each answer rests on:"

@@ -122,6 +122,7 @@ function adapted(figure, width) {
   if (onPaper) {
     layout.height = layout.height > 520 ? layout.height : Math.min(layout.height, 340);
     layout.font = Object.assign({}, layout.font, { size: 11 });
+    legendBelow(figure);
   } else if (narrow.matches) {
     forNarrow(figure);
   }
