@@ -1,9 +1,19 @@
 import logging
+import os
+import signal
 import warnings
 
 import pytest
 
-from unveil.cli.errors import LONGEST_LINE, explain, on_one_line, printable
+from unveil.cli.errors import (
+    LONGEST_LINE,
+    explain,
+    interruption,
+    on_one_line,
+    printable,
+    signals_noted,
+    was_interrupted,
+)
 
 
 @pytest.mark.parametrize(
@@ -53,3 +63,29 @@ def test_warnings_and_the_log_become_lines(capsys):
         logging.getLogger("unveil").info("not this")
     assert capsys.readouterr().err == "unveil: warning: mind the gap\nunveil: pass 3\n"
     assert logging.getLogger("unveil").handlers == []
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_signals_to_end_are_one(number, code):
+    before = signal.getsignal(number)
+    with signals_noted(), pytest.raises(KeyboardInterrupt):
+        os.kill(os.getpid(), number)
+    assert was_interrupted()
+    assert interruption() == code
+    assert signal.getsignal(number) is before
+
+
+def test_what_a_shell_bids_to_ignore_is_ignored():
+    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    try:
+        with signals_noted():
+            os.kill(os.getpid(), signal.SIGTERM)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@pytest.mark.filterwarnings("default")
+def test_warnings_count_components_from_one(capsys):
+    with on_one_line():
+        warnings.warn("component 0 stands for 2 rows, state 1 for none", UserWarning, stacklevel=1)
+    assert capsys.readouterr().err == "unveil: warning: component 1 stands for 2 rows, state 2 for none\n"

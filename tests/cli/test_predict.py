@@ -24,12 +24,12 @@ def columns(path):
 def test_mixture(run, mixture, faithful):
     assert run("predict", "gm.unveil", faithful, "-o", "out.csv").exit_code == 0
     found, table = columns("out.csv"), unveil.scan(faithful)
-    names = ["row", "cluster", "component", "probability", "probability_0", "probability_1", "log_density"]
+    names = ["row", "cluster", "component", "probability", "probability_1", "probability_2", "log_density"]
     assert list(found) == names
     np.testing.assert_array_equal(found["row"], np.arange(1, 273))
-    np.testing.assert_array_equal(found["component"], mixture.predict(table))
+    np.testing.assert_array_equal(found["component"], mixture.predict(table) + 1)
     np.testing.assert_array_equal(found["cluster"], found["component"])  # nobody has said which belong together
-    chances = np.column_stack([found["probability_0"], found["probability_1"]])
+    chances = np.column_stack([found["probability_1"], found["probability_2"]])
     np.testing.assert_array_equal(chances, mixture.predict_proba(table))
     np.testing.assert_array_equal(found["log_density"], mixture.score_samples(table))
 
@@ -45,7 +45,7 @@ def test_missing_cells_go_by_what_is_there(run, refused, mixture, tmp_path):
     assert run("predict", "gm.unveil", "d.csv", "-o", "out.csv").exit_code == 0
     found = columns("out.csv")
     np.testing.assert_array_equal(found["log_density"], mixture.score_samples(unveil.scan("d.csv")))
-    assert found["probability_0"][1] == pytest.approx(mixture.weights_[0])
+    assert found["probability_1"][1] == pytest.approx(mixture.weights_[0])
     unveil.KMeans(2, random_state=0).fit(np.arange(8.0).reshape(4, 2)).save(tmp_path / "k")
     assert "kmeans does not take missing cells (column 'eruptions', row 2" in refused("predict", "k", "d.csv")
 
@@ -77,7 +77,7 @@ def test_kmeans_to_parquet(run, iris, tmp_path):
     assert run("predict", "m", iris, "-o", "out.parquet", "--threads", 1).exit_code == 0
     found = pyarrow.parquet.read_table("out.parquet").to_pydict()
     assert list(found) == ["row", "cluster", "distance"]
-    np.testing.assert_array_equal(found["cluster"], model.labels_)
+    np.testing.assert_array_equal(found["cluster"], model.labels_ + 1)
     assert np.sum(np.square(found["distance"])) == pytest.approx(model.inertia_, rel=1e-12)
 
 

@@ -72,7 +72,7 @@ def test_the_certificate_of_pca(run, tmp_path):
     unveil.PCA(1).fit(np.random.default_rng(0).normal(size=(9, 2))).save(tmp_path / "p")
     result = run("show", "p")
     assert result.exit_code == 0
-    assert "Certificate" in result.stdout
+    assert "Verdicts" in result.stdout
     assert "S u = lambda u" in result.stdout
 
 
@@ -80,7 +80,7 @@ def test_without_a_certificate_none_is_shown(run, tmp_path):
     model = unveil.PCA(1).fit(np.random.default_rng(0).normal(size=(9, 2)))
     del model.certificate_
     model.save(tmp_path / "p")
-    assert "Certificate" not in run("show", "p").stdout
+    assert "Verdicts" not in run("show", "p").stdout
 
 
 def test_what_was_not_kept_is_shown(run, tmp_path):

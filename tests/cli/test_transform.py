@@ -9,9 +9,9 @@ import unveil
     ("word", "names"),
     [
         ("pca", ["pc1", "pc2"]),
-        ("kmeans", ["distance_0", "distance_1"]),
-        ("gaussian-mixture", ["probability_0", "probability_1"]),
-        ("gaussian-hmm", ["probability_0", "probability_1"]),
+        ("kmeans", ["distance_1", "distance_2"]),
+        ("gaussian-mixture", ["probability_1", "probability_2"]),
+        ("gaussian-hmm", ["probability_1", "probability_2"]),
     ],
 )
 def test_coordinates(run, faithful, word, names):

@@ -1,11 +1,12 @@
 import json
+from dataclasses import replace
 
 import pyarrow.parquet
 import pytest
 
 import unveil
 from tests.reporting.study.made import blobs
-from unveil.reporting.outputs import ADDED, prepared_folder
+from unveil.reporting.outputs import ADDED, placements, prepared_folder
 
 
 @pytest.fixture(scope="module")
@@ -21,6 +22,12 @@ def test_rows_model_and_summary(found, tmp_path):
     assert set(rows["group"].to_pylist()) == {1, 2}
     assert unveil.load(written[0]).n_components == found.model.n_components
     assert json.loads(written[2].read_text()) == found.summary
+
+
+def test_groups_are_empty_where_they_are_not_those_of_the_mixture(found):
+    analysis = found._analysis
+    others = analysis.found._replace(judged=analysis.found.judged._replace(n_clusters=3))
+    assert placements(replace(analysis, found=others))["group"].null_count == 60
 
 
 def test_what_a_report_wrote_is_replaced(found, tmp_path):

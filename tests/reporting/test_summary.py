@@ -8,8 +8,10 @@ import pytest
 
 import unveil
 from tests.places import ROOT
+from tests.reporting.schema import mistakes
 from tests.reporting.study.made import blobs
 
+SCHEMA = json.loads((ROOT / "docs" / "summary.schema.json").read_text(encoding="utf-8"))
 PAGE = (ROOT / "docs" / "report.md").read_text(encoding="utf-8")
 
 
@@ -45,6 +47,32 @@ def test_keys_below_are_in_the_table_of_the_page(found, said):
 
 def test_it_is_json_as_everybody_reads_it(found):
     assert json.loads(json.dumps(found.summary, allow_nan=False)) == found.summary
+
+
+def test_it_keeps_its_schema(found):
+    assert mistakes(found.summary, SCHEMA) == []
+
+
+def test_one_of_no_groups_that_was_cut_short_keeps_it_too():
+    random = np.random.default_rng(0)
+    table = {"a": random.normal(size=80), "b": [None, *random.choice(["x", "y", "z"], 79)], "c": ["same"] * 80}
+    found = unveil.report(table, max_components=2, time_limit=1e-3).summary
+    assert found["cut"]
+    assert mistakes(found, SCHEMA) == []
+
+
+def test_the_schema_refuses_what_it_should(found):
+    wrong = json.loads(json.dumps(found.summary)) | {"clusters": "2", "more": 1}
+    wrong["verdicts"]["real"] = "perhaps"
+    wrong["groups"][0]["name"] = "group 0"
+    del wrong["rows"]["imputed"]
+    assert len(mistakes(wrong, SCHEMA)) == 5
+
+
+def test_the_schema_knows_all_roles():
+    from unveil.tables.roles.role import ROLES
+
+    assert SCHEMA["properties"]["columns"]["items"]["properties"]["role"]["enum"] == list(ROLES)
 
 
 def test_facts(found):

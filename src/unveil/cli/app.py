@@ -49,17 +49,17 @@ class OneLineErrors(TyperGroup):
 
     def main(self, *args: Any, **options: Any) -> Any:
         """Run a verb and leave the process with its exit code."""
-        with errors.on_one_line():
+        with errors.signals_noted(), errors.on_one_line():
             code = super().main(*args, **{**options, "standalone_mode": False})
         sys.exit(code if isinstance(code, int) else 0)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run a verb; Ctrl-C ends it with the exit code that shells expect."""
+        """Run a verb; Ctrl-C and SIGTERM end it with the exit code that shells expect."""
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
             errors.say("interrupted; nothing was written")
-            raise typer.Exit(errors.INTERRUPTED) from None
+            raise typer.Exit(errors.interruption()) from None
 
     def get_params(self, ctx: Any) -> Any:
         """Options besides the verbs; those that set up completion are not listed: the end of the help names one."""

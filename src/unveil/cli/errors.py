@@ -5,7 +5,9 @@ from __future__ import annotations
 import errno
 import logging
 import os
+import signal
 import sys
+import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,12 +17,14 @@ from unveil.sources.errors import one_line
 
 FAILED = 2  # exit code, as shells have it for wrong use
 INTERRUPTED = 130  # 128 + SIGINT, as shells have it
+ENDED = 143  # 128 + SIGTERM
 UNREAD = 1  # whoever read our output has left
 EXIT_CODES = {
     0: "done",
     UNREAD: "the reader of the output left early, or warm-up could not keep its work",
     FAILED: "wrong use, data or files",
     INTERRUPTED: "interrupted (Ctrl-C)",
+    ENDED: "ended from outside (SIGTERM)",
 }
 """What a run leaves to its shell."""
 LONGEST_LINE = 600  # characters: a message from elsewhere may be a page
@@ -36,6 +40,38 @@ def say(message: str) -> None:
 def printable(text: str) -> str:
     """`text` on one line of bearable length, without what could steer a terminal."""
     return one_line(text, LONGEST_LINE)
+
+
+_came: list[int] = []  # Ctrl-C and SIGTERM so far: the library may have answered one with the best so far, and gone on
+
+
+@contextmanager
+def signals_noted() -> Iterator[None]:
+    """SIGTERM, with which machines end a process, is answered as Ctrl-C is: no file is left half-written."""
+
+    def note(number: int, frame: Any) -> None:
+        _came.append(number)
+        raise KeyboardInterrupt
+
+    _came.clear()
+    ours = threading.current_thread() is threading.main_thread()  # which alone may say so
+    wanted = [one for one in (signal.SIGINT, signal.SIGTERM) if ours and signal.getsignal(one) != signal.SIG_IGN]
+    before = {one: signal.signal(one, note) for one in wanted}
+    try:
+        yield
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
+
+
+def was_interrupted() -> bool:
+    """Did Ctrl-C or SIGTERM come?"""
+    return bool(_came)
+
+
+def interruption() -> int:
+    """The exit code that shells expect of what Ctrl-C or SIGTERM ended."""
+    return ENDED if signal.SIGTERM in _came else INTERRUPTED
 
 
 @contextmanager
@@ -81,7 +117,9 @@ class _Lines(logging.Handler):
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
-    say(f"warning: {message}")
+    from unveil.cli.counting import said
+
+    say(f"warning: {said(str(message))}")
 
 
 def _leave_the_pipe() -> None:

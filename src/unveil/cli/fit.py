@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unveil.cli.errors import INTERRUPTED, say
+from unveil.cli.errors import interruption, say
 from unveil.cli.models import (
     STARTS,
     ModelName,
@@ -111,8 +111,8 @@ def fit(
     Hidden Markov models (gaussian-hmm and so on) take the rows as steps in time; a grammar takes a text file with a
     sentence a line. Most models take missing cells: unveil models says which.
 
-    Ctrl-C while it fits keeps the best so far: the model is saved, a line says so, and the exit code is 130. Earlier
-    than the end of the first pass there is nothing to keep, and nothing is written.
+    Ctrl-C while it fits keeps the best so far: the model is saved, a line says so, and the exit code is 130. So does
+    SIGTERM, with 143. Earlier than the end of the first pass there is nothing to keep, and nothing is written.
     """
     import unveil
     from unveil.cli.rows.opened import Asked, files_of, opened_for
@@ -145,11 +145,10 @@ def fit(
         say(f"interrupted after {len(estimator.history_)} passes; the best so far is saved to {output}")
     seconds = perf_counter() - began
     if not interrupted:
-        _examine(estimator, opened)
-        estimator.save(output)  # again, with the verdicts: the model is safe while they are looked for
+        interrupted = not _examined(estimator, opened, output)
     _tell(estimator, opened, output, seconds, as_json)
     if interrupted:
-        raise typer.Exit(INTERRUPTED)
+        raise typer.Exit(interruption())
 
 
 def _announce(model: ModelName, estimator: Any, components: int | None) -> None:
@@ -199,6 +198,17 @@ def _run(estimator: Any, opened: Any, data: str) -> bool:
         return False
     if not estimator.history_:
         raise KeyboardInterrupt
+    return True
+
+
+def _examined(estimator: Any, opened: Any, output: str) -> bool:
+    """Examine the model, and save it again with the verdicts; it is safe while they are looked for. Was that done?"""
+    try:
+        _examine(estimator, opened)
+    except KeyboardInterrupt:
+        say(f"interrupted; the model is saved to {output}, but was not examined")
+        return False
+    estimator.save(output)
     return True
 
 

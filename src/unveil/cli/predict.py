@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from unveil.cli.errors import say
 from unveil.cli.options import Data, Force, Model, Output, Sequence, Threads, protect, reads_tables, use_threads
-from unveil.cli.rows.answers import Answer, answers_of
+from unveil.cli.rows.answers import Answer, answers_of, groups_said
 
 if TYPE_CHECKING:
     from unveil.sources.files.reading import ReadingOptions
@@ -34,9 +34,10 @@ def predict(
     likeliest path, and the probability of each. Grammars: the best tree of each line and log-probabilities.
 
     DATA is read as the table was that MODEL was fitted to: the same marks, columns, categories and sequences.
-    Clusters, components and states count from 0; groups of a report count from 1.
+    Clusters, components and states count from 1, as the groups of a report do. The cluster of a mixture is 1 for all
+    rows where there are no groups, and empty where that is not clear; the component is there in any case.
     """
-    write_answers(model, data, output, answers_of, sequence, threads, force, reading)
+    write_answers(model, data, output, answers_of, sequence, threads, force, reading, notes=groups_said)
 
 
 def write_answers(
@@ -48,8 +49,9 @@ def write_answers(
     threads: int | None,
     force: bool,
     reading: ReadingOptions,
+    notes: Callable[[Any], Iterable[str]] = lambda estimator: (),
 ) -> None:
-    """Ask a model of all rows, and write what it says."""
+    """Ask a model of all rows, and write what it says; `notes` are what is to be known of it besides."""
     import unveil
     from unveil.cli import output as outputs
     from unveil.cli.progress import progress
@@ -62,7 +64,7 @@ def write_answers(
     table = opened_again(estimator, data, sequence, reading)
     if output != outputs.STDOUT:
         protect(output, [model, *table.files], force)
-    for words in table.said:
+    for words in (*table.said, *notes(estimator)):
         say(words)
     title = f"{type(estimator).__name__} on {data}"
     with progress(title) as bar, outputs.table(output) as write, warnings.catch_warnings():

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from unveil.cli.errors import interruption, say, was_interrupted
 from unveil.cli.models import chosen as word_of
 from unveil.cli.options import (
     ROLES,
@@ -127,9 +129,9 @@ def report(
         **reading._asdict(),
     }
     with progress(f"Report on {data}") as bar:
-        found = unveil.report(data, **chosen, callbacks=[bar.step])
+        found = unveil.report(data, **chosen, callbacks=[_leave_if_interrupted, bar.step])
         found.save(target, force=True)  # what may be replaced was settled above
-        written = [] if outputs is None else found.save_outputs(outputs, rows_format=rows_format, force=True)
+        written = _folder_written(found, outputs, rows_format, target)
     if as_json:
         typer.echo(json.dumps({**found.summary, "page": target}, allow_nan=False))
         return
@@ -140,6 +142,23 @@ def report(
     typer.echo(f"The report is in {target}")
     if written:
         typer.echo(f"Beside it: {', '.join(map(str, written))}")
+
+
+def _folder_written(found: Any, folder: str | None, rows_format: str, page: str) -> list[Path]:
+    """The files beside the page, if they are wanted; Ctrl-C leaves the page, and says so."""
+    if folder is None:
+        return []
+    try:
+        return list(found.save_outputs(folder, rows_format=rows_format, force=True))
+    except KeyboardInterrupt:
+        say(f"interrupted; the report is in {page}, but {folder} is not complete")
+        raise typer.Exit(interruption()) from None
+
+
+def _leave_if_interrupted(news: Any) -> None:
+    """End at the next step: a comparison that Ctrl-C ended goes on with what it has, and a page would not say so."""
+    if was_interrupted():
+        raise KeyboardInterrupt
 
 
 def _structures(given: str | None) -> list[str] | None:

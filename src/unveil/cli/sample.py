@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from math import exp, expm1
 from typing import Annotated, Any
 
+from unveil.cli.counting import from_one
 from unveil.cli.options import Force, Model, Output, Seed, option, protect
 
 
@@ -19,8 +20,8 @@ def sample(
     """Draw rows from MODEL: a table like the one that it was fitted to, made up.
 
     Mixtures also say which component a row came from, hidden Markov models the state (the rows are one sequence), maps
-    the point of the lattice. Grammars draw sentences, with their trees. K-means, PCA and others that are no density
-    have nothing to draw from.
+    the point of the lattice; all counted from 1. Grammars draw sentences, with their trees. K-means, PCA and others
+    that are no density have nothing to draw from.
     """
     import unveil
     from unveil.cli import output as outputs
@@ -49,7 +50,7 @@ def _columns(estimator: Any, drawn: Any) -> dict[str, Any]:
     names = names or [f"x{number}" for number in range(rows.shape[1])]
     taken = {column["name"]: column for column in getattr(estimator, "recipe_", {}).get("columns", ())}
     columns = {name: _as_written(rows[:, place], taken.get(name, {})) for place, name in enumerate(names)}
-    return columns if origin is None else columns | {_origin(estimator): np.asarray(origin)}
+    return columns if origin is None else columns | {_origin(estimator): from_one(origin)}
 
 
 BACK: Mapping[str, Callable[[float], float]] = {"log": exp, "log1p": expm1, "sqrt": lambda root: root * root}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unveil.cli.errors import printable
+from unveil.cli.errors import interruption, printable, was_interrupted
 from unveil.cli.models import ModelName, chosen, named, named_so_far, parameters
 from unveil.cli.options import (
     Columns,
@@ -77,6 +77,8 @@ def select(
 
     The table has a line for each fit, the best marked. Below it: the verdict in words, how many groups there are (none
     is an answer, and so is "not clear"), and whether the best is sound, describes DATA and has real groups.
+
+    Ctrl-C ends the comparison: the best so far is told and saved, and the exit code is 130.
     """
     import unveil
     from unveil.cli.progress import progress
@@ -99,6 +101,8 @@ def select(
     if output is not None:
         best.save(output)
     _tell(outcome, opened, output, as_json)
+    if was_interrupted():
+        raise typer.Exit(interruption())
 
 
 def _grid(model: ModelName, components: str, covariance: str | None) -> dict[str, list[Any]]:

@@ -14,7 +14,10 @@ def show(
     model: Annotated[str, argument(metavar="MODEL", help="A model file.")],
     as_json: Json = False,
 ) -> None:
-    """Show what is in a model file: class, parameters, sizes, how the fit went, the certificate."""
+    """Show what is in a model file: class, parameters, sizes, how the fit went, and three verdicts on it.
+
+    Is the fit sound, does it describe the data, are its groups real? The reasons stand below each.
+    """
     import unveil
     from unveil.cli.summary import show_page
     from unveil.storage.file import read

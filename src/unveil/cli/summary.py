@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from unveil.cli.counting import COUNTED, certificate_of, from_one
 from unveil.cli.errors import printable
 
 if TYPE_CHECKING:
@@ -47,10 +48,11 @@ def page(facts: Mapping[str, Any], model: Any, title: str) -> RenderableType:
 
     parts: list[RenderableType] = [Text(printable(title), style="bold"), _rows(facts)]
     parts += [Text("\nParameters that differ from their default", style="bold"), _rows(_changed(model))]
-    parts += [Text("\nFitted", style="bold"), _rows({name: _size(value) for name, value in _fitted(model).items()})]
+    parts += [Text("\nFitted", style="bold"), _rows(_counted(_fitted(model)))]
     if hasattr(model, "certificate_"):
-        parts += [Text("\nCertificate", style="bold")]
-        parts += [part for question in QUESTIONS for part in _answered(model.certificate_, question)]
+        certificate = certificate_of(model)
+        parts += [Text("\nVerdicts", style="bold")]
+        parts += [part for question in QUESTIONS for part in _answered(certificate, question)]
     return Group(*parts)
 
 
@@ -94,6 +96,13 @@ def _fitted(model: Any) -> dict[str, Any]:
     """What the fit left behind, except for what is said elsewhere and what goes by rows."""
     left = {name: value for name, value in vars(model).items() if name.endswith("_")}
     return {name: value for name, value in (left | _by_kind(model)).items() if name not in (*SAID_ELSEWHERE, *INSIDE)}
+
+
+def _counted(fitted: Mapping[str, Any]) -> dict[str, str]:
+    """What was fitted, for people: what numbers something counts from 1."""
+    return {
+        COUNTED.get(name, name): _size(from_one(value) if name in COUNTED else value) for name, value in fitted.items()
+    }
 
 
 def _by_kind(model: Any) -> dict[str, Any]:

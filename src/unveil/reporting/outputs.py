@@ -104,7 +104,7 @@ def placements(analysis: Analysis) -> dict[str, Any]:
         whole[where] = values
         return pa.array(whole, mask=unknown if known else np.ones(n, dtype=bool))
 
-    clear = analysis.found.judged.n_clusters is not None
+    clear = analysis.grouped or analysis.found.judged.n_clusters == 1
     group = placed.group + 1 if analysis.grouped else np.ones_like(placed.group)
     scores = np.full(len(where), np.nan) if analysis.outliers is None else analysis.outliers.scores
     probability = placed.probability if analysis.grouped else np.ones_like(placed.probability)

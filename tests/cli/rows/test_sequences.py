@@ -37,10 +37,10 @@ def test_gaussian_chain_with_a_column_of_sequences(run, steps):
     assert model.feature_names_in_.tolist() == ["value"]
     assert run("predict", "m", "steps.csv", "-o", "out.csv").exit_code == 0  # which column it was is in the file
     found = columns("out.csv")
-    assert list(found) == ["row", "which", "state", "probability", "probability_0", "probability_1"]
+    assert list(found) == ["row", "which", "state", "probability", "probability_1", "probability_2"]
     assert found["which"][[0, 119]].tolist() == ["a", "b"]
-    np.testing.assert_array_equal(found["state"], same.predict(table, [70, 50]))
-    np.testing.assert_array_equal(found["probability_1"], same.predict_proba(table, [70, 50])[:, 1])
+    np.testing.assert_array_equal(found["state"], same.predict(table, [70, 50]) + 1)
+    np.testing.assert_array_equal(found["probability_2"], same.predict_proba(table, [70, 50])[:, 1])
 
 
 def test_words_as_emissions(run, tmp_path):

@@ -1,9 +1,14 @@
-"""What a fitted model says of rows, as columns by name: its answers, and the rows in the model's own coordinates."""
+"""What a fitted model says of rows, as columns by name: its answers, and the rows in the model's own coordinates.
+
+Groups, components and states count from 1, and clusters are those that a report calls groups (`unveil.cli.counting`).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any
+
+from unveil.cli.counting import from_one, homes
 
 Answer = Callable[[Any, Mapping[str, Any]], dict[str, Any]]
 """From rows, and what the model takes beside them (lengths of sequences), to columns."""
@@ -35,20 +40,51 @@ def _first_of(table: Mapping[str, Callable[..., dict[str, Any]]], estimator: Any
 def _mixture(estimator: Any, rows: Any) -> dict[str, Any]:
     """The cluster and component of each row; components of one cluster have their probabilities added."""
     import numpy as np
+    import pyarrow as pa
 
     chances = estimator.predict_proba(rows)
     component = np.asarray(estimator.predict(rows))
-    clusters = np.asarray(getattr(estimator, "clusters_", np.arange(chances.shape[1])))
-    same = clusters[component][:, None] == clusters[None, :]
-    answer = {"cluster": clusters[component], "component": component, "probability": (chances * same).sum(axis=1)}
+    clusters = clusters_of(estimator, chances.shape[1])
+    if clusters is None:
+        cluster, probability = pa.nulls(len(chances), pa.int64()), pa.nulls(len(chances), pa.float64())
+    else:
+        cluster = clusters[component]
+        probability = (chances * (cluster[:, None] == clusters[None, :])).sum(axis=1)
+    answer = {"cluster": cluster, "component": from_one(component), "probability": probability}
     return answer | _probabilities(chances) | {"log_density": estimator.score_samples(rows)}
+
+
+def clusters_of(estimator: Any, k: int) -> Any:
+    """The cluster of each of `k` components, as `rows.csv` has groups: all 1 where none are real, None if unclear."""
+    import numpy as np
+
+    if not hasattr(estimator, "clusters_"):
+        return from_one(np.arange(k))  # nobody has said which belong together
+    answer = estimator.certificate_.verdicts["real"]
+    if answer == "doubtful":
+        return None
+    return np.ones(k, dtype=np.int64) if answer == "no" else homes(estimator.clusters_)
+
+
+def groups_said(estimator: Any) -> tuple[str, ...]:
+    """What is to be known of the clusters of a mixture where they are not its components."""
+    if not hasattr(estimator, "clusters_") or estimator.certificate_.clusters is None:
+        return ()
+    answer = estimator.certificate_.verdicts["real"]
+    return (UNREAL[answer],) if answer in UNREAL and len(estimator.weights_) > 1 else ()
+
+
+UNREAL = {
+    "no": "the components are not groups apart (unveil show says why): all rows are in cluster 1",
+    "doubtful": "it is not clear how many groups there are (unveil show says why): cluster is empty, component is not",
+}
 
 
 def _states(estimator: Any, rows: Any, lengths: Any = None) -> dict[str, Any]:
     import numpy as np
 
     chances, state = estimator.predict_proba(rows, lengths), np.asarray(estimator.predict(rows, lengths))
-    return {"state": state, "probability": chances[np.arange(len(state)), state], **_probabilities(chances)}
+    return {"state": from_one(state), "probability": chances[np.arange(len(state)), state], **_probabilities(chances)}
 
 
 def _trees(estimator: Any, sentences: Any) -> dict[str, Any]:
@@ -64,7 +100,7 @@ def _clusters(estimator: Any, rows: Any) -> dict[str, Any]:
     import numpy as np
 
     labels = estimator.predict(rows)
-    return {"cluster": labels, "distance": estimator.transform(rows)[np.arange(len(labels)), labels]}
+    return {"cluster": from_one(labels), "distance": estimator.transform(rows)[np.arange(len(labels)), labels]}
 
 
 def _classes(estimator: Any, rows: Any) -> dict[str, Any]:
@@ -85,7 +121,7 @@ def _smoothed(estimator: Any, rows: Any, lengths: Any = None) -> dict[str, Any]:
 
 
 def _distances(estimator: Any, rows: Any) -> dict[str, Any]:
-    return {f"distance_{k}": column for k, column in enumerate(estimator.transform(rows).T)}
+    return {f"distance_{k}": column for k, column in enumerate(estimator.transform(rows).T, start=1)}
 
 
 def _map(estimator: Any, rows: Any) -> dict[str, Any]:
@@ -106,7 +142,7 @@ def _numbered(word: str, columns: Any) -> dict[str, Any]:
 
 
 def _probabilities(chances: Any) -> dict[str, Any]:
-    return {f"probability_{k}": column for k, column in enumerate(chances.T)}
+    return {f"probability_{k}": column for k, column in enumerate(chances.T, start=1)}
 
 
 ANSWERS: Mapping[str, Callable[..., dict[str, Any]]] = {
