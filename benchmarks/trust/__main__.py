@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.table import duration
-from benchmarks.trust import catalogues, field, numbers, peers
+from benchmarks.trust import catalogues, columns, field, kinds, numbers, peers
 from benchmarks.trust.report import Report, write
 from benchmarks.trust.tables import power_tables, size_tables
 
-PARTS = ("planted", "healthy", "size", "power", "peers")
+PARTS = ("planted", "healthy", "size", "power", "kinds", "peers")
 PEERS_PAGE = Path(__file__).with_name("PEERS.md")
 
 
@@ -27,7 +27,7 @@ def parsed(words: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.trust", description=__doc__)
     parser.add_argument("parts", nargs="*", type=_part, help=f"of {', '.join(PARTS)}; all where none is named")
     parser.add_argument("--third", action="store_true", help="what `make test` runs of them")
-    parser.add_argument("--seeds", type=int, default=20, help="tables of each kind, for size, power and peers")
+    parser.add_argument("--seeds", type=int, default=20, help="tables of each kind, for size, power, kinds and peers")
     parser.add_argument("--write", type=Path, help="a page whose tables are replaced")
     return parser.parse_args(words)
 
@@ -49,6 +49,11 @@ def reports(options: argparse.Namespace) -> Iterator[Report]:
         clustered = [*map(numbers.ask, tables)]
         answers += clustered
         yield numbers.power(clustered)
+    if "kinds" in asked:
+        chosen = (
+            kinds.third() if options.third else kinds.keys([*columns.PLANTED, *columns.STRUCTURELESS], options.seeds)
+        )
+        yield kinds.report([*map(kinds.ask, chosen)])
     if "peers" in asked:
         known = peers.survey(options.seeds) if options.parts else peers.answers()
         PEERS_PAGE.write_text(field.page(known), encoding="utf-8")

@@ -12,7 +12,7 @@ import pytest
 
 import unveil
 from benchmarks.trust import __main__ as command
-from benchmarks.trust import catalogues, clustered, field, mclust, numbers, peers, report, structureless
+from benchmarks.trust import catalogues, clustered, columns, field, kinds, mclust, numbers, peers, report, structureless
 from benchmarks.trust.healthy import HEALTHY
 from benchmarks.trust.numbers import Answer
 from benchmarks.trust.planted import CATALOGUE
@@ -74,6 +74,28 @@ def test_groups_are_not_claimed_where_there_are_none():
 def test_groups_are_counted_where_there_are_some():
     wrong = [answer for answer in map(numbers.ask, numbers.power_slice()) if answer.clear and not answer.right]
     assert len(wrong) <= WRONG_AT_MOST, wrong
+
+
+@pytest.mark.parametrize("key", kinds.third(), ids=str)
+def test_groups_of_columns_of_all_kinds_are_found_where_they_are(key):
+    answer = kinds.ask(key)
+    assert answer.components == answer.truth or answer.truth == 1
+    assert (answer.clusters, answer.claimed) == ((answer.truth, True) if answer.truth > 1 else (1, False))
+
+
+def test_tables_of_all_kinds_are_functions_of_their_name_seed_and_size():
+    one, again, other = (columns.drawn("mixed with holes, 3 groups, clear", seed, 150) for seed in (3, 3, 4))
+    assert np.array_equal(one.rows, again.rows, equal_nan=True)
+    assert not np.array_equal(one.rows, other.rows, equal_nan=True)
+    assert 0.1 < np.isnan(one.rows).mean() < 0.2
+    assert one.bayes > 0.95
+
+
+def test_kinds_say_what_is_missed():
+    keys = [kinds.Key("mixed, one factor", 150, seed) for seed in range(50)]
+    answers = [kinds.Answer(key, 1, 2, 2 if place < 2 else 1, "yes") for place, key in enumerate(keys)]
+    assert kinds.report(answers).missed
+    assert not kinds.report(answers[1:]).missed
 
 
 def test_the_catalogues_are_as_large_as_they_should_be():

@@ -31,6 +31,7 @@ from unveil import (
     engines,
     schedules,
 )
+from unveil.core.protocols import Block
 
 Floats = NDArray[np.float64]
 NAN = np.nan
@@ -339,3 +340,29 @@ def test_every_variant_takes_missing_cells(kind: str, schedule: Any, expectation
     assert found.score(rows) > best - (0.15 if expectation in ("hard", "sampled") else 0.02)
     if found.history_.monotone:
         assert found.history_.largest_fall() <= 1e-9 * abs(found.history_[-1].objective)
+
+
+def test_holes_of_independent_columns_cost_no_tile_for_each_pattern():
+    """Random holes make a pattern of nearly every row, and a tile of each would take a hundred times as long."""
+    random = np.random.default_rng(5)
+    X = random.poisson(4.0, (600, 9)).astype(float)
+    X[random.random(X.shape) < 0.3] = np.nan
+    model = MixedMixture(2, families=dict.fromkeys(range(9), "count"), random_state=0).fit(X)
+    fitted, block = model._mixture(), Block(0, 0, X)
+    assert len(list(fitted.model.scored(fitted.plan, block))) == 1
+    joint = fitted.model.log_joint(fitted.plan, block)
+    alone = [fitted.model.log_joint(fitted.plan, Block(0, 0, row[None])) for row in X[:50]]
+    assert np.allclose(joint[:50], np.concatenate(alone), rtol=1e-12)
+
+
+def test_starts_of_all_sizes_are_drawn_from_the_same_rows():
+    """So that whatever they begin with (merges of pairs, say) is found once for a whole comparison."""
+    X = np.random.default_rng(6).poisson(4.0, (20_000, 4)).astype(float)
+    kinds = dict.fromkeys(range(4), "count")
+    samples = []
+    for k in (2, 8):
+        model = MixedMixture(k, families=kinds, random_state=0, max_iter=1)
+        source = model._opened(X)
+        model.random_seed_ = 0
+        samples.append(model._sample(model._model(model._frame(source)), source).rows)
+    assert np.array_equal(*samples)

@@ -46,7 +46,7 @@ from unveil.mixtures.empty import POLICIES
 from unveil.mixtures.methods import MixtureMethods
 from unveil.mixtures.model.model import Mixture, MixtureParams
 from unveil.mixtures.overlap import costly_figures, figures_of
-from unveil.mixtures.small import climb_over, small_table
+from unveil.mixtures.small import climb_over, climbs_at_once, small_table
 from unveil.mixtures.starts.search import StartSearch
 from unveil.mixtures.starts.starts import STARTS, Given, Sample, short_run_count, short_runs, starts, supported
 from unveil.numerics.blas import single_threaded_blas
@@ -241,7 +241,7 @@ class MixtureEstimator(MixtureMethods, Estimator, DensityMixin, BaseEstimator, A
         """Rows that starts are drawn from: enough to tell components apart, which the passes that follow make good."""
         k, n_columns = self.n_components, source.n_columns
         most, each = SMALL_WORK // (k * n_columns), SAMPLE_ROWS_EACH
-        if self._is_searched(model):
+        if self._is_searched(model) or (self._starts_short(model.shift) and climbs_at_once(model, n_columns)):
             most, each = SEARCH_ROWS, max(each, SEARCH_ROWS_PER_COLUMN * model.family.least_rows(n_columns))
         return Sample(model, *sample_of(source, self.random_seed_, k, most, self._takes_missing, each))
 

@@ -43,12 +43,16 @@ def climb_over(
     source, own = parts.source, table
     plain = isinstance(parts.schedule, Batch | Adaptive) and isinstance(parts.expectation, Exact)
     work = source.n_rows * model.n_components * model.family.n_statistics(source.n_columns)
-    known = model.plain or (model.concentration == 1.0 and cell_groups(model.family, source.n_columns) is not None)
-    if not (plain and known and work <= MOST_WORK and count_of(source) == 1):
+    if not (plain and climbs_at_once(model, source.n_columns) and work <= MOST_WORK and count_of(source) == 1):
         return fit
     laid = own or table_at_hand(model, next(iter(source.read())))
     goal = parts.schedule.goal if isinstance(parts.schedule, Adaptive) else None
     return fit if laid is None else SmallClimb(laid, goal)
+
+
+def climbs_at_once(model: Mixture, n_columns: int) -> bool:
+    """Whether there are whole passes over small tables for a model."""
+    return model.plain or (model.concentration == 1.0 and cell_groups(model.family, n_columns) is not None)
 
 
 def table_at_hand(model: Mixture, block: Block) -> GaussianTable | CellTable | None:

@@ -146,3 +146,12 @@ def test_the_order_of_the_rows_is_harmless():
     model = GaussianMixture(2, random_state=0).fit(rows)
     assert examine(model, rows).verdicts["describes"] == "yes"
     assert examine(model, random.permutation(rows)).verdicts["describes"] == "yes"
+
+
+def test_what_degenerates_is_no_remedy():
+    """Two straight lines: covariances of their own have no spread across them, and gain without end."""
+    along = np.random.default_rng(0).uniform(-1, 1, (2, 150))
+    X = np.concatenate([np.column_stack([along[0], 2 * along[0]]), np.column_stack([6 + along[1], -2 * along[1]])])
+    certificate = examine(GaussianMixture(2, covariance_type="tied", random_state=0).fit(X), X)
+    assert certificate.verdicts["describes"] == "no"
+    assert not any("'full'" in one.remedy or '"full"' in one.remedy for one in certificate.reasons("describes"))

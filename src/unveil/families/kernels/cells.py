@@ -81,7 +81,7 @@ def expect_rows(
                 weight, cell = add_tile(segments, first, last, work, logits[c], products[c], cell)
                 sums[c] += weight
             else:
-                sums[c] += _add_variances(x, there, start, means[c], logits[c], sums, c, k)
+                sums[c] += _add_variances(x, there, start, means[c], logits[c], sums, c, k, weighted)
             _add_codes(profiles, start, logits[c], shares[c])
             _add_rates(values, counted, start, logits[c], sums, b + k * (levels + 1) + c * q, k * q)
     for c in range(k):
@@ -174,60 +174,65 @@ def _rate_terms(params: Any, begin: int, waiting: Any, slopes: Any, lifts: Any) 
 @inlined
 def _centre(x: Any, start: Any, mean: Any, y: Any) -> None:
     for i in range(y.shape[0]):
-        line, column = y[i], x[i]
+        line, column = y[i], x[i, start : start + y.shape[1]]
         for r in range(len(line)):
-            line[r] = column[start + r] - mean[i]
+            line[r] = column[r] - mean[i]
 
 
 @part
 def _score_variances(
     x: Any, there: Any, start: int, mean: Any, variances: Any, floor: Any, constant: float, logits: Any
 ) -> bool:
-    for r in range(len(logits)):
+    m = len(logits)
+    for r in range(m):
         logits[r] = constant
     for i in range(len(mean)):
-        column, seen, middle = x[i], there[i], mean[i]
+        column, seen, middle = x[i, start : start + m], there[i, start : start + m], mean[i]
         if not variances[i] > floor[i]:
             return False
         lift, unit = -0.5 * (np.log(variances[i]) + LOG_TWO_PI), 0.5 / variances[i]
-        for r in range(len(logits)):
-            away = column[start + r] - middle
-            logits[r] += seen[start + r] * (lift - unit * away * away)
+        for r in range(m):
+            away = column[r] - middle
+            logits[r] += seen[r] * (lift - unit * away * away)
     return True
 
 
 @part
 def _score_codes(codes: Any, start: int, logs: Any, logits: Any) -> None:
     for j in range(len(codes)):
-        column = codes[j]
+        column = codes[j, start : start + len(logits)]
         for r in range(len(logits)):
-            logits[r] += logs[column[start + r]]
+            logits[r] += logs[column[r]]
 
 
 @part
 def _score_rates(values: Any, counted: Any, start: int, slopes: Any, lifts: Any, logits: Any) -> None:
+    m = len(logits)
     for j in range(len(values)):
-        column, seen, slope, lift = values[j], counted[j], slopes[j], lifts[j]
-        for r in range(len(logits)):
-            logits[r] += slope * column[start + r] + lift * seen[start + r]
+        column, seen = values[j, start : start + m], counted[j, start : start + m]
+        slope, lift = slopes[j], lifts[j]
+        for r in range(m):
+            logits[r] += slope * column[r] + lift * seen[r]
 
 
 @part
-def _add_variances(x: Any, there: Any, start: int, mean: Any, shares: Any, sums: Any, c: int, k: int) -> float:
-    d, weight = len(mean), 0.0
-    for r in range(len(shares)):
-        weight += shares[r]
+def _add_variances(
+    x: Any, there: Any, start: int, mean: Any, shares: Any, sums: Any, c: int, k: int, lines: Any
+) -> float:
+    """Sums by BLAS, which adds up in many lanes; `there` is 0 or 1, so once more of it changes nothing."""
+    d, m = len(mean), len(shares)
+    aways, parts = lines[:m], lines[m : 2 * m]
     for i in range(d):
-        column, counted, middle = x[i], there[i], mean[i]
-        first, second, seen = 0.0, 0.0, 0.0
-        for r in range(len(shares)):
-            share, away = shares[r] * counted[start + r], column[start + r] - middle
-            seen += share
-            first += share * away
-            second += share * away * away
-        sums[k + c * d + i] += first
-        sums[k + k * d + c * d + i] += second
-        sums[len(sums) - k * d + c * d + i] += seen
+        column, counted, middle = x[i, start : start + m], there[i, start : start + m], mean[i]
+        for r in range(m):
+            aways[r] = column[r] - middle
+            parts[r] = shares[r] * counted[r] * aways[r]
+        sums[k + c * d + i] += np.dot(parts, counted)
+        sums[k + k * d + c * d + i] += np.dot(parts, aways)
+        sums[len(sums) - k * d + c * d + i] += np.dot(shares, counted)
+    weight = 0.0
+    for r in range(m):
+        weight += shares[r]
     return weight
 
 
@@ -246,20 +251,18 @@ def _profile_logs(params: Any, begin: int, levels: int, members: Any, logs: Any)
 @part
 def _add_codes(codes: Any, start: int, shares: Any, sums: Any) -> None:
     for j in range(len(codes)):
-        column = codes[j]
+        column = codes[j, start : start + len(shares)]
         for r in range(len(shares)):
-            sums[column[start + r]] += shares[r]
+            sums[column[r]] += shares[r]
 
 
 @part
 def _add_rates(values: Any, counted: Any, start: int, shares: Any, sums: Any, begin: int, next_table: int) -> None:
+    """Sums by BLAS, which adds up in many lanes."""
+    stop = start + len(shares)
     for j in range(len(values)):
-        column, seen, total, weight = values[j], counted[j], 0.0, 0.0
-        for r in range(len(shares)):
-            total += shares[r] * column[start + r]
-            weight += shares[r] * seen[start + r]
-        sums[begin + j] += total
-        sums[begin + next_table + j] += weight
+        sums[begin + j] += np.dot(shares, values[j, start:stop])
+        sums[begin + next_table + j] += np.dot(shares, counted[j, start:stop])
 
 
 @part

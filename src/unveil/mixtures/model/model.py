@@ -25,6 +25,7 @@ from unveil.families.tiles import tiles_of
 from unveil.mixtures.model.panels import answer_to, answers_to, share_of
 from unveil.mixtures.model.sparse_em import ActiveLists, expect_active
 from unveil.numerics.missing_patterns import Patterns, find_patterns, has_missing
+from unveil.numerics.tiles import numpy_tile_rows
 
 WORTH_COMPILING = 1 << 23  # rows times statistics times components: a pass of some milliseconds
 LEAST_WEIGHT = 1e-12  # of a component in coordinates, so that it has a logarithm and a scale
@@ -240,8 +241,23 @@ class Mixture(Model):
 
     def scored(self, plan: Plan, block: Block) -> Iterator[Tile]:
         """Tiles of a block with log p(x, s) - log h(x) in their logits."""
-        for tile in self.tiles(block, self._patterns(block)):
+        patterns = self._patterns(block)
+        if patterns is not None and self.family.separable:
+            yield from self._scored_apart(plan, block)
+            return
+        for tile in self.tiles(block, patterns):
             self.score(plan, tile)
+            yield tile
+
+    def _scored_apart(self, plan: Plan, block: Block) -> Iterator[Tile]:
+        """The same where groups of columns are independent: each goes by its own holes, not by those of whole rows."""
+        n_rows, n_columns = block.rows.shape
+        size = numpy_tile_rows(self.family.n_statistics(n_columns) + self.n_components)
+        for first in range(0, n_rows, size):
+            places = slice(first, min(first + size, n_rows))
+            x = np.ascontiguousarray((block.rows[places] - self.shift).T)
+            tile = Tile(x, np.repeat(plan.log_weights[:, None], x.shape[1], axis=1), None, places)
+            self.family.missing_cells(plan.family, x, self.n_components).score(tile.logits)
             yield tile
 
     def log_base(self, rows: NDArray[Any]) -> Floats | None:

@@ -2,6 +2,7 @@
 
 Gains are in nats over the rows that were looked at, as differences of BIC / 2, so that more parameters have to pay for
 themselves. The logarithm of a column has density p(log x) / x, so its log-likelihood is taken less the sum of log x.
+An alternative that degenerates gains as much as its regulariser is small, which is nothing.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import numpy as np
 
 from unveil.core.arrays import Floats
 from unveil.core.lazy import found
+from unveil.estimation.degenerate import degeneracy
 from unveil.judgement.describes.density.calibration import Described
 from unveil.judgement.describes.density.transforms import log_densities
 from unveil.judgement.describes.words import column_name
@@ -83,7 +85,7 @@ class Remedies:
         return self._gain(f"log {column}", again, rows) - jacobian
 
     def _gain(self, name: str, alternative: Any, rows: Floats | None = None) -> float:
-        """Fall of half the BIC; minus infinity where the alternative cannot be fitted."""
+        """Fall of half the BIC; minus infinity where the alternative cannot be fitted, or is degenerate."""
         if name not in self.known:
             table = self.shown if rows is None else rows
             weights = None if np.all(self.case.weights == 1.0) else self.case.weights
@@ -91,7 +93,8 @@ class Remedies:
                 warnings.simplefilter("ignore")  # said of the alternative, which nobody asked for
                 try:
                     fitted = alternative.fit(table, sample_weight=weights)
-                    self.known[name] = self._own() - 0.5 * float(fitted.bic(table, sample_weight=weights))
+                    gain = self._own() - 0.5 * float(fitted.bic(table, sample_weight=weights))
+                    self.known[name] = gain if degeneracy(fitted) is None else -np.inf
                 except (ValueError, np.linalg.LinAlgError):
                     self.known[name] = -np.inf
         return self.known[name]
