@@ -46,6 +46,8 @@ def headline(analysis: Analysis) -> str:
 def _answer(analysis: Analysis) -> str:
     size = analysis.found.judged.n_clusters
     rows = count(analysis.rows.n_rows, "row")
+    if size in (None, 1) and analysis.found.selection.undone:
+        return f"Whether there are groups among the {rows} is not known: the time was over before that was found out"
     if size is None:
         return f"How many groups there are among the {rows} is not clear"
     if size > 1:

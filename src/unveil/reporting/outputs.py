@@ -107,8 +107,9 @@ def placements(analysis: Analysis) -> dict[str, Any]:
     clear = analysis.grouped or analysis.found.judged.n_clusters == 1
     group = placed.group + 1 if analysis.grouped else np.ones_like(placed.group)
     scores = np.full(len(where), np.nan) if analysis.outliers is None else analysis.outliers.scores
-    probability = placed.probability if analysis.grouped else np.ones_like(placed.probability)
-    found = (spread(group, clear), spread(placed.component + 1), spread(probability, clear), spread(scores))
+    whole = clear and not analysis.grouped  # a single group, which all rows are in
+    probability = np.ones_like(placed.probability) if whole else placed.probability
+    found = (spread(group, clear), spread(placed.component + 1), spread(probability), spread(scores))
     return dict(zip(ADDED, found, strict=True))
 
 

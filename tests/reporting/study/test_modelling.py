@@ -4,9 +4,9 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from tests.reporting.study.made import analysed, blobs, visits
-from unveil.reporting.study.modelling import candidates, modelled
+from unveil.reporting.study.modelling import FIRST_LOOK, candidates, modelled
 from unveil.reporting.study.rows import model_rows
-from unveil.reporting.study.settings import Settings
+from unveil.reporting.study.settings import Clock, Settings
 from unveil.tables.preparation import prepare
 
 
@@ -58,3 +58,29 @@ def test_few_rows_of_many_columns_get_no_dense_covariances():
     wide.columns = [f"x{j}" for j in range(30)]
     _, grid = candidates(model_rows(prepare(wide)), Settings())
     assert grid["covariance_type"] == ("diag", "spherical")
+
+
+def test_a_time_limit_compares_few_rows_and_keeps_what_was_found(monkeypatch):
+    rows = model_rows(prepare(blobs(3000)))
+    clock = Clock(limit=1e9)
+    spent = iter([1e9, *[0.05e9] * 99])  # time enough for the comparison of few rows, and none after it
+    monkeypatch.setattr(clock, "left", lambda: next(spent))
+    found = modelled(rows, Settings(max_components=3, clock=clock))
+    assert found.sampled == FIRST_LOOK
+    assert found.rows.n_rows == 3000
+    assert found.judged.n_clusters == 2
+    assert clock.cut == [
+        "mixtures were compared on 1,000 rows, not 3,000",
+        "the model was fitted to 1,000 of 3,000 rows",
+    ]
+
+
+def test_rows_that_wander_in_their_order_are_no_groups_and_sorted_ones_may_be():
+    random = np.random.default_rng(5)
+    prices = pd.DataFrame(np.cumsum(random.normal(size=(500, 3)), axis=0), columns=list("abc"))
+    found = analysed(prices, max_components=5)
+    assert found.found.judged.certificate.verdicts["real"] == "doubtful"
+    assert "drift" in [finding.kind for finding in found.found.judged.certificate.findings]
+    frame = blobs(300)
+    ordered = analysed(frame.sort_values(list(frame.columns[:1])), max_components=3)
+    assert ordered.found.judged.n_clusters == 2

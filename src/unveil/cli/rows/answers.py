@@ -46,7 +46,7 @@ def _mixture(estimator: Any, rows: Any) -> dict[str, Any]:
     component = np.asarray(estimator.predict(rows))
     clusters = clusters_of(estimator, chances.shape[1])
     if clusters is None:
-        cluster, probability = pa.nulls(len(chances), pa.int64()), pa.nulls(len(chances), pa.float64())
+        cluster, probability = pa.nulls(len(chances), pa.int64()), chances[np.arange(len(chances)), component]
     else:
         cluster = clusters[component]
         probability = (chances * (cluster[:, None] == clusters[None, :])).sum(axis=1)

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unveil.certificate import FitWarning
+from unveil.core.result import Status
 from unveil.judgement.examine import examine
 from unveil.reporting.study.rows import ModelRows
 from unveil.reporting.study.settings import Settings
@@ -37,7 +38,9 @@ LINE_STRUCTURES = ("full", "tied")  # of one column; the others coincide with th
 MIXED_STRUCTURES = ("full", "tied", "diag")  # beside columns of other kinds, which are independent anyway
 CELLS_PER_PARAMETER = 5  # of one component: a covariance of more parameters than that is not tried
 MIXED_SAMPLE = 5_000  # rows that mixtures of other kinds, or with holes, are compared on, since a pass takes longer
-COMPARING = 0.6  # share of a time limit that the comparison may take
+FIRST_LOOK = 1_000  # rows that mixtures are compared on first where there is a time limit: there is an answer then
+LEAST_LEFT = 0.3  # of a time limit, for the best model to be fitted to all rows
+COMPARING, REFITTING = 0.5, 0.4  # shares of what is left of a time limit that the comparison and the last fit may take
 
 
 class Modelled(NamedTuple):
@@ -55,8 +58,7 @@ def modelled(rows: ModelRows, settings: Settings) -> Modelled:
     """Compare, choose, fit to all rows, examine."""
     if not rows.names:
         raise DataError("no column is left to model")
-    sample = rows.sample(_compared_rows(rows, settings), settings.seed)
-    outcome = compared(sample, settings)
+    sample, outcome = _compared_in_time(rows, settings)
     model, judged, adopted = outcome.best_estimator_, outcome.judged, ""
     better = judged.alternatives[0] if judged.alternatives else None
     if better is not None and better.gain > STRONG:
@@ -65,10 +67,38 @@ def modelled(rows: ModelRows, settings: Settings) -> Modelled:
         if not rows.of_numbers:
             model.feature_names_in_ = np.array(rows.names, dtype=object)  # it was tried on bare rows
     if adopted or sample.n_rows < rows.n_rows:
-        settings.tell("fitting the best model to all rows")
-        model = refitted(model, rows, settings)
-        judged = examined(model, rows, judged)
+        found = _refitted_in_time(model, rows, sample.n_rows, settings, bool(adopted))
+        if found is not None:
+            model, judged = found, examined(found, rows, judged)
     return Modelled(rows, sample.n_rows, outcome, model, judged, adopted)
+
+
+def _refitted_in_time(model: Any, rows: ModelRows, sampled: int, settings: Settings, needed: bool) -> Any:
+    """The model fitted to all rows; None where there is no time for it, unless it is `needed`."""
+    said = f"the model was fitted to {sampled:,} of {rows.n_rows:,} rows"
+    if not needed and not settings.clock.allows(LEAST_LEFT, said):
+        return None
+    settings.tell("fitting the best model to all rows")
+    found = refitted(model, rows, settings)
+    if needed or found.history_.status is not Status.INTERRUPTED:
+        return found
+    settings.clock.cut.append(said)
+    return None
+
+
+def _compared_in_time(rows: ModelRows, settings: Settings) -> tuple[ModelRows, Selection]:
+    """The rows that mixtures were compared on, and what came of it; with a time limit, on few rows first."""
+    clock = settings.clock
+    sample = rows.sample(_compared_rows(rows, settings), settings.seed)
+    if clock.limit is None or sample.n_rows <= 2 * FIRST_LOOK:
+        return sample, compared(sample, settings)
+    few, left = rows.sample(FIRST_LOOK, settings.seed), clock.left()
+    outcome = compared(few, settings)
+    more = (left - clock.left()) * sample.n_rows / few.n_rows
+    if outcome.undone or more > COMPARING * clock.left():
+        clock.cut.append(f"mixtures were compared on {few.n_rows:,} rows, not {sample.n_rows:,}")
+        return few, outcome
+    return sample, compared(sample, settings)
 
 
 def _compared_rows(rows: ModelRows, settings: Settings) -> int:
@@ -163,7 +193,7 @@ def refitted(best: Any, rows: ModelRows, settings: Settings) -> Any:
         start = {"responsibilities_init": np.concatenate([best.predict_proba(here) for _, here in rows.blocks()])}
     taken = best.get_params()
     model = clone(best).set_params(n_init=1, **{name: value for name, value in start.items() if name in taken})
-    with settings.clock.within(COMPARING), quiet():
+    with settings.clock.within(REFITTING), quiet():
         model.fit(rows.model_input, sample_weight=rows.weights)
     return model.set_params(**dict.fromkeys((name for name in start if name in taken), None))
 
