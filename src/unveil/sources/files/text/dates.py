@@ -15,14 +15,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from unveil.sources.files.text.months import NUMBERS, PATTERN, two_digits
 from unveil.sources.files.text.style import ColumnStyle
 
-MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 QUARTERS = pa.array(["01", "04", "07", "10"])  # the month that each starts with
 _UTC = pa.array(["UTC", "GMT"])
+LAST_MONTH = 12
 PIVOT = 69  # of two-digit years: 68 is 2068, 69 is 1969, as POSIX has it
-_NAME = rf"(?i:{'|'.join(MONTHS)})[A-Za-z]{{0,6}}"
-_MONTH = rf"(?P<m>\d{{1,2}}|{_NAME})"
+_MONTH = rf"(?P<m>\d{{1,2}}|{PATTERN})"
 _DAY = r"(?P<d>\d{1,2})"
 _ZONE = r" ?(?P<z>Z|UTC|GMT|[-+]\d{2}(?::?\d{2})?)"
 _CLOCK = r"(?P<H>\d{1,2}):(?P<M>\d{2})(?::(?P<S>\d{2}(?:\.\d{1,6})?)\d{0,3})?(?: ?(?P<p>[AaPp])\.?[Mm]\.?)?"
@@ -33,7 +33,7 @@ _QUARTER = "[Qq](?P<m>[1-4])"
 _YEAR = r"(?P<y>\d{4})"
 FORMS = {
     "ymd": rf"{_YEAR}[-/.]{_MONTH}[-/.]{_DAY}{_TIME}",
-    "dmy": rf"{_WEEKDAY}{_DAY}[-/. ]{_MONTH}\.?[-/., ]+(?P<y>\d{{4}}|\d{{2}}){_TIME}",
+    "dmy": rf"{_WEEKDAY}{_DAY}(?:\. ?|[-/ ]| de ){_MONTH}\.?(?:[-/., ]+| de )(?P<y>\d{{4}}|\d{{2}}){_TIME}",
     "mdy": rf"{_WEEKDAY}{_MONTH}\.?[-/. ]{_DAY}[-/., ]+(?P<y>\d{{4}}|\d{{2}}){_TIME}",
     "ym": rf"{_YEAR}[-/]{_MONTH}(?P<d>){_NO_TIME}",
     "my": rf"{_MONTH}(?:\.? |[-/])(?P<y>(?:1[89]|20)\d{{2}})(?P<d>){_NO_TIME}",
@@ -42,7 +42,8 @@ FORMS = {
 }
 _COMPILED = {order: re.compile(form) for order, form in FORMS.items()}
 _ISO = re.compile(r"(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?)(Z|[-+]\d{2}(?::?\d{2})?)?)?")
-_SHORT_YEAR = re.compile(r"\d{1,2}[-. ]\d{1,2}[-., ]+\d{2}")  # as likely a version or a code as a date
+_SHORT_YEAR = re.compile(r"\d{1,2}[-. ]\d{1,2}[-., ]+\d{2}")  # as likely a version or a code as a date, but for
+_POINTED = re.compile(r"\d\d\.\d\d\.\d\d(?!\d)")  # 25.12.20, where some first number can be no month
 
 
 def date_style(cells: Sequence[str], allowed: float, day_first: bool) -> ColumnStyle | None:
@@ -62,7 +63,8 @@ def date_style(cells: Sequence[str], allowed: float, day_first: bool) -> ColumnS
     order = orders[0] if len(orders) == 1 else _open_order(orders, fits, day_first)
     found = [match for cell in cells if (match := _COMPILED[order].fullmatch(cell)) is not None]
     zones = {bool(match.group("z")) for match in found if match.group("H")}
-    if len(zones) > 1:
+    codes = any(map(_POINTED.match, cells)) and all(int(match.group("d")) <= LAST_MONTH for match in found)
+    if len(zones) > 1 or codes:
         return None
     ambiguous = len(orders) > 1 and not _settled(orders, fits)
     return ColumnStyle("date", order=order, timed=bool(zones), zoned=True in zones, ambiguous=ambiguous)
@@ -79,10 +81,11 @@ def _iso_style(found: Sequence[re.Match[str]]) -> ColumnStyle | None:
 def _as_date(cell: str, order: str) -> date | None:
     """The day of a cell, if it is one in this order."""
     found = _COMPILED[order].fullmatch(cell)
-    if found is None or (_SHORT_YEAR.match(cell) and len(found.group("y")) == 2):
+    short = found is not None and len(found.group("y")) == 2 and _SHORT_YEAR.match(cell)
+    if found is None or (short and not (order == "dmy" and _POINTED.match(cell))):
         return None
     year, month, day = found.group("y", "m", "d")
-    number = int(month) if month.isdigit() else MONTHS.index(month[:3].lower()) + 1
+    number = int(month) if month.isdigit() else NUMBERS[month.lower()]
     number = 3 * number - 2 if "q" in order else number
     full = int(year) if len(year) == 4 else int(year) + (2000 if int(year) < PIVOT else 1900)
     try:
@@ -121,7 +124,7 @@ def iso_text(cells: Any, order: str) -> Any:
     """Cells of any form as ISO 8601; null where they do not have it."""
     parts = pc.extract_regex(cells, f"^(?:{FORMS[order]})$")
     year, month, day, hour, minute, second, half, zone = (pc.struct_field(parts, name) for name in "ymdHMSpz")
-    months = QUARTERS.take(pc.index_in(month, pa.array(list("1234")))) if "q" in order else _months(month)
+    months = QUARTERS.take(pc.index_in(month, pa.array(list("1234")))) if "q" in order else two_digits(month)
     years = pc.if_else(pc.equal(pc.utf8_length(year), 2), _century(year), year)
     days = pc.if_else(pc.equal(day, ""), "01", pc.utf8_lpad(day, 2, "0"))
     text = pc.binary_join_element_wise(years, months, days, "-")
@@ -133,14 +136,6 @@ def iso_text(cells: Any, order: str) -> Any:
 def _century(year: Any) -> Any:
     late = pc.greater_equal(year, str(PIVOT))  # as text: two digits each
     return pc.binary_join_element_wise(pc.if_else(late, "19", "20"), year, "")
-
-
-def _months(month: Any) -> Any:
-    """Numbers of two digits from digits or names."""
-    names = pc.utf8_slice_codeunits(pc.utf8_lower(month), 0, 3)
-    places = pc.index_in(names, pa.array(MONTHS))
-    named = pc.utf8_lpad(pc.cast(pc.add(places, 1), pa.string()), 2, "0")
-    return pc.coalesce(named, pc.utf8_lpad(month, 2, "0"))
 
 
 def _hours(hour: Any, half: Any) -> Any:
