@@ -16,7 +16,7 @@ import numpy as np
 
 from unveil.sources.cut import Chunk
 from unveil.sources.files.options import GUESSED, ReadingOptions
-from unveil.sources.files.sniff import sniffed
+from unveil.sources.files.sniff import holds_records, sniffed
 
 if TYPE_CHECKING:
     from unveil.sources.files.text.bad import CellTally
@@ -83,6 +83,8 @@ _HOMES = {
     ".ndjson": "unveil.sources.files.csv:RECORDS",
     ".json": "unveil.sources.files.csv:RECORDS",
 }
+_RECORDS = _HOMES[".json"]
+_TEXT = frozenset(_HOMES.values()) - {_RECORDS}
 _HOMES = {name + packed: home for name, home in _HOMES.items() for packed in ("", ".gz", ".zst")} | {
     ".parquet": "unveil.sources.files.arrow:PARQUET",
     ".pq": "unveil.sources.files.arrow:PARQUET",
@@ -113,7 +115,8 @@ def is_common(path: Path) -> bool:
 
 
 def format_of(path: Path, options: ReadingOptions = GUESSED) -> Format:
-    """The format of a file, by the ending of its name, or by its first bytes where that is not known."""
-    module, _, name = (_home(path) or sniffed(path)).partition(":")
+    """The format of a file, by the ending of its name, or by its first bytes where that is not known or says text."""
+    home = _home(path) or sniffed(path)
+    module, _, name = (_RECORDS if home in _TEXT and holds_records(path) else home).partition(":")
     found: Any = getattr(importlib.import_module(module), name)
     return replace(found, options=options) if hasattr(found, "options") else found

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from io import TextIOWrapper
 from itertools import chain, islice
 from pathlib import Path
@@ -52,14 +52,54 @@ def _rows(source: Path) -> Iterator[dict[str, Any]]:
 
 
 def _within(record: dict[str, Any]) -> list[dict[str, Any]]:
-    """What a lone record holds: a list of records under some key, columns as lists of one length, or itself."""
+    """What a lone record holds: a list of records under some key, columns of one length, rows by name, or itself."""
     lists = [value for value in record.values() if isinstance(value, list)]
     tables = [value for value in lists if value and all(isinstance(one, dict) for one in value)]
     if len(tables) == 1:
         return tables[0]
+    if (rows := _split(record)) is not None:
+        return rows
     if lists and len(lists) == len(record) and len({len(value) for value in lists}) == 1 and len(lists[0]) > 1:
         return [dict(zip(record, row, strict=True)) for row in zip(*lists, strict=True)]
-    return [record]
+    return _by_name(record) or [record]
+
+
+def _split(record: dict[str, Any]) -> list[dict[str, Any]] | None:
+    """Names of columns, names of rows and rows as lists, as pandas writes with orient="split"."""
+    names, rows = record.get("columns"), record.get("data")
+    if not (
+        isinstance(names, list) and isinstance(rows, list) and record.keys() <= {"columns", "index", "data", "name"}
+    ):
+        return None
+    if not rows or not all(isinstance(row, list) and len(row) == len(names) for row in rows):
+        return None
+    found = [dict(zip(map(str, names), row, strict=True)) for row in rows]
+    index = record.get("index")
+    return _indexed(found, index) if isinstance(index, list) and len(index) == len(found) else found
+
+
+def _by_name(record: dict[str, Any]) -> list[dict[str, Any]] | None:
+    """Columns whose cells are named by rows, as pandas writes by default, or rows whose cells are named by columns."""
+    inner = list(record.values())
+    if not inner or not all(isinstance(one, dict) and one and one.keys() == inner[0].keys() for one in inner):
+        return None
+    rows, columns = _are_places(inner[0]), _are_places(record)
+    if rows or (not columns and 2 <= len(record) <= len(inner[0])):
+        return _indexed([{name: record[name][row] for name in record} for row in inner[0]], list(inner[0]))
+    return _indexed(inner, list(record)) if columns or len(record) >= 2 else None
+
+
+def _are_places(names: Iterable[str]) -> bool:
+    """Are these all whole numbers, as rows without names are called?"""
+    return all(name.isdigit() for name in names)
+
+
+def _indexed(rows: list[dict[str, Any]], index: list[Any]) -> list[dict[str, Any]]:
+    """Rows with their names as another column, unless these only count on."""
+    if [str(name) for name in index] == [str(number) for number in range(len(rows))]:
+        return rows
+    key = "index" if "index" not in rows[0] else "index of rows"
+    return [{key: name} | row for name, row in zip(index, rows, strict=True)]
 
 
 def _records(source: Path) -> Iterator[dict[str, Any]]:

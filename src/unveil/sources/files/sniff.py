@@ -7,7 +7,6 @@ import re
 from pathlib import Path
 
 from unveil.sources.errors import DataError, blame
-from unveil.sources.files.text.stream import unmarked_utf16
 
 FIRST_BYTES = 1 << 12
 _MAGIC = {
@@ -25,7 +24,16 @@ _FOREIGN = {
     b"SQLite format 3": "an SQLite database; write the table out as CSV",
     b"\x89HDF": "an HDF5 file; write the table out as CSV or Parquet",
 }
-_RECORDS = re.compile(rb'\s*(?:\[\s*)?\{\s*["}]')
+_RECORDS = re.compile(rb'(?:\xef\xbb\xbf)?\s*(?:\[\s*)?\{\s*["}]')
+
+
+def unmarked_utf16(head: bytes) -> str:
+    """The encoding of bytes of which every other one is zero, as of most letters in UTF-16; "" where that is not so."""
+    low, high = head[: len(head) // 2 * 2 : 2], head[1::2]
+    most = 0.7 * len(high)
+    if high.count(0) > most and 0 not in low:
+        return "utf-16-le"
+    return "utf-16-be" if low.count(0) > most and 0 not in high else ""
 
 
 def sniffed(path: Path) -> str:
@@ -38,18 +46,29 @@ def sniffed(path: Path) -> str:
     for magic, said in _FOREIGN.items():
         if first.startswith(magic):
             raise DataError(f"{path}: not a table but {said}")
-    if first.startswith(b"\x1f\x8b"):
-        with blame(path, "a gzipped table"), gzip.open(path) as unpacked:
-            first = unpacked.read(FIRST_BYTES)
-    elif first.startswith(b"\x28\xb5\x2f\xfd"):
-        first = _unpacked(path)
+    first = _unpacked(path, first)
     if b"\0" in first and not unmarked_utf16(first) and not first.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise DataError(f"{path}: not a known kind of file: neither text nor any of Parquet, Arrow, npy, xlsx")
     return f"unveil.sources.files.csv:{'RECORDS' if _RECORDS.match(first) else 'ANY'}"
 
 
-def _unpacked(path: Path) -> bytes:
-    """The first bytes of what zstd packed."""
+def holds_records(path: Path) -> bool:
+    """Does a file that is named as text hold JSON records?"""
+    with blame(path, "a table"), path.open("rb") as file:
+        first = file.read(FIRST_BYTES)
+    first = _unpacked(path, first)
+    line, end, _ = first.partition(b"\n")
+    cut = not end and len(first) >= FIRST_BYTES
+    return bool(_RECORDS.match(first)) and (cut or line.strip().endswith((b"{", b"[", b"}", b"]", b",")))
+
+
+def _unpacked(path: Path, first: bytes) -> bytes:
+    """The first bytes of what gzip or zstd packed, if it is packed."""
+    if first.startswith(b"\x1f\x8b"):
+        with blame(path, "a gzipped table"), gzip.open(path) as unpacked:
+            return unpacked.read(FIRST_BYTES)
+    if not first.startswith(b"\x28\xb5\x2f\xfd"):
+        return first
     import pyarrow as pa
 
     with blame(path, "a table packed by zstd"), pa.input_stream(str(path), compression="zstd") as stream:
