@@ -90,7 +90,7 @@ def test_every_format_by_its_name_or_by_its_bytes(name: str, named: bool, tmp_pa
 
 @pytest.mark.parametrize("name", ["t.csv", "t.parquet", "t.ndjson.gz"])
 def test_standard_input(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spool, "_made", dict(spool._made))
+    monkeypatch.setattr(spool, "_made", {})
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(FILES[name])))
     reading = open_reading("-")
     assert columns_of(reading) == WANT
@@ -99,7 +99,7 @@ def test_standard_input(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_empty_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spool, "_made", dict(spool._made))
+    monkeypatch.setattr(spool, "_made", {})
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"")))
     with pytest.raises(DataError, match="standard input is empty"):
         open_reading("-")
@@ -225,7 +225,7 @@ def test_excel(tmp_path: Path) -> None:
     for path in (tmp_path / "t.xlsx", tmp_path / "table"):
         reading = open_reading(path)
         assert columns_of(reading) == WANT
-        assert reading.said == ("Read from the sheet 'Prices' of an Excel file, the first of 2.",)
+        assert reading.said == ("Read from the sheet 'Prices' of an Excel file, one of 2; not read: 'notes'.",)
     (tmp_path / "t.xlsx").write_bytes(b"PK\x03\x04 and no more")
     with pytest.raises(DataError, match=r"t\.xlsx: not an Excel file"):
         open_reading(tmp_path / "t.xlsx")
@@ -259,3 +259,15 @@ def test_scan_options_and_labels(tmp_path: Path) -> None:
 
     assert column_labels(scan, "kind").codes.tolist() == [0, 1, 0]
     assert np.isnan(next(without_column(scan, "a").read()).rows[1, 0])
+
+
+def test_every_file_has_its_own_marks(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("x,n\n1.5,1\n1000.25,2\n")
+    (tmp_path / "b.csv").write_text("x;n\n2,5;3\n1.234,5;4\n")
+    reading = open_reading(tmp_path)
+    want = {"x": [1.5, 1000.25, 2.5, 1234.5], "n": [1, 2, 3, 4]}
+    assert columns_of(reading) == want
+    assert not reading.bad
+    assert any(said.startswith("b.csv: ") and "with a comma: 1,5" in said for said in reading.said)
+    assert columns_of(open_reading(tmp_path, recipe=json.loads(json.dumps(reading.recipe())))) == want
+    assert np.vstack([block.rows for block in unveil.scan(tmp_path).read()])[:, 0].tolist() == want["x"]

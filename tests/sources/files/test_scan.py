@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import gzip
 import pickle
 import threading
@@ -251,3 +252,24 @@ def test_schema_in_plain_words(tmp_path: Path) -> None:
     assert source.names == ("a", "b", "c")
     assert source.skipped == ("d", "e", "f", "g", "h")
     assert np.array_equal(next(source.read()).rows, [[1.5, 1, 1], [np.nan, 2, np.nan]], equal_nan=True)
+
+
+def test_codes_far_down_are_refused(tmp_path: Path) -> None:
+    rows = "".join(f"{j},{j}\n" for j in range(1, 100_000))
+    file = tmp_path / "t.csv"
+    file.write_text("code,n\n" + rows + "007,5\n" + rows)
+    with pytest.raises(DataError, match="column 'code' holds codes that start with zeros, such as '007'"):
+        list(unveil.scan(file).read())
+    (last,) = list(unveil.scan(file, ["n"]).read())[-1:]
+    assert last.rows[-1, 0] == 99_999
+
+
+def test_times_of_parquet_as_the_report_reads_them(tmp_path: Path) -> None:
+    file = tmp_path / "t.parquet"
+    day, times, lengths = dt.date(2020, 1, 1), [dt.time(8, 30), None], [dt.timedelta(seconds=90), None]
+    pyarrow.parquet.write_table(pa.table({"time": times, "length": lengths, "day": [day, day]}), file)
+    scan = unveil.scan(file)
+    (block,) = scan.read()
+    assert scan.names == ("time", "length")
+    assert scan.skipped == ("day",)
+    assert np.array_equal(block.rows, [[8.5, 90.0], [np.nan, np.nan]], equal_nan=True)

@@ -23,13 +23,14 @@ from unveil.core.arrays import Array
 from unveil.sources.cut import Chunk
 from unveil.sources.errors import DataError, blame
 from unveil.sources.files.formats import FileColumn, Header, ReadRequest
+from unveil.sources.files.types import fitted
 
 BATCH_ROWS = 1 << 15  # of a Parquet file handed out at a time
 BUFFER_BYTES = 1 << 22  # bytes of a Parquet file held at a time, shared out among the columns
 SMALLEST_BUFFER, LARGEST_BUFFER = 1 << 12, 1 << 20  # of a column: a page of memory, and the usual page of Parquet
 
 _WORDS = (
-    ("number", (pa.types.is_floating, pa.types.is_decimal)),
+    ("number", (pa.types.is_floating, pa.types.is_decimal, pa.types.is_time, pa.types.is_duration)),
     ("integer", (pa.types.is_integer,)),
     ("yes/no", (pa.types.is_boolean,)),
     ("text", (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)),
@@ -56,6 +57,8 @@ def _columns(path: Path, schema: Any) -> tuple[FileColumn, ...]:
 def numbers(cells: Any, dtype: np.dtype[Any]) -> Array:
     """An Arrow array as floats; what is missing is NaN."""
     kind = pa.from_numpy_dtype(dtype)
+    if pa.types.is_temporal(cells.type):  # times of day in hours, lengths of time in seconds, as the report has them
+        cells = fitted(cells, pa.float64())
     if cells.type != kind:
         cells = cells.cast(kind, safe=False)  # unsafe: whole numbers above 2**53 are rounded, as everywhere in NumPy
     return np.asarray(cells.to_numpy(zero_copy_only=False))

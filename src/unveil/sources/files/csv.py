@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from unveil.sources.cut import Chunk
-from unveil.sources.errors import blame
+from unveil.sources.errors import DataError, blame
 from unveil.sources.files.arrow import chunk_of, used
 from unveil.sources.files.formats import FileColumn, Header, ReadRequest
 from unveil.sources.files.options import GUESSED, ReadingOptions
@@ -54,7 +54,9 @@ class Csv:
             return
         layout, start = _layout(header), 0
         styles = {name: _as_number(layout.styles[name]) for name in used(request)}
-        for batch in self._batches(path, layout, styles, request.tally or CellTally()):
+        tally = request.tally or CellTally()
+        for batch in self._batches(path, layout, styles, tally):
+            _refuse_codes(path, tally, styles)
             yield chunk_of(batch, start, request)
             start += batch.num_rows
 
@@ -117,6 +119,14 @@ def _layout(header: Header) -> TextLayout:
 def _as_number(style: ColumnStyle) -> ColumnStyle:
     """A column of a scan: fractions may follow whole numbers, and a column without cells may get some."""
     return replace(style, kind="number") if style.kind in ("integer", "empty") else style
+
+
+def _refuse_codes(path: Path, tally: CellTally, names: Iterable[str]) -> None:
+    """An error for codes among numbers, whose zeros would be lost."""
+    for name in names:
+        if code := tally.column(name).code:
+            said = f"holds codes that start with zeros, such as {code!r}, which numbers would lose"
+            raise DataError(f"{path}: column {name!r} {said}; leave the column out, or make them words")
 
 
 def _records(source: Path, target: Path) -> str:

@@ -33,9 +33,10 @@ from unveil.sources.files.text.bad import BadCells as BadCells
 from unveil.sources.files.text.bad import CellTally
 from unveil.sources.files.text.dialect import MISSING_WORDS
 from unveil.sources.files.text.dialect import Dialect as Dialect
+from unveil.sources.files.text.footers import footer_words
 from unveil.sources.files.text.parse import parse
 from unveil.sources.files.text.said import layout_words
-from unveil.sources.files.text.style import ColumnStyle, merged
+from unveil.sources.files.text.style import ColumnStyle, merged, with_own_marks
 from unveil.sources.files.types import fitted, is_unparsed, kind_of, usual_type, wider_type
 
 RECIPE_VERSION = 1
@@ -75,6 +76,7 @@ class Reading:
     ) -> None:
         self._files, self._styles, self._options = tuple(files), styles, options
         self._loose = {} if settled is None else settled.loose
+        self._footers = {} if settled is None else settled.footers
         self._missing = self.dialect.missing if self.dialect else options.missing or ()
         self._types = {name: _type(name, files, styles) for name in _names(files)}
         self.bad: dict[str, BadCells] = {} if settled is None else settled.bad  # of the last pass
@@ -132,7 +134,8 @@ class Reading:
         kinds = self.kinds
         bad = [cells.words(name, kinds[name]) for name, cells in self.bad.items()]
         columns = layout_words(header.layout._replace(styles=self._styles))
-        return (*own, *_other_dialects(self._files), *columns, *bad)
+        below = [footer_words(lines, path.name) for path, lines in self._footers.items() if lines]
+        return (*own, *_other_dialects(self._files), *below, *columns, *bad)
 
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
         """All rows, typed; may be called again and again. At the end of a pass `bad` is what it found."""
@@ -184,8 +187,9 @@ class Reading:
 
 def _other_dialects(files: Sequence[File]) -> list[str]:
     """Files that are written otherwise than the first."""
-    first, *others = [(file.path.name, file.header.layout.dialect) for file in files if file.header.layout]
-    said = [f"{name}: {dialect.words()[0]}" for name, dialect in others if dialect.words()[0] != first[1].words()[0]]
+    (_, first), *others = [(file.path.name, file.header.layout.dialect.words()) for file in files if file.header.layout]
+    new = [(name, [sentence for sentence in words if sentence not in first]) for name, words in others]
+    said = [f"{name}: {' '.join(words)}" for name, words in new if words]
     return said if len(said) <= 3 else [*said[:2], f"{len(said) - 2} more files are written otherwise than the first."]
 
 
@@ -252,7 +256,8 @@ def _with_styles(file: File, styles: dict[str, ColumnStyle], recipe: dict[str, A
     dialect = layout.dialect
     if recipe is not None and not dialect.missing_in_text:
         dialect = replace(dialect, missing=tuple(recipe.get("missing", ())))
-    own = {name: styles[name] for name in layout.styles}
+    mark = layout.settled_decimal
+    own = {name: with_own_marks(styles[name], style, mark) for name, style in layout.styles.items()}
     return file._replace(header=file.header._replace(layout=layout._replace(dialect=dialect, styles=own)))
 
 

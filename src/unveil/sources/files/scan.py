@@ -106,6 +106,8 @@ class Scan:
         self._counts: dict[int, int] = {}  # rows of those files that have been counted
         self._loose: dict[Path, set[str]] = {}  # columns in which a cell did not fit, by file
         self._bad: dict[str, BadCells] = {}
+        self._footers: dict[Path, list[str]] = {}
+        self._seen = False  # all rows, once: codes such as 007 need not be looked for again
 
     @cached_property
     def _plan(self) -> ScanPlan:
@@ -143,8 +145,14 @@ class Scan:
 
     @property
     def said(self) -> tuple[str, ...]:
-        """How the files are read, a sentence each: what was guessed of the first, and columns that have a unit."""
-        return self._plan.files[0].header.said
+        """How the files are read, a sentence each: what was guessed of the first, and columns that have a unit.
+
+        Lines below a table that are no rows are said after a pass over all rows.
+        """
+        from unveil.sources.files.text.footers import footer_words
+
+        below = [footer_words(lines, path.name) for path, lines in self._footers.items() if lines]
+        return (*self._plan.files[0].header.said, *below)
 
     @property
     def bad(self) -> dict[str, BadCells]:
@@ -174,14 +182,15 @@ class Scan:
         """What the thread that reads ahead runs."""
         from unveil.sources.files.text.bad import CellTally
 
-        tally = CellTally(self._loose)
+        tally = CellTally(self._loose, () if self._seen else self._plan.names)
         yield from cut(self._chunks(wanted, tally), wanted)
         if wanted.everything:
             self._judge(tally)
 
     def _judge(self, tally: CellTally) -> None:
         """Keep what a whole pass found; an error where a column has so many cells that do not fit that it is none."""
-        self._bad = tally.bad()
+        self._seen = True
+        self._bad, self._footers = tally.bad(), tally.footers
         for name, cells in self._bad.items():
             if not cells.tolerable:
                 row, text = cells.first[0]

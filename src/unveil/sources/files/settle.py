@@ -18,7 +18,7 @@ from unveil.sources.files.text.dates import swapped
 from unveil.sources.files.text.dialect import Dialect
 from unveil.sources.files.text.layout import TextLayout
 from unveil.sources.files.text.read import EncodingError
-from unveil.sources.files.text.style import ColumnStyle
+from unveil.sources.files.text.style import ColumnStyle, with_own_marks
 
 ROUNDS = 5  # another word for missing, day and month swapped, a wider kind, text: no column needs more
 
@@ -34,6 +34,7 @@ class Settled:
     bad: dict[str, BadCells] = field(default_factory=dict)
     loose: dict[Path, set[str]] = field(default_factory=dict)
     tried: dict[str, tuple[ColumnStyle, BadCells]] = field(default_factory=dict)  # dates, in their first order
+    footers: dict[Path, list[str]] = field(default_factory=dict)
     n_rows: int = 0
 
     def settle(self) -> Settled:
@@ -58,7 +59,7 @@ class Settled:
                     for batch in file.format.batches(file.path, file.header, names, tally):
                         rows += batch.num_rows
                     tally.first_row += rows
-                self.n_rows = tally.first_row
+                self.n_rows, self.footers = tally.first_row, tally.footers
                 return tally
             except EncodingError as error:
                 if not self.guess_encoding:
@@ -152,7 +153,9 @@ class Settled:
         for file in list(self.files):
             layout: TextLayout | None = file.header.layout
             if layout is not None:
-                header = file.header._replace(layout=layout._replace(styles=layout.styles | {name: style}))
+                before = layout.styles[name]
+                own = with_own_marks(style, before, before.decimal)
+                header = file.header._replace(layout=layout._replace(styles=layout.styles | {name: own}))
                 self.files[self.files.index(file)] = file._replace(header=header)
 
 

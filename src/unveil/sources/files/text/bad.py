@@ -51,6 +51,7 @@ class ColumnTally:
         self.files: list[str] = []
         self.words: Counter[str] = Counter()  # of bad cells; no more than so many different ones are told apart
         self.wider = ""  # the kind that integers turned out to need: number, text, or zeros, which text keeps
+        self.code = ""  # with such zeros
 
     def add(self, cells: Any, bad: Any, start: int, file: str) -> None:
         """Bad ones among `cells`, the first of which is row `start` counted from 0."""
@@ -82,6 +83,7 @@ class CellTally:
         self.loose = {} if loose is None else loose
         self.strict = strict  # columns whose whole numbers are looked at as they are written
         self.columns: dict[str, ColumnTally] = {}
+        self.footers: dict[Path, list[str]] = {}  # lines below the tables of files that are no rows
         self.first_row = 0  # of the file that is being read
 
     def column(self, name: str) -> ColumnTally:

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow.csv
 
 from unveil.sources.files.options import WIDE_SPACE
+from unveil.sources.files.text.lines import ESCAPES, FRAMED
 
 SEPARATORS = {
     ",": "commas",
@@ -25,6 +26,7 @@ _ENCODINGS = {
     "cp1252": "Windows-1252 (Western European)",
     "latin-1": "Latin-1 (Western European)",
 }
+ONE_COLUMN = "\x1f"  # a separator that no text holds
 COMMENTS = ("#", "%", "//")  # what lines start with that are no rows
 MISSING_WORDS = (*pyarrow.csv.ConvertOptions().null_values, "?", "None", "none")
 
@@ -39,6 +41,7 @@ class Dialect:
     thousands: str = ""
     quote: str = '"'
     header: bool = True
+    lines: tuple[str, ...] = ()  # what is done to lines first: frames, escapes, blanks before quotes
     comment: str = ""  # what the lines above the header start with
     missing: tuple[str, ...] = ()  # words for missing cells besides the usual ones, in columns of numbers and dates
     missing_in_text: bool = False  # do these words mean missing in columns of text, too?
@@ -51,12 +54,16 @@ class Dialect:
         marks = f"{SEPARATORS.get(self.separator, repr(self.separator))[:-1]}-separated text"
         if self.separator in (" ", WIDE_SPACE, "|"):
             marks = f"text in columns separated by {SEPARATORS[self.separator]}"
+        if self.separator == ONE_COLUMN:
+            marks = "text in one column"
         written = _ENCODINGS.get(self.encoding, self.encoding.upper())
         named = "with a line of names" if self.header else "without names: the columns are called x1, x2 and so on"
         said = [f"Read as {marks} in {written}, {named}."]
         if self.skip:
             lines = "line" if self.skip == 1 else f"{self.skip} lines"
             said.append(f"The first {lines} of the file {'is' if self.skip == 1 else 'are'} above the table, left out.")
+        if FRAMED in self.lines:
+            said.append("Lines of dashes, and bars at the ends of lines, are left out.")
         return [*said, *filter(None, [self.below]), *self._number_words()]
 
     def _number_words(self) -> list[str]:
@@ -68,6 +75,8 @@ class Dialect:
             said.append(f"Thousands are set apart by {mark}: 1{self.thousands}234 is 1234.")
         if self.quote != '"':
             said.append("Cells are quoted with ' instead of \".")
+        if ESCAPES in self.lines:
+            said.append('Quotes in cells are written as \\", and backslashes as two.')
         if self.missing:
             where = "" if self.missing_in_text else " in columns of numbers and dates"
             said.append(f"{' and '.join(map(repr, self.missing))} counted as missing{where}.")
@@ -75,11 +84,11 @@ class Dialect:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values."""
-        return asdict(self) | {"missing": list(self.missing)}
+        return asdict(self) | {"missing": list(self.missing), "lines": list(self.lines)}
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Dialect:
         """From what `to_dict` made."""
         known = {field.name for field in fields(cls)}
         given = {name: value for name, value in values.items() if name in known}
-        return cls(**given | {"missing": tuple(given.get("missing", ()))})
+        return cls(**given | {name: tuple(given.get(name, ())) for name in ("missing", "lines")})

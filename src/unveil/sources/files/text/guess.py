@@ -17,13 +17,24 @@ from typing import NamedTuple
 
 from unveil.sources.errors import DataError
 from unveil.sources.files.options import WIDE_SPACE, ReadingOptions
+from unveil.sources.files.sniff import unmarked_utf16
 from unveil.sources.files.text.cells import number_form
-from unveil.sources.files.text.dialect import MISSING_WORDS, Dialect
+from unveil.sources.files.text.dialect import MISSING_WORDS, ONE_COLUMN, Dialect
 from unveil.sources.files.text.header import has_header
-from unveil.sources.files.text.stream import TextFile, TextSample, unmarked_utf16
-from unveil.sources.files.text.top import fitting_names, is_one_column, line_below, lines_above, title_lines
+from unveil.sources.files.text.lines import BLANKS, ESCAPES, FRAMED, has_blanks, is_framed, rewrite_of
+from unveil.sources.files.text.stream import TextFile, TextSample
+from unveil.sources.files.text.top import (
+    PREAMBLE_LINES,
+    fitting_names,
+    is_one_column,
+    line_below,
+    lines_above,
+    title_lines,
+)
 
 LINES_TRIED = 200  # with each separator
+MOST_STRAY = 0.25  # share of the cells of a single column that hold a separator
+_UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _WIDE = re.compile(r"[ \t]{2,}|\t")
 _WORDS_OF_SPACES = re.compile(r'"[^"]*"|\S+')
 
@@ -41,7 +52,7 @@ def guess_encoding(sample: TextSample) -> str:
     """By the byte-order mark, else UTF-8 where the bytes are that, else what Western Europe used before it."""
     if sample.head.startswith(codecs.BOM_UTF8):
         return "utf-8-sig"
-    if sample.head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+    if sample.head.startswith(_UTF16_MARKS):
         return "utf-16"
     if b"\0" in sample.head:
         return unmarked_utf16(sample.head)
@@ -59,24 +70,68 @@ def guess_encoding(sample: TextSample) -> str:
 
 def guess_table(file: TextFile, sample: TextSample, options: ReadingOptions, usual: Sequence[str]) -> WrittenTable:
     """How the table of a sample is written; separators in `usual` win a draw, the first most."""
-    encoding = options.encoding or guess_encoding(sample)
+    encoding = _encoding(sample, options.encoding)
     lines = _lines(file, sample, encoding)
+    framed = options.separator in (None, "|") and is_framed(lines[: PREAMBLE_LINES + 2])
+    lines = _rewritten(lines, "|", (FRAMED,)) if framed else lines
     skip, comment, told = lines_above(lines)
-    separator = options.separator or told or guess_separator(lines[skip : skip + LINES_TRIED], usual)
-    quote = _quote(lines[skip : skip + LINES_TRIED], separator)
-    rows = split_lines(lines[skip:], separator, quote)
-    if above := title_lines(lines[skip:], rows, separator, quote):
+    tried = lines[skip : skip + LINES_TRIED]
+    separator = options.separator or told or ("|" if framed else guess_separator(tried, usual))
+    plain = Dialect(encoding, separator, quote=_quote(tried, separator), lines=(FRAMED,) if framed else ())
+    dialect = _with_odd_quotes(plain, lines[skip:])
+    lines = _rewritten(lines, separator, dialect.lines[len(plain.lines) :])
+    rows = _split(lines[skip:], dialect)
+    if above := title_lines(lines[skip:], rows, separator, dialect.quote):
         skip += above
-        rows = split_lines(lines[skip:], separator, quote)
+        rows = _split(lines[skip:], dialect)
     if not rows:
         raise DataError(
             f"{file.path}: no table in the file: its lines are blank, comments or cannot be split into cells"
         )
-    dialect = Dialect(encoding, separator, quote=quote, comment=comment, skip=skip)
-    pieces = [
-        split_lines(_split_at_breaks(_decoded(file, piece, encoding)), separator, quote) for piece in sample.pieces
-    ]
-    return _with_header(file, dialect, lines, rows, pieces, options.header)
+    pieces = [_further_rows(_decoded(file, piece, encoding), dialect) for piece in sample.pieces]
+    return _with_header(file, replace(dialect, comment=comment, skip=skip), lines, rows, pieces, options.header)
+
+
+def _encoding(sample: TextSample, told: str | None) -> str:
+    """What the user says, but for UTF-16 without a mark, whose order of bytes shows; else by a guess."""
+    if told is None or codecs.lookup(told).name != "utf-16" or sample.head.startswith(_UTF16_MARKS):
+        return told or guess_encoding(sample)
+    return unmarked_utf16(sample.head) or "utf-16-le"
+
+
+def _rewritten(lines: Sequence[str], separator: str, how: Sequence[str]) -> list[str]:
+    """Lines as they will be read."""
+    rewrite = rewrite_of(separator, how) if how else None
+    return list(lines) if rewrite is None else _split_at_breaks(rewrite("".join(lines).encode()).decode())
+
+
+def _further_rows(text: str, dialect: Dialect) -> list[list[str]]:
+    """Rows of a piece from further down."""
+    return _split(_rewritten(_split_at_breaks(text), dialect.separator, dialect.lines), dialect)
+
+
+def _split(lines: Sequence[str], dialect: Dialect) -> list[list[str]]:
+    return split_lines(lines, dialect.separator, dialect.quote)
+
+
+def _with_odd_quotes(dialect: Dialect, lines: list[str]) -> Dialect:
+    """With a backslash before quotes that are part of a cell, or blanks before quotes, where rows are as even so."""
+    separator = dialect.separator
+    if dialect.quote != '"' or not separator.strip():
+        return dialect
+    inner = re.compile(rf'\\"[^\r\n"{re.escape(separator)}]')  # a path such as "C:\\" may end in a backslash, too
+    if any(map(inner.search, lines)):
+        dialect, lines = _if_as_even(dialect, ESCAPES, lines)
+    if has_blanks(lines, separator):
+        dialect, lines = _if_as_even(dialect, BLANKS, lines)
+    return dialect
+
+
+def _if_as_even(dialect: Dialect, how: str, lines: list[str]) -> tuple[Dialect, list[str]]:
+    """The dialect and its lines with one more thing done to them, unless fewer rows are then of the usual width."""
+    other = _rewritten(lines, dialect.separator, (how,))
+    worse = _usual_width(_split(other, dialect))[1] < _usual_width(_split(lines, dialect))[1]
+    return (dialect, lines) if worse else (replace(dialect, lines=(*dialect.lines, how)), other)
 
 
 def _lines(file: TextFile, sample: TextSample, encoding: str) -> list[str]:
@@ -118,7 +173,13 @@ def guess_separator(lines: Sequence[str], usual: Sequence[str]) -> str:
     best = max(scores, key=lambda mark: scores[mark])  # the first of those that draw
     if scores[best] > 0:
         return best
-    return _by_spaces(lines) or usual[0]
+    return _by_spaces(lines) or (ONE_COLUMN if _stray(lines, usual[0]) else usual[0])
+
+
+def _stray(lines: Sequence[str], separator: str) -> bool:
+    """Is the separator part of a few cells of a single column, rather than of a table below many titles?"""
+    split = [len(row) > 1 for row in split_lines(lines, separator)]
+    return 0 < sum(split) <= MOST_STRAY * len(split) and not split[0] and not all(split[-2:])
 
 
 def _score(rows: Sequence[Sequence[str]], separator: str) -> float:

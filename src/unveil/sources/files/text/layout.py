@@ -30,6 +30,14 @@ class TextLayout(NamedTuple):
         """Of the columns."""
         return list(self.styles)
 
+    @property
+    def settled_decimal(self) -> str | None:
+        """The decimal mark, if any number shows it."""
+        shown = any(
+            style.kind == "number" and not style.ambiguous and not style.order for style in self.styles.values()
+        )
+        return self.dialect.decimal if shown else None
+
     def missing(self, kind: str) -> list[str]:
         """Words for missing cells in a column of this kind."""
         own = self.dialect.missing if kind != "text" or self.dialect.missing_in_text else ()

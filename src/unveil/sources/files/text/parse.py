@@ -88,10 +88,11 @@ def plain_integers(cells: Any, missing: Any) -> Any:
     return None if zero_led(known) else values
 
 
-def zero_led(cells: Any) -> bool:
-    """Are there codes such as 007 among the cells, of which numbers would lose the zeros?"""
+def zero_led(cells: Any) -> str:
+    """The first code such as 007 among the cells, of which numbers would lose the zeros; "" where there is none."""
     started = cells.filter(pc.starts_with(cells, "0"))
-    return bool(pc.any(pc.match_substring_regex(started, r"^0\d+$")).as_py())
+    codes = started.filter(pc.match_substring_regex(started, r"^0\d+$"))
+    return str(codes[0]) if len(codes) else ""
 
 
 _KINDS: dict[str, Callable[[Any, ColumnStyle], ParsedCells]] = {

@@ -20,7 +20,8 @@ import pyarrow.csv
 from unveil.sources.errors import DataError, blame
 from unveil.sources.files.options import WIDE_SPACE
 from unveil.sources.files.text.bad import CellTally, ColumnTally
-from unveil.sources.files.text.dialect import COMMENTS, SEPARATORS
+from unveil.sources.files.text.dialect import SEPARATORS
+from unveil.sources.files.text.footers import OddRows
 from unveil.sources.files.text.layout import TextLayout
 from unveil.sources.files.text.parse import parse, plain_integers, zero_led
 from unveil.sources.files.text.stream import HEAD_BYTES, TextFile, utf8_stream
@@ -48,7 +49,7 @@ def read_batches(
     while True:
         reader = _Rows(file, layout, styles, loose, tally.strict)
         try:
-            for batch in reader.after(delivered):
+            for batch in reader.after(delivered, tally.footers):
                 typed = reader.typed(batch, tally, tally.first_row + delivered)
                 delivered += batch.num_rows
                 yield typed
@@ -93,16 +94,16 @@ class _Rows:
     ) -> None:
         self.file, self.layout, self.styles = file, layout, styles
         decimal = layout.dialect.decimal
-        self.strict = {name for name, style in styles.items() if style.kind == "integer" and name in strict}
+        self.strict = {name for name in styles if layout.styles[name].kind == "integer" and name in strict}
         plain = {name for name, style in styles.items() if style.direct(decimal) and name not in loose}
         self.direct = plain - self.strict
         self.words = {kind: pa.array(layout.missing(kind)) for kind in ("text", "number")}
 
-    def after(self, row: int) -> Iterator[pa.RecordBatch]:
+    def after(self, row: int, footers: dict[Path, list[str]]) -> Iterator[pa.RecordBatch]:
         """Batches of the rows from `row` on, text where pyarrow does not convert."""
         types = {name: style.arrow if name in self.direct else pa.string() for name, style in self.styles.items()}
         start = 0
-        for batch in open_rows(self.file, self.layout, types):
+        for batch in open_rows(self.file, self.layout, types, footers):
             stop = start + batch.num_rows
             if stop > row:
                 yield batch.slice(max(row - start, 0))
@@ -126,18 +127,22 @@ class _Rows:
     def _tolerant(self, name: str, cells: Any, words: Any, column: ColumnTally, start: int) -> Any:
         """Cells one by one, those that do not fit on the tally of their column."""
         parsed = parse(cells, self.styles[name], words)
-        zeros = name in self.strict and zero_led(cells)
-        column.wider = max(column.wider, "zeros" if zeros else parsed.wider)  # in the order of the alphabet
+        column.code = column.code or (zero_led(cells) if name in self.strict else "")
+        column.wider = max(column.wider, "zeros" if column.code else parsed.wider)  # in the order of the alphabet
         if parsed.bad is not None:
             column.add(cells, parsed.bad, start, self.file.path.name)
             column.of += parsed.bad.true_count
         return parsed.values
 
 
-def open_rows(file: TextFile, layout: TextLayout, types: dict[str, Any]) -> Any:
-    """pyarrow's reader of the columns in `types`. It is dropped, never closed: pyarrow may be reading ahead still."""
+def open_rows(
+    file: TextFile, layout: TextLayout, types: dict[str, Any], footers: dict[Path, list[str]] | None = None
+) -> Iterator[pa.RecordBatch]:
+    """The columns in `types`. pyarrow's reader is dropped, never closed: it may be reading ahead still."""
     dialect = layout.dialect
     apart = dialect.short_header and dialect.header  # a line of names that is no row: passed over as a line
+    below, n_rows = int(dialect.header and not apart) + bool(dialect.below), 0
+    odd = OddRows(dialect.separator, dialect.skip + apart + below)
     with file.data.open("rb") as plain:
         head = plain.read(HEAD_BYTES)
     block = TEXT_BLOCK if b"\n" in head or len(head) < HEAD_BYTES else LONG_LINE_BLOCK
@@ -146,13 +151,13 @@ def open_rows(file: TextFile, layout: TextLayout, types: dict[str, Any]) -> Any:
         block_size=block,
         column_names=layout.names,
         skip_rows=dialect.skip + apart,
-        skip_rows_after_names=int(dialect.header and not apart) + bool(dialect.below),
+        skip_rows_after_names=below,
     )
     parsing = pyarrow.csv.ParseOptions(
         delimiter="\t" if dialect.separator == WIDE_SPACE else dialect.separator,
         quote_char=dialect.quote,
         newlines_in_values=bool(dialect.separator.strip(" ")),
-        invalid_row_handler=_without_comments,
+        invalid_row_handler=odd.judge,
     )
     convert = pyarrow.csv.ConvertOptions(
         include_columns=list(types),
@@ -161,14 +166,15 @@ def open_rows(file: TextFile, layout: TextLayout, types: dict[str, Any]) -> Any:
         strings_can_be_null=False,  # words of text columns are looked at later: theirs are fewer
         decimal_point=dialect.decimal,
     )
-    stream = utf8_stream(file, dialect.encoding, dialect.separator)
-    return pyarrow.csv.open_csv(stream, read, parsing, convert)
-
-
-def _without_comments(row: Any) -> str:
-    """Of a row that has not as many cells as the others: is it a comment in the midst of the table, or blank?"""
-    text = row.text.strip()
-    return "skip" if not text or text.startswith(COMMENTS) else "error"
+    try:
+        for batch in pyarrow.csv.open_csv(utf8_stream(file, dialect), read, parsing, convert):
+            n_rows += batch.num_rows
+            odd.check(n_rows)
+            yield batch
+    except pa.ArrowInvalid as error:
+        raise (odd.error() if odd.footers and "CSV parse error" in str(error) else error) from error
+    if footers is not None:
+        footers[file.path] = odd.footers
 
 
 @contextmanager

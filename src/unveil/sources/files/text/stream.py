@@ -1,40 +1,24 @@
-"""The bytes of a text table: unpacked, in UTF-8, runs of spaces made one; and a sample of them to guess from."""
+"""The bytes of a text table: unpacked, in UTF-8, as separated values; and a sample of them to guess from."""
 
 from __future__ import annotations
 
-import io
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
 from unveil.sources.errors import DataError
-from unveil.sources.files.options import WIDE_SPACE
+from unveil.sources.files.sniff import unmarked_utf16
+from unveil.sources.files.text.dialect import Dialect
+from unveil.sources.files.text.lines import DOS, DOS_END, LineStream, rewrite_of
 
 HEAD_BYTES, LONGEST_HEAD = 1 << 18, 1 << 24  # bytes looked at; more where these hold no whole line
 PIECE_BYTES, PIECES = 1 << 15, 7  # looked at further down, in files that can be entered anywhere
 MOST_CONTROLS = 0.01  # share of bytes that no text holds
 _CONTROLS = bytes([*range(8), *range(14, 27), *range(28, 32), 127])  # but for what ends lines, and Escape
 _MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
-_SPACES_IN_LINE = re.compile(rb"^[ \t]+|[ \t]+(?=\r?$)|(\"[^\"\n]*\")|[ \t]+", re.M)
-
-
 _PAGE = re.compile(rb"(?:\xef\xbb\xbf)?\s*<(?:!doctype|html|\?xml|table)\b", re.I)
-
-
-def unmarked_utf16(head: bytes) -> str:
-    """The encoding of bytes of which every other one is zero, as of most letters in UTF-16; "" where that is not so."""
-    low, high = head[: len(head) // 2 * 2 : 2], head[1::2]
-    most = 0.7 * len(high)
-    if high.count(0) > most and 0 not in low:
-        return "utf-16-le"
-    return "utf-16-be" if low.count(0) > most and 0 not in high else ""
-
-
-_WIDE_SPACES = re.compile(rb"[ \t]{2,}|\t")
-_EDGES = re.compile(rb"^[ \t]+|[ \t]+(?=\r?$)", re.M)
 
 
 class TextFile(NamedTuple):
@@ -60,53 +44,21 @@ def unpacked(file: TextFile) -> Any:
     return pa.input_stream(str(file.data), compression=packing)
 
 
-def utf8_stream(file: TextFile, encoding: str, separator: str) -> Any:
-    """The text in UTF-8; where spaces set cells apart, runs of them are one mark, and lines have none at their ends."""
+def utf8_stream(file: TextFile, dialect: Dialect) -> Any:
+    """The text in UTF-8, its lines rewritten where they are no separated values yet."""
     stream = unpacked(file)
-    if encoding.lower().replace("_", "-") not in ("utf-8", "utf8", "utf-8-sig", "ascii"):
-        stream = pa.transcoding_input_stream(stream, encoding, "utf-8")
-    joined = {" ": single_spaces, WIDE_SPACE: tabs_for_spaces}.get(separator)
-    return stream if joined is None else pa.PythonFile(_SpaceRuns(stream, joined), mode="r")
+    if dialect.encoding.lower().replace("_", "-") not in ("utf-8", "utf8", "utf-8-sig", "ascii"):
+        stream = pa.transcoding_input_stream(stream, dialect.encoding, "utf-8")
+    ended = (DOS,) if _last_byte(file) == DOS_END else ()
+    rewrite = rewrite_of(dialect.separator, (*ended, *dialect.lines))
+    return stream if rewrite is None else pa.PythonFile(LineStream(stream, rewrite), mode="r")
 
 
-class _SpaceRuns(io.RawIOBase):
-    """A stream of lines whose runs of spaces are one mark."""
-
-    def __init__(self, stream: Any, joined: Callable[[bytes], bytes]) -> None:
-        super().__init__()
-        self._stream, self._joined, self._ready, self._rest = stream, joined, b"", b""
-
-    def readable(self) -> bool:
-        return True
-
-    def read(self, size: int = -1) -> bytes:
-        while not self._ready:
-            more = bytes(self._stream.read(max(size, HEAD_BYTES)))
-            if not more and not self._rest:
-                return b""
-            whole, mark, rest = (self._rest + more).rpartition(b"\n") if more else (self._rest, b"", b"")
-            self._ready, self._rest = self._joined(whole + mark), rest
-        taken = self._ready if size < 0 else self._ready[:size]
-        self._ready = self._ready[len(taken) :]
-        return taken
-
-
-def tabs_for_spaces(lines: bytes) -> bytes:
-    """Whole lines with a tab for every two spaces or more; single spaces stay."""
-    return _WIDE_SPACES.sub(b"\t", _EDGES.sub(b"", lines))
-
-
-def single_spaces(lines: bytes) -> bytes:
-    """Whole lines with single spaces between cells; quoted cells stay as they are."""
-
-    def replaced(found: re.Match[bytes]) -> bytes:
-        if found.group(1) is not None:
-            return found.group(1)
-        start, stop = found.span()
-        at_edge = start == 0 or lines[start - 1 : start] == b"\n" or lines[stop : stop + 1] in (b"\r", b"\n", b"")
-        return b"" if at_edge else b" "
-
-    return _SPACES_IN_LINE.sub(replaced, lines)
+def _last_byte(file: TextFile) -> bytes:
+    """Of the file as it is, packed or not."""
+    with file.data.open("rb") as plain:
+        plain.seek(max(file.data.stat().st_size - 1, 0))
+        return plain.read(1)
 
 
 def take_sample(file: TextFile) -> TextSample:
@@ -116,6 +68,7 @@ def take_sample(file: TextFile) -> TextSample:
         while head.count(b"\n") < 2 and len(head) < LONGEST_HEAD and (more := bytes(stream.read(HEAD_BYTES))):
             head += more
         whole = not stream.read(1)
+    head = head.rstrip(DOS_END) if whole else head
     if not head.strip():
         raise DataError(f"{file.path}: the file is empty; expected a line of column names and rows below it")
     if _PAGE.match(head):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 import pyarrow as pa
@@ -53,6 +53,16 @@ class ColumnStyle:
 
 
 TEXT = ColumnStyle("text")
+
+
+def with_own_marks(style: ColumnStyle, own: ColumnStyle, decimal: str | None) -> ColumnStyle:
+    """The style that all files share, for one that writes numbers in its `own` way, or its decimals with `decimal`."""
+    numbers = {"number", "integer"}
+    if style.kind not in numbers or own.kind not in numbers or style.order or own.ambiguous:
+        return style
+    if own.kind == "number" or own.thousands:
+        return replace(style, decimal=own.decimal, thousands=own.thousands)
+    return style if decimal in (None, style.decimal) else replace(style, decimal=decimal, thousands="")
 
 
 def merged(one: ColumnStyle, other: ColumnStyle) -> ColumnStyle:
