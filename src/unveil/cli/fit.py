@@ -45,6 +45,8 @@ from unveil.estimation.registry import EXPECTATIONS, SCHEDULES
 if TYPE_CHECKING:
     from unveil.sources.files.reading import ReadingOptions
 
+OWN = "by default the model's own"
+
 
 @reads_tables
 def fit(
@@ -59,7 +61,11 @@ def fit(
     components: Annotated[
         int | None,
         option(
-            "--components", "-k", metavar="N", min=1, help="Number of components or clusters; unveil select finds it."
+            "--components",
+            "-k",
+            metavar="N",
+            min=1,
+            help="Number of components or clusters; without it the model's own, which is said. unveil select finds it.",
         ),
     ] = None,
     covariance: Annotated[
@@ -87,15 +93,19 @@ def fit(
     weight: Weight = None,
     seed: Seed = 0,
     threads: Threads = None,
-    max_iter: Annotated[int | None, option(metavar="N", min=1, help="Most passes over the data.")] = None,
-    tol: Annotated[float | None, option(metavar="X", min=0, help="Change at which the fit has converged.")] = None,
-    n_init: Annotated[int | None, option(metavar="N", min=1, help="Starts to try; the best is kept.")] = None,
-    start: Annotated[str | None, option(metavar="WORD", help=f"Where a mixture starts: {', '.join(STARTS)}.")] = None,
+    max_iter: Annotated[int | None, option(metavar="N", min=1, help=f"Most passes over the data; {OWN}.")] = None,
+    tol: Annotated[
+        float | None, option(metavar="X", min=0, help=f"Change at which the fit has converged; {OWN}.")
+    ] = None,
+    n_init: Annotated[int | None, option(metavar="N", min=1, help=f"Starts to try; the best is kept; {OWN}.")] = None,
+    start: Annotated[
+        str | None, option(metavar="WORD", help=f"Where a mixture starts: {', '.join(STARTS)}; {OWN}.")
+    ] = None,
     schedule: Annotated[
-        str | None, option(metavar="WORD", help=f"When parameters move: {', '.join(SCHEDULES)}.")
+        str | None, option(metavar="WORD", help=f"When parameters move: {', '.join(SCHEDULES)}; {OWN}.")
     ] = None,
     expectation: Annotated[
-        str | None, option(metavar="WORD", help=f"How rows are shared out: {', '.join(EXPECTATIONS)}.")
+        str | None, option(metavar="WORD", help=f"How rows are shared out: {', '.join(EXPECTATIONS)}; {OWN}.")
     ] = None,
     force: Force = False,
     as_json: Json = False,
