@@ -22,6 +22,8 @@ from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
+from unveil.core.declared import Declared, Listed, OrNone, Record, Word, bounds, counts
+
 SEVERITIES = ("warning", "doubt", "note", "fine")  # the worst first
 QUESTIONS = {
     "sound": "Is the fit sound?",
@@ -195,6 +197,13 @@ class Certificate:
         ranks = {severity: rank for rank, severity in enumerate(SEVERITIES)}
         about = [finding for finding in self.findings if finding.question == question]
         return sorted(about, key=lambda finding: ranks.get(finding.severity, len(ranks)))
+
+    @classmethod
+    def declared(cls) -> Declared:
+        """What one from a file must be."""
+        words = {"severity": Word(SEVERITIES), "question": Word(tuple(QUESTIONS))}
+        finding = Record(Finding, {**words, "value": OrNone(bounds(gaps=True))})
+        return Record(cls, {"findings": Listed(finding, tuple), "clusters": OrNone(Listed(counts(), tuple))})
 
     def to_dict(self) -> dict[str, Any]:
         """Plain dictionaries, for a file."""

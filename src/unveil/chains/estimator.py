@@ -43,10 +43,12 @@ from unveil.chains.search import (
 from unveil.chains.small import climb_over
 from unveil.chains.starts import STARTS, Kinds, occupancy, sample_of, starting, starts, supported
 from unveil.core.arrays import Floats, Indices
+from unveil.core.declared import FINITE, Declaration, Declared, MayLack, Record, counts, numbers, shares
 from unveil.core.loop import Parts
 from unveil.core.protocols import Ask, Asking
 from unveil.core.result import Fit
 from unveil.estimation.base import Estimator, LaterFigures, engine_for
+from unveil.estimation.declarations import SEED, StreamOf, statistics, sums
 from unveil.estimation.emissions.base import Emission
 from unveil.estimation.input import frame_of
 from unveil.estimation.masks import check_names, table_of
@@ -119,6 +121,40 @@ class HMMEstimator(ChainMethods, Estimator, DensityMixin, BaseEstimator, ABC):
 
     def __sklearn_is_fitted__(self) -> bool:
         return all(hasattr(self, name) for name in ("startprob_", "transmat_", *self._emission().shown))
+
+    def _declares(self) -> Declaration:
+        """Of attributes that users may set by hand, this says what they are made of; the rest is seen in use."""
+        yield from (_as_by_hand(name, one) for name, one in super()._declares())
+        yield from self._emission().declared_of_columns(getattr(self, "n_features_in_", None))
+        yield "startprob_", shares("states", loose=True)
+        yield "transmat_", shares("states", "states", loose=True)
+        k, n_columns = len(self.startprob_), len(self._emission().origin(vars(self)))
+        yield from self._emission().declared(k, n_columns)
+        yield "occupancy_", MayLack(shares(k, gaps=True))
+        yield "gauge_", MayLack(numbers(None, high=FINITE))
+        yield "clusters_", MayLack(counts(k, below=k))
+        if hasattr(self, "_stream"):
+            yield "random_seed_", SEED  # batches draw from it
+            yield "_stream", self._stream_declared(n_columns)
+
+    def _stream_declared(self, n_columns: int) -> Declared:
+        """Where `partial_fit` goes on, perhaps from other sizes than the attributes have that somebody has set."""
+        k, family = len(self._stream.order), self._emission().family()
+        moments = sums(k, family.n_statistics(n_columns))
+        told = statistics(starts=sums(k, low=0.0), transitions=sums(k, k, low=0.0), moments=moments)
+        tables = {"start": shares(k), "transition": shares(k, k), "emissions": family.declared(k, n_columns)}
+        moved = self._moved if k == self.n_components else None  # masks are those of another model
+        return StreamOf(Record(MarkovParams, tables), told, n_columns, k, moved).declared()
+
+    def _moved(self, stream: Stream) -> MarkovParams:
+        """Parameters after an M step from what a stream has seen."""
+        assert stream.running is not None
+        model = self._model(stream.shift)
+        return model.maximise(stream.running.statistics.scaled(stream.seen), stream.params)
+
+    def _make_ready(self) -> None:
+        self._check_rules()
+        self._chain()
 
     # -- fitting -------------------------------------------------------------------------------------------------------
 
@@ -385,6 +421,11 @@ class HMMEstimator(ChainMethods, Estimator, DensityMixin, BaseEstimator, ABC):
         engine = engine_for(self.engine, source)
         for start in starts(self.init_params, sample, seed, self.n_init, finish):
             yield starting(sample, Ask(engine, source, sample.step(start)), kinds, finish)
+
+
+def _as_by_hand(name: str, declared: Declared) -> tuple[str, Declared]:
+    """Who sets attributes by hand need not say how many columns there are."""
+    return name, MayLack(declared) if name == "n_features_in_" else declared
 
 
 def _described(estimator: HMMEstimator) -> FittedChain:

@@ -34,7 +34,8 @@ def _picture(model: Any, centres: Any, shares: Floats) -> Picture:
     if places is None or places.dtype.kind not in "fiub" or places.ndim != 2 or places.shape[1] < 2:
         return Bars("rows of each cluster", shares, each_its_colour=True)
     middle = shares @ places
-    apart = shares @ (places - middle) ** 2  # what a column adds to the distances between clusters
+    with np.errstate(over="ignore", invalid="ignore"):  # of centres near the largest numbers that there are
+        apart = shares @ (places - middle) ** 2  # what a column adds to the distances between clusters
     first, second = np.sort(np.argsort(-apart, kind="stable")[:2])
     names, labels = names_of(model, places.shape[1]), tuple(f"{share:.0%}" for share in shares)
     both = places[:, [first, second]].astype(np.float64)

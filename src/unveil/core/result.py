@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from unveil.core.declared import Declared, Listed, Mapped, at_least_zero, bounds, counts, truth
+from unveil.core.declared import Record as Fields
 from unveil.core.snapshots import Snapshot
 from unveil.core.statistics import Statistics
 
@@ -67,6 +69,11 @@ class History(Sequence[Record]):
         return [record.objective for record in self.records]
 
     @property
+    def weight(self) -> NDArray[np.float64]:
+        """Sum of the weights of the rows, at each pass."""
+        return self.column("weight")
+
+    @property
     def log_likelihood(self) -> NDArray[np.float64]:
         """Log-likelihood at each pass."""
         return self.column("log_likelihood")
@@ -91,6 +98,15 @@ class History(Sequence[Record]):
         heights = self.column("objective")
         steps = np.diff(heights[heights > -np.inf])  # whoever starts from the impossible can only rise
         return float(max(-steps.min(initial=0.0), 0.0))
+
+    @classmethod
+    def declared(cls) -> Declared:
+        """What one from a file must be."""
+        columns = {name: bounds(None) for name in ("log_likelihood", "free_energy")}
+        sizes = {"weight": at_least_zero(None), "seconds": at_least_zero(None)}
+        heights, restarts = Listed(bounds()), Listed(bounds(), tuple)
+        rest = {"events": Mapped(counts()), "monotone": truth(), "passes": counts()}
+        return Fields(cls, {**columns, **sizes, "heights": heights, "restarts": restarts, **rest})
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists and numbers, for a file."""

@@ -12,10 +12,12 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from unveil.certificate import Finding, FitWarning, NotConvergedWarning, examine
+from unveil.core.declared import Declaration
 from unveil.core.loop import Callback, watchers
 from unveil.core.protocols import Engine, Source
 from unveil.core.result import Fit, State, Status
 from unveil.estimation.arguments import validate
+from unveil.estimation.declarations import common
 from unveil.estimation.degenerate import degenerate_findings
 from unveil.estimation.input import FiniteGuard
 from unveil.estimation.persistence import write_estimator
@@ -118,6 +120,13 @@ class Estimator:
     def _validate_params(self) -> None:
         """Scikit-learn's hook, without a second look at what was found valid before."""
         validate(self)
+
+    def _declares(self) -> Declaration:
+        """What its fitted attributes must be in a file; a generator may rely on what it has declared before."""
+        return common()
+
+    def _make_ready(self) -> None:
+        """Raise what the use of attributes that are as declared may still raise, whatever the rows."""
 
     def _check_storable(self) -> None:
         """Raise a TypeError where a model file could not hold what it was given."""

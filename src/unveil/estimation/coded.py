@@ -13,12 +13,15 @@ import numpy as np
 from sklearn.utils.validation import _check_feature_names, check_array
 
 from unveil.core.arrays import Array, Floats
+from unveil.core.declared import Declaration, Extent, Labels, Listed, OrNone, Word
 from unveil.core.protocols import Source
 from unveil.estimation.arrow_columns import CodedCells
 from unveil.estimation.columns import Codes, Column, codes_of, column_number, columns_of, is_missing, numbers_of
 from unveil.estimation.input import SUPPORTS, RowsIn, as_source, rows_in
 from unveil.estimation.looks import looked
 from unveil.estimation.plain_rows import LEAST, PlainRows
+from unveil.estimation.registry import FAMILIES
+from unveil.families.base import OWN
 from unveil.sources.array import ArraySource
 from unveil.sources.encoded import Lookup, Reader, Within, encoded
 
@@ -247,3 +250,9 @@ def _distinct(source: Source, wanted: list[bool], names: list[Any], most: int | 
                 name = names[column]
                 raise ValueError(f"column {name!r} has more than {most} different numbers: not one of categories")
     return [seen if want else None for seen, want in zip(found, wanted, strict=True)]
+
+
+def declared_columns(n_columns: Extent) -> Declaration:
+    """What columns are taken for, and the values of those that are coded, as a file must have them."""
+    yield "kinds_", Listed(Word((*FAMILIES, OWN)), list, n_columns)
+    yield "categories_", Listed(OrNone(Labels(None)), list, n_columns)

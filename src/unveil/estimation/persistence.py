@@ -39,8 +39,6 @@ RECORDS = {
 }
 """Classes that fitted attributes of any estimator may be of, besides numbers, words and arrays."""
 
-MISTAKES = (ValueError, TypeError, KeyError, AttributeError, IndexError, RecursionError, OverflowError)
-
 
 def write_estimator(estimator: Any, path: PathLike) -> None:
     """Write a fitted estimator to a model file."""
@@ -56,9 +54,19 @@ def write_estimator(estimator: Any, path: PathLike) -> None:
     fitted = {name: value for name, value in vars(estimator).items() if _is_kept(cls, name)}
     records = StorableParts({**RECORDS, **estimator._own_parts})
     header["attributes"] = {name: records.encode(value, name, arrays) for name, value in fitted.items()}
+    _check_opens(header, arrays)
     write(path, header, arrays)
     for name, value in header["not_kept"].items():
         logger.warning("%s: %s=%s was not kept; a loaded model has the default", path, name, value)
+
+
+def _check_opens(header: dict[str, Any], arrays: Arrays) -> None:
+    """Refuse what would be refused when the file is opened: better now, while the model is there."""
+    try:
+        _rebuilt(header, arrays)
+    except Exception as error:
+        said = f"{header['class']} cannot be saved, since its file would not open"
+        raise ValueError(f"{said}: {_said(error)}") from error
 
 
 def load(path: PathLike) -> Any:
@@ -87,7 +95,7 @@ def load(path: PathLike) -> Any:
     header, arrays = read(path)
     try:
         return _rebuilt(header, arrays)
-    except MISTAKES as error:
+    except Exception as error:  # whatever a part or a check may raise of values that no save wrote
         raise ModelFileError(f"{path}: the model file is malformed: {_said(error)}") from error
 
 
@@ -107,6 +115,7 @@ def _rebuilt(header: dict[str, Any], arrays: Arrays) -> Any:
     """The estimator that a header and its arrays describe."""
     from sklearn.utils.validation import check_is_fitted
 
+    from unveil.estimation.declarations import check_loaded
     from unveil.estimation.registry import PARTS
 
     cls = _known_class(header.get("class"))
@@ -122,6 +131,7 @@ def _rebuilt(header: dict[str, Any], arrays: Arrays) -> Any:
             raise ValueError(f"{name!r} cannot be an attribute of a fitted {cls.__name__}")
         setattr(estimator, name, records.decode(stored, arrays))
     check_is_fitted(estimator)
+    check_loaded(estimator, {name: vars(estimator)[name] for name in attributes})
     return estimator
 
 

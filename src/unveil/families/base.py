@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.core.arrays import Floats
+from unveil.core.declared import Declared
 from unveil.families.kernels.em import CompiledSums, score_pairs
 from unveil.numerics.tiles import numpy_tile_rows
 
@@ -137,6 +138,10 @@ class Family(ABC):
     @abstractmethod
     def taken(self, params: Any, components: NDArray[np.intp]) -> Any:
         """Parameters of some components, in this order."""
+
+    def declared(self, n_components: int, n_columns: int) -> Declared:
+        """What parameters from a file must be."""
+        raise TypeError(f"parameters of {type(self).__name__} are not stored")
 
     def factoring(self, n_columns: int) -> int:
         """Multiplications, about, that a component costs before a row is drawn from it: those of its covariances."""

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.core.arrays import Floats
+from unveil.core.declared import Declared, Record, chances, counts, sum_to_one
 from unveil.families.base import Family, Tile
 from unveil.families.independent import PROBABILITY_FLOOR, IndependentPlan, TableFamily, Terms
 from unveil.families.priors import MILD_ROWS, Dirichlet
@@ -79,6 +80,16 @@ class Categorical(TableFamily):
         out[:] = 0.0
         out[0] = 1.0
         _indicate(x, np.array(self.levels, dtype=np.intp), out)
+
+    def declared(self, n_components: int, n_columns: int) -> Declared:
+        """Probabilities that sum to 1 over the levels of each column."""
+        table = chances(n_components, sum(self.levels), laws=(self._column_sums,))
+        return Record(CategoricalParams, {"probabilities": table, "floored": counts()})
+
+    def _column_sums(self, table: Floats) -> str | None:
+        """What is wrong with the sums of a table."""
+        starts = np.cumsum((0, *self.levels[:-1]))
+        return sum_to_one(np.add.reduceat(table, starts, axis=1)[..., None])
 
     def terms(self, params: CategoricalParams) -> Terms:
         """Log-probabilities."""

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 
 from unveil.core.arrays import Floats
+from unveil.core.declared import Declared, Record, shares
 from unveil.families.base import Family, Tile
 from unveil.families.coordinates import Coordinates
 from unveil.families.priors import MILD_ROWS, Dirichlet
@@ -90,6 +91,11 @@ class Compound(Family):
         return 1 + self.n_parts * self.family.n_statistics(n_columns)
 
     framing = as_within(Family.framing)
+
+    def declared(self, n_components: int, n_columns: int) -> Declared:
+        """Shares of the parts, and the parts in a row."""
+        parts = self.family.declared(n_components * self.n_parts, n_columns)
+        return Record(CompoundParams, {"weights": shares(n_components, self.n_parts), "parts": parts})
 
     # -- E step --------------------------------------------------------------------------------------------------------
 

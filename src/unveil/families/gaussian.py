@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from unveil.core.arrays import Floats
+from unveil.core.declared import Declared, Record, counts, numbers
 from unveil.families.base import ExponentialFamily, Family, Tile
 from unveil.families.columns.ellipses import Ellipses
 from unveil.families.columns.in_turn import InTurn, elliptical_in_turn, normal_law
@@ -115,6 +116,12 @@ class Gaussian(ExponentialFamily):
         if self.structure.small is None or not (self.prior is None or self.prior.is_plain):
             return None
         return GaussianStates(self.small_table(rows, None))
+
+    def declared(self, n_components: int, n_columns: int) -> Declared:
+        """Means, covariances and origins."""
+        places = {name: numbers(n_components, n_columns) for name in ("means", "origins")}
+        covariances = self.structure.declared(n_components, n_columns)
+        return Record(GaussianParams, {**places, "covariances": covariances, "floored": counts()})
 
     # -- E step --------------------------------------------------------------------------------------------------------
 

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from scipy.special import digamma, gammaln, stdtr, zeta
 
 from unveil.core.arrays import Floats
+from unveil.core.declared import Declared, Record, counts, numbers, positive
 from unveil.families.base import Family, Tile
 from unveil.families.columns.ellipses import Ellipses
 from unveil.families.columns.in_turn import InTurn, elliptical_in_turn, student_law
@@ -99,6 +100,12 @@ class Student(Family):
     def tile_rows(self, n_columns: int, n_components: int) -> int:
         """As for Gaussians."""
         return self.gaussian.tile_rows(n_columns, n_components)
+
+    def declared(self, n_components: int, n_columns: int) -> Declared:
+        """Locations, scales, degrees of freedom and origins."""
+        places = {name: numbers(n_components, n_columns) for name in ("means", "origins")}
+        rest = {"scales": self.structure.declared(n_components, n_columns), "floored": counts()}
+        return Record(StudentParams, {**places, **rest, "dofs": positive(n_components)})
 
     # -- E step --------------------------------------------------------------------------------------------------------
 

@@ -43,6 +43,7 @@ class Wrapped(Family):
     n_statistics = as_within(Family.n_statistics)
     tile_rows = as_within(Family.tile_rows)
     framing = as_within(Family.framing)
+    declared = as_within(Family.declared)
 
     # -- E step --------------------------------------------------------------------------------------------------------
 

@@ -19,11 +19,13 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from unveil.clusters.assignment.in_numpy import SMALL_WORK
 from unveil.core.arrays import Floats, Indices, Labels
+from unveil.core.declared import Declaration, MayLack, Record, counts, shares
 from unveil.core.drive import answer_to
 from unveil.core.loop import Parts
 from unveil.core.protocols import Ask, Asking, Block, Engine, Source
 from unveil.core.result import Fit
 from unveil.estimation.base import Estimator, LaterFigures, engine_for
+from unveil.estimation.declarations import SEED, StreamOf, statistics, sums
 from unveil.estimation.emissions.base import Emission
 from unveil.estimation.input import SAMPLE_ROWS_EACH, frame_of, sample_of
 from unveil.estimation.scaffold import (
@@ -90,6 +92,30 @@ class MixtureEstimator(MixtureMethods, Estimator, DensityMixin, BaseEstimator, A
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self._takes_missing
         return tags
+
+    def _declares(self) -> Declaration:
+        yield from super()._declares()
+        n_columns = self.n_features_in_
+        yield from self._emission().declared_of_columns(n_columns)
+        yield "weights_", shares("components")
+        k, emission = len(self.weights_), self._emission()
+        yield from emission.declared(k, n_columns)
+        yield "clusters_", MayLack(counts(k, below=k))
+        if hasattr(self, "_stream"):
+            yield "random_seed_", SEED  # batches draw from it
+            family = emission.family()
+            params = Record(MixtureParams, {"weights": shares(k), "components": family.declared(k, n_columns)})
+            told = statistics(moments=sums(k, family.n_statistics(n_columns)))
+            yield "_stream", StreamOf(params, told, n_columns, k, self._moved).declared()
+
+    def _moved(self, stream: Stream) -> MixtureParams:
+        """Parameters after an M step from what a stream has seen."""
+        assert stream.running is not None
+        model = self._model(stream.shift, len(self.weights_))
+        return model.maximise(stream.running.statistics.scaled(stream.seen), stream.params)
+
+    def _make_ready(self) -> None:
+        self._mixture()
 
     # -- fitting -------------------------------------------------------------------------------------------------------
 

@@ -63,9 +63,7 @@ def write(path: PathLike, header: Mapping[str, Any], arrays: Mapping[str, NDArra
     ours = {"format_version": FORMAT_VERSION, "library_version": unveil.__version__, "arrays": layouts}
     text = json.dumps(ours | {name: value for name, value in header.items() if name not in ours}, allow_nan=False)
     tensors = {name: _rows_first(arrays[name], layouts[name]) for name in arrays}
-    data = bytearray(save(tensors, metadata={KEY: text, DIGEST: NO_DIGEST}))
-    place = _place_of_digest(data, NO_DIGEST)
-    data[place : place + len(NO_DIGEST)] = sha256(data).hexdigest().encode()
+    data = sealed(bytearray(save(tensors, metadata={KEY: text, DIGEST: NO_DIGEST})))
     with replacing(path) as temporary:
         temporary.write_bytes(data)
 
@@ -79,7 +77,7 @@ def read(path: PathLike) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
 
     try:
         stored = load(data)
-        metadata = json.loads(_json_of(data)).get("__metadata__") or {}
+        metadata = json.loads(json_of(data)).get("__metadata__") or {}
         header = _header(place, metadata)
         _check_digest(place, data, metadata.get(DIGEST), header)
         layouts = _layouts(place, header.pop("arrays", None), set(stored))
@@ -137,7 +135,14 @@ def _content(place: Path) -> bytes:
 # -- the digest --------------------------------------------------------------------------------------------------------
 
 
-def _json_of(data: bytes | bytearray) -> bytes:
+def sealed(data: bytearray) -> bytearray:
+    """The bytes of a file with its digest in the place of zeros."""
+    place = _place_of_digest(data, NO_DIGEST)
+    data[place : place + len(NO_DIGEST)] = sha256(data).hexdigest().encode()
+    return data
+
+
+def json_of(data: bytes | bytearray) -> bytes:
     """The JSON at the beginning of the file."""
     return bytes(data[LENGTH : LENGTH + struct.unpack("<Q", data[:LENGTH])[0]])
 
@@ -145,7 +150,7 @@ def _json_of(data: bytes | bytearray) -> bytes:
 def _place_of_digest(data: bytes | bytearray, digest: str) -> int:
     """Where the digits of the digest are; quotes within the header are escaped, so there is one such place, or none."""
     mark = f'"{DIGEST}":"'.encode()
-    place = _json_of(data).find(mark + digest.encode())
+    place = json_of(data).find(mark + digest.encode())
     return place if place < 0 else place + LENGTH + len(mark)
 
 

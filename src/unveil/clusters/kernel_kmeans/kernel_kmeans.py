@@ -20,12 +20,14 @@ from unveil.clusters.kernel_kmeans import nystroem as landmarks
 from unveil.clusters.kernel_kmeans.gram import ComputedGram, FunctionKernel, Gram, HeldGram, Kernel, given, hold, named
 from unveil.clusters.kmeans.kmeans import KMeans
 from unveil.core.arrays import Floats
+from unveil.core.declared import FINITE, Declaration, OrNone, at_least_zero, counts, numbers
 from unveil.core.loop import best_of
 from unveil.core.protocols import Engine, Source
 from unveil.core.result import Fit
 from unveil.core.statistics import Statistics
 from unveil.engines.threads import Threads
 from unveil.estimation.base import Estimator, engine_for, seed_of
+from unveil.estimation.declarations import sums
 from unveil.estimation.input import as_source, frame_of, sample_of
 from unveil.numerics.blas import single_threaded_blas
 from unveil.sources.array import ArraySource
@@ -164,6 +166,39 @@ class KernelKMeans(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         self.random_state = random_state
         self.verbose = verbose
         self.engine = engine
+
+    def _declares(self) -> Declaration:
+        yield from super()._declares()
+        d, embedded = self.n_features_in_, hasattr(self, "landmarks_")
+        yield from self._declares_means(d, embedded)
+        yield "labels_", counts(None if embedded else "rows", below=self._n_fitted)
+        yield "inertia_", at_least_zero(high=FINITE)
+        if not self._is_precomputed:
+            yield "gamma_", at_least_zero()
+            yield "shift_", numbers(d)
+
+    def _declares_means(self, d: int, embedded: bool) -> Declaration:
+        """What means are made of."""
+        if embedded:
+            yield "landmarks_", numbers("landmarks", d, bytes=(4, 8))
+            yield "whitening_", numbers("dimensions", "landmarks")
+            yield "cluster_centers_", numbers("clusters", "dimensions")
+            return
+        given = self._is_precomputed
+        yield "X_fit_", OrNone(numbers("rows", d, bytes=(4, 8))) if given else numbers("rows", d, bytes=(4, 8))
+        yield "fit_weights_", at_least_zero("rows")
+        yield "cluster_weights_", at_least_zero("clusters")
+        yield "cluster_norms_", sums(len(self.cluster_weights_))
+        if given:
+            yield "diagonal_", sums("rows", bytes=(4, 8))
+
+    def _make_ready(self) -> None:
+        """The kernel of a row with itself."""
+        rows = getattr(self, "landmarks_", getattr(self, "X_fit_", None))
+        if rows is not None:
+            points = np.asarray(rows[:1] - self.shift_, dtype=np.float64)
+            if not np.all(np.isfinite(self._kernel()(points, points))):
+                raise ValueError("the kernel must be finite")
 
     # -- fitting -------------------------------------------------------------------------------------------------------
 
@@ -352,7 +387,7 @@ class KernelKMeans(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     def _means(self) -> model.FeatureMeans:
         """The means of the clusters, in feature space or in the embedding."""
         if hasattr(self, "landmarks_"):
-            return model.FeatureMeans(np.ones(self.n_clusters), np.einsum("ij,ij->i", *[self.cluster_centers_] * 2))
+            return model.FeatureMeans(np.ones(self._n_fitted), np.einsum("ij,ij->i", *[self.cluster_centers_] * 2))
         return model.FeatureMeans(self.cluster_weights_, self.cluster_norms_)
 
     def _squares(self, source: Source, gram_of: Callable[[NDArray[Any]], Gram]) -> tuple[Floats, Floats]:
@@ -362,7 +397,7 @@ class KernelKMeans(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             products, diagonal = embedding.products(self.cluster_centers_, source, engine_for(self.engine, source))
         else:
             gram = gram_of(_gathered(source))
-            problem = model.FeatureProblem(gram, self.fit_weights_, self.n_clusters, self._threads(source))
+            problem = model.FeatureProblem(gram, self.fit_weights_, self._n_fitted, self._threads(source))
             products, diagonal = problem.sums(self.labels_.astype(np.intp)), gram.diagonal
         return self._means().squares(products, diagonal), diagonal
 
@@ -383,8 +418,13 @@ class KernelKMeans(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         return HeldGram(gram.matrix, self.diagonal_)
 
     @property
+    def _n_fitted(self) -> int:
+        """Clusters that were fitted, whatever was asked for since."""
+        return len(self.cluster_centers_ if hasattr(self, "landmarks_") else self.cluster_weights_)
+
+    @property
     def _n_features_out(self) -> int:
-        return int(self.n_clusters)
+        return self._n_fitted
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

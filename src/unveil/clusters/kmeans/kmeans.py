@@ -26,10 +26,12 @@ from unveil.clusters.kmeans.restarts import HARTIGAN_WORK, FramedTable, RestartC
 from unveil.clusters.kmeans.short_runs import SEEDINGS
 from unveil.clusters.kmeans.starts import STARTS, StartGround, at_hand, is_refined, starts, times_of
 from unveil.core.arrays import Floats
+from unveil.core.declared import FINITE, Declaration, Declared, Record, at_least_zero, counts, numbers
 from unveil.core.loop import Parts
 from unveil.core.protocols import Source
 from unveil.core.result import Fit
 from unveil.estimation.base import Estimator, engine_for, seed_of
+from unveil.estimation.declarations import SEED, StreamOf, statistics, sums
 from unveil.estimation.registry import EXPECTATIONS, SCHEDULES, resolve
 from unveil.estimation.scaffold import Stream, feed, resumable
 from unveil.estimation.shapes import Shapes
@@ -186,6 +188,23 @@ class KMeans(Estimator, CentredClusters, BaseEstimator):
         self.engine = engine
         self.schedule = schedule
         self.expectation = expectation
+
+    def _declares(self) -> Declaration:
+        yield from super()._declares()
+        yield "cluster_centers_", numbers("clusters", "columns", low=-FINITE, high=FINITE)
+        k, d = self.cluster_centers_.shape
+        yield "labels_", counts(None, below=k)
+        yield "inertia_", at_least_zero(high=FINITE)
+        if hasattr(self, "_stream"):
+            yield "random_seed_", SEED  # batches draw from it
+            params = Record(model.Centres, {"centres": numbers(k, d, low=-FINITE, high=FINITE)})
+            yield "_stream", StreamOf(params, self._told(k, d), d, k).declared()
+
+    def _told(self, k: int, d: int) -> Declared:
+        """Statistics of a stream."""
+        scalars = {name: at_least_zero(high=FINITE) for name in ("inertia", "changed")}
+        cells = {"shares": sums(k, d, low=0.0)} if self._takes_missing else {}
+        return statistics(**scalars, counts=sums(k, low=0.0), sums=sums(k, d), **cells)
 
     # -- fitting -------------------------------------------------------------------------------------------------------
 

@@ -21,8 +21,21 @@ from unveil.clusters.medoids.dissimilarity import learned, metric_of
 from unveil.clusters.medoids.input import GivenMatrix, Measured, MedoidColumns, Pairs, concurrently, nearest_in, toward
 from unveil.clusters.medoids.search import MedoidSearch, counted, kicks_for
 from unveil.clusters.medoids.starts import Medoids, Start, build, greedy, plus_plus, random_rows
+from unveil.core.declared import (
+    FINITE,
+    AllOf,
+    Declaration,
+    Mapped,
+    OrNone,
+    Tried,
+    at_least_zero,
+    by_hand,
+    counts,
+    distinct,
+    numbers,
+)
 from unveil.core.loop import best_of
-from unveil.core.protocols import Engine, Source
+from unveil.core.protocols import Block, Engine, Source
 from unveil.core.result import Fit, State
 from unveil.estimation.base import Estimator, engine_for, seed_of
 from unveil.estimation.input import as_source, sample_of
@@ -149,6 +162,27 @@ class KMedoids(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         self.verbose = verbose
         self.random_state = random_state
         self.engine = engine
+
+    def _declares(self) -> Declaration:
+        yield from super()._declares()
+        d = self.n_features_in_
+        yield "medoid_indices_", counts("clusters")
+        k = len(self.medoid_indices_)
+        yield "labels_", counts("rows", below=max(k, 1))
+        below = min(len(self.labels_), d) if self._precomputed else len(self.labels_)
+        yield "medoid_indices_", counts(k, below=max(below, 1), laws=(distinct,))
+        yield "inertia_", at_least_zero(high=FINITE)
+        rows = numbers(k, d, bytes=(4, 8), gaps=self._missing)
+        yield "cluster_centers_", OrNone(rows) if self._precomputed else rows
+        yield "metric_params_", AllOf((Mapped(by_hand()), Tried(self._try_metric)))
+
+    def _try_metric(self, params: dict[str, Any]) -> None:
+        """Measure from medoid to medoid."""
+        if not self._precomputed:
+            rows: Any = self.cluster_centers_
+            found = toward(metric_of(self.metric, params), rows, self._missing, Block(0, 0, rows))
+            if not np.all(np.isfinite(found)):
+                raise ValueError("dissimilarities must be finite")
 
     # -- fitting -------------------------------------------------------------------------------------------------------
 

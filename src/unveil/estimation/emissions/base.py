@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from unveil.core.arrays import Floats
+from unveil.core.declared import Declaration, Extent
 from unveil.core.protocols import Source
 from unveil.estimation.input import RowsIn
 from unveil.estimation.masks import fixed_entries, tied_entries
@@ -68,6 +69,14 @@ class Emission(ABC):
     @abstractmethod
     def suits(self, components: Any) -> bool:
         """Whether parameters belong to an emission as it is asked for now."""
+
+    def declared_of_columns(self, n_columns: Extent) -> Declaration:
+        """What it knows of the columns besides, as a file must have it."""
+        return ()
+
+    def declared(self, n_components: int, n_columns: int) -> Declaration:
+        """The attributes that it is shown by, as a file must have them; those of the columns have been checked."""
+        raise TypeError(f"{type(self).__name__} is not stored")
 
     # -- what is learnt of the data, or said of the end ----------------------------------------------------------------
 

@@ -9,6 +9,7 @@ from typing import Any, final
 import numpy as np
 
 from unveil.core.arrays import Floats
+from unveil.core.declared import Declaration, chances
 from unveil.estimation.emissions.base import Attributes, Emission
 from unveil.estimation.input import RowsIn
 from unveil.families.base import Family
@@ -43,6 +44,10 @@ class BernoulliEmission(Emission):
     def attributes(self, components: Any, shift: Floats) -> dict[str, Any]:
         """Probabilities."""
         return {"probabilities_": components.probabilities}
+
+    def declared(self, n_components: int, n_columns: int) -> Declaration:
+        """Probabilities; 0 and 1 are kept off when they are used."""
+        yield "probabilities_", chances(n_components, n_columns)
 
     def components(self, attributes: Attributes, shift: Floats) -> Any:
         """Probabilities, a little off 0 and 1."""

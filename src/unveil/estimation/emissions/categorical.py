@@ -12,6 +12,8 @@ from typing import Any, final
 import numpy as np
 
 from unveil.core.arrays import Floats, Mask
+from unveil.core.declared import Declaration, Each, Extent, MayLack, Tried, shares
+from unveil.estimation.coded import declared_columns
 from unveil.estimation.emissions.base import Attributes, Emission, Tables
 from unveil.estimation.input import RowsIn
 from unveil.estimation.masks import fixed_entries, table_of, tied_entries
@@ -72,6 +74,19 @@ class CategoricalEmission(Emission):
     def attributes(self, components: Any, shift: Floats) -> dict[str, Any]:
         """A table for each column."""
         return {self.shown[0]: self.as_attribute(self.name, components.probabilities)}
+
+    def declared_of_columns(self, n_columns: Extent) -> Declaration:
+        """Values of each column; where users set tables by hand they may not be there yet."""
+        own = declared_columns(n_columns)
+        return ((name, MayLack(one)) for name, one in own) if self.by_hand else own
+
+    def declared(self, n_components: int, n_columns: int) -> Declaration:
+        """A table for each column; where users may set them, they are checked by whoever uses them."""
+        if self.by_hand:
+            yield self.shown[0], Tried(_check_tables)
+            return
+        tables = (shares(n_components, count) for count in self.levels)
+        yield self.shown[0], Each(tuple(tables), list)
 
     def as_shown(self, name: str, value: Any) -> Floats:
         """The tables side by side."""
@@ -154,3 +169,9 @@ class CategoricalEmission(Emission):
     def placed(self, components: Any, given: Tables) -> Any:
         """What is given, or what a start found."""
         return components if given[self.name] is None else CategoricalParams(given[self.name])
+
+
+def _check_tables(shown: Any) -> None:
+    """Refuse what are no tables of probabilities."""
+    for table in tables_of(shown):
+        table_of("each table", table, table.shape)

@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.utils.validation import check_array
 
 from unveil.core.arrays import Floats, Mask
+from unveil.core.declared import Declaration, Extent, MayLack, by_hand, numbers
 from unveil.core.protocols import Source
 from unveil.estimation.emissions.base import Attributes, Emission, Tables
 from unveil.estimation.gaussian_prior import prior_of
@@ -85,6 +86,19 @@ class GaussianEmission(Emission):
     def excuse(self, components: Any) -> str | None:
         """A regulariser that is not small against a variance."""
         return held_by(self.reg_covar, self.family(), components)
+
+    def declared_of_columns(self, n_columns: Extent) -> Declaration:
+        """The prior."""
+        yield "prior_", MayLack(NormalInverseWishart.declared(n_columns))
+
+    def declared(self, n_components: int, n_columns: int) -> Declaration:
+        """Means and covariances; where users may set them, the shapes are checked by whoever uses them."""
+        if self.by_hand:
+            yield from ((name, by_hand()) for name in self.shown)
+            yield "weights_", by_hand() if self.n_mix > 1 else MayLack(by_hand())
+            return
+        yield "means_", numbers(n_components, n_columns)
+        yield "covariances_", self.structure.declared(n_components, n_columns)
 
     # -- attributes ----------------------------------------------------------------------------------------------------
 

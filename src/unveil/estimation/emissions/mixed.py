@@ -15,7 +15,8 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from unveil.core.arrays import Floats
-from unveil.estimation.coded import Coded
+from unveil.core.declared import Declaration, Extent, numbers
+from unveil.estimation.coded import Coded, declared_columns
 from unveil.estimation.columns import column_number
 from unveil.estimation.emissions.base import Attributes, Emission, Tables
 from unveil.estimation.emissions.gaussian import held_by
@@ -129,6 +130,15 @@ class MixedEmission(Emission):
     def attributes(self, components: Any, shift: Floats) -> dict[str, Any]:
         """As they are, and where."""
         return {"frame_": shift, "params_": components}
+
+    def declared_of_columns(self, n_columns: Extent) -> Declaration:
+        """What columns are taken for, and their values."""
+        return declared_columns(n_columns)
+
+    def declared(self, n_components: int, n_columns: int) -> Declaration:
+        """Parameters, and where they are."""
+        yield "frame_", numbers(n_columns)
+        yield "params_", self.family().declared(n_components, n_columns)
 
     def components(self, attributes: Attributes, shift: Floats) -> Any:
         """Moved to another frame."""

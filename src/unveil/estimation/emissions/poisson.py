@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_array
 
 from unveil.core.arrays import Floats
+from unveil.core.declared import Declaration, at_least_zero
 from unveil.estimation.emissions.base import Attributes, Emission, Tables
 from unveil.estimation.input import COUNTS, RowsIn
 from unveil.families.base import Family
@@ -53,6 +54,10 @@ class PoissonEmission(Emission):
     def attributes(self, components: Any, shift: Floats) -> dict[str, Any]:
         """Rates."""
         return {self.shown[0]: components.rates}
+
+    def declared(self, n_components: int, n_columns: int) -> Declaration:
+        """Rates; 0 is kept off when they are used."""
+        yield self.shown[0], at_least_zero(n_components, n_columns, loose=self.name != "rates")
 
     def components(self, attributes: Attributes, shift: Floats) -> Any:
         """Rates, a little above 0."""

@@ -9,6 +9,7 @@ from typing import Any, final
 import numpy as np
 
 from unveil.core.arrays import Floats
+from unveil.core.declared import Declaration, numbers, positive
 from unveil.estimation.emissions.base import Attributes, Emission
 from unveil.estimation.emissions.gaussian import held_by
 from unveil.estimation.input import NUMBERS, RowsIn
@@ -54,6 +55,12 @@ class StudentEmission(Emission):
         """All three."""
         shown = (components.means + shift, components.scales, components.dofs)
         return dict(zip(self.shown, shown, strict=True))
+
+    def declared(self, n_components: int, n_columns: int) -> Declaration:
+        """All three."""
+        scales = self.structure.declared(n_components, n_columns)
+        shown = (numbers(n_components, n_columns), scales, positive(n_components))
+        return zip(self.shown, shown, strict=True)
 
     def components(self, attributes: Attributes, shift: Floats) -> Any:
         """The same in a frame."""

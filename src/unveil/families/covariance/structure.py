@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.core.arrays import Floats
+from unveil.core.declared import Declared, at_least_zero, definite, numbers
 from unveil.families.covariance.symmetric import (
     extreme_eigenvalues,
     floored_matrices,
@@ -59,6 +60,13 @@ class Structure(ABC):
         """How many second moments are read."""
 
     sums: ClassVar[CompiledSums]  # of T(x) = (1, x, second moments)
+
+    def declared(self, n_components: int, n_columns: int) -> Declared:
+        """What covariances from a file must be."""
+        shape = self.shape(n_components, n_columns)
+        if self.has_matrices:
+            return numbers(*shape, laws=(definite,))
+        return at_least_zero(*shape, above=True)
 
     @abstractmethod
     def natural(self, means: Floats, covariances: Floats) -> Floats:

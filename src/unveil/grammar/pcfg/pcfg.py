@@ -14,9 +14,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from unveil.certificate import Certificate, Finding
 from unveil.core.arrays import Floats
+from unveil.core.declared import Declaration, Listed, Record, at_least_zero, chances, counts
 from unveil.core.loop import Parts
 from unveil.core.result import Fit
 from unveil.estimation.base import Estimator, LaterFigures, seed_of
+from unveil.estimation.declarations import StreamOf, statistics, sums
 from unveil.estimation.scaffold import EM_CONSTRAINTS, Stream, adopt, climb, feed, parts_of, resumable, schedule_of
 from unveil.grammar import Grammar, Nonterminal, Rule
 from unveil.grammar.pcfg.fitted import UNKNOWN_WORD_POLICIES
@@ -37,6 +39,8 @@ from unveil.grammar.pcfg.model import GrammarModel, GrammarParams
 from unveil.grammar.pcfg.rules import findings_of, revived
 from unveil.grammar.pcfg.starts import Symbols, first_grammar
 from unveil.numerics.blas import single_threaded_blas
+
+NO_TABLE = frozenset({"n_features_in_", "feature_names_in_"})  # attributes of estimators that take tables
 
 
 class PCFG(GrammarMethods, Estimator, DensityMixin, BaseEstimator):
@@ -208,6 +212,30 @@ class PCFG(GrammarMethods, Estimator, DensityMixin, BaseEstimator):
         tags.input_tags.string = True
         tags.input_tags.two_d_array = False
         return tags
+
+    def _declares(self) -> Declaration:
+        known = dict(super()._declares())
+        yield from ((name, one) for name, one in known.items() if name not in NO_TABLE)
+        yield "grammar_", Record(Grammar, None)
+        rules = self.grammar_.n_rules
+        yield "word_counts_", at_least_zero(len(self.grammar_.words))
+        yield "counts_", at_least_zero(rules)
+        yield "skipped_", counts(None)
+        rule = Record(Rule, {"parent": Record(Nonterminal, None), "children": Record(tuple, None)})
+        yield "pruned_rules_", Listed(rule, tuple)
+        params = {"probabilities": chances(rules), "uses": at_least_zero(len(self.grammar_.nonterminals))}
+        told = statistics(counts=sums(rules, low=0.0))
+        yield "_stream", StreamOf(Record(GrammarParams, params), told, 0, 0, self._moved).declared()
+
+    def _moved(self, stream: Stream) -> GrammarParams:
+        """Parameters after an M step from what a stream has seen."""
+        assert stream.running is not None
+        model = self._model(self.grammar_)
+        return model.maximise(stream.running.statistics.scaled(stream.seen), stream.params)
+
+    def _make_ready(self) -> None:
+        self._given()
+        self._model(self.grammar_)
 
     # -- fitting -------------------------------------------------------------------------------------------------------
 

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from unveil.certificate import Certificate, Finding
 from unveil.core.arrays import Floats
+from unveil.core.declared import FINITE, Declaration, at_least_zero, numbers, rising
 from unveil.core.protocols import Block, Engine, Source
 from unveil.core.result import History, Status
 from unveil.core.statistics import tree_sum
@@ -175,6 +176,20 @@ class PrincipalCurve(Projection):
         self.max_iter = max_iter
         self.verbose = verbose
         self.engine = engine
+
+    def _declares(self) -> Declaration:
+        yield from super()._declares()
+        d = self.n_features_in_
+        yield "center_", numbers(d)
+        yield "points_", numbers("points", d)
+        yield "positions_", at_least_zero("points", laws=(rising,))
+        yield "length_", at_least_zero()
+        yield "coordinates_", at_least_zero(None, gaps=True)
+        yield "distance_", at_least_zero(high=FINITE)
+        yield "distance_path_", at_least_zero(None, high=FINITE)
+
+    def _make_ready(self) -> None:
+        self._polyline()
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> PrincipalCurve:
         """Find the curve.

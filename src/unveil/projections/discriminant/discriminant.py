@@ -20,8 +20,23 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from unveil.core.arrays import Floats
+from unveil.core.declared import (
+    AllOf,
+    Declaration,
+    Labels,
+    MayLack,
+    OrNone,
+    Record,
+    Tried,
+    at_least_zero,
+    bounds,
+    numbers,
+    semidefinite,
+)
+from unveil.core.declared import shares as in_shares
 from unveil.core.protocols import Source
 from unveil.estimation.base import engine_for
+from unveil.estimation.declarations import sums
 from unveil.estimation.input import refuse_nonfinite, rows_in
 from unveil.estimation.scaffold import set_or_forget
 from unveil.numerics.blas import single_threaded_blas
@@ -158,6 +173,39 @@ class LinearDiscriminantAnalysis(ClassifierMixin, Projection):
         self.covariance_type = covariance_type
         self.unbiased = unbiased
         self.engine = engine
+
+    def _declares(self) -> Declaration:
+        yield from super()._declares()
+        d = self.n_features_in_
+        yield "classes_", Labels("classes")
+        k = len(self.classes_)
+        yield "class_count_", at_least_zero(k)
+        for name in ("within_scatter_", "between_scatter_", "total_scatter_"):
+            yield name, sums(d, d, laws=(semidefinite,))
+        told = {"weights": at_least_zero(k), "rows": at_least_zero(k), "frame": numbers(d), "centres": numbers(k, d)}
+        scatter = {"within": sums(d, d, laws=(semidefinite,)), "apart": OrNone(sums(k, d, d, laws=(semidefinite,)))}
+        yield "_scatter", Record(dict, {**told, **scatter})
+        yield from self._declares_rule(k, d)
+
+    def _make_ready(self) -> None:
+        self._check_parameters()
+
+    def _declares_rule(self, k: int, d: int) -> Declaration:
+        """What there is once there were rows enough to tell classes apart."""
+        held = (lambda one: one) if hasattr(self, "coef_") else MayLack
+        lines = 1 if k == 2 else k
+        yield "priors_", held(in_shares(k))
+        yield "means_", held(numbers(k, d, gaps=True))
+        yield "xbar_", held(numbers(d))
+        yield "discriminant_coef_", held(numbers(k, d))
+        yield "discriminant_intercept_", held(AllOf((bounds(k), Tried(_leaves_one))))
+        yield "coef_", held(numbers(lines, d))
+        yield "intercept_", held(bounds(lines, gaps=True))
+        yield "evidence_", held(bounds(gaps=True))
+        yield "covariance_", MayLack(sums(d, d, laws=(semidefinite,)))
+        yield "scalings_", MayLack(numbers(d, None))
+        for name in ("explained_variance_ratio_", "signal_to_noise_", "bayes_factor_"):
+            yield name, MayLack(bounds(None, gaps=True))
 
     # -- fitting -------------------------------------------------------------------------------------------------------
 
@@ -397,3 +445,9 @@ class LinearDiscriminantAnalysis(ClassifierMixin, Projection):
         if not hasattr(self, "scalings_"):
             return len(self.signal_to_noise_)
         return int(min(len(self.explained_variance_ratio_), self.scalings_.shape[1]))
+
+
+def _leaves_one(intercepts: Floats) -> None:
+    """Refuse a rule by which no class is possible."""
+    if not np.isfinite(intercepts).any() or np.any(intercepts == np.inf):
+        raise ValueError("there must be a class that is possible, and none that is certain")

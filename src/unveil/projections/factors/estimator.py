@@ -20,12 +20,26 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from unveil.certificate import Certificate, Finding
 from unveil.core.arrays import Floats
+from unveil.core.declared import (
+    FINITE,
+    AllOf,
+    Declaration,
+    OrNone,
+    Record,
+    Size,
+    Tried,
+    at_least_zero,
+    definite,
+    numbers,
+    symmetric,
+)
 from unveil.core.loop import Parts, check_allowed
 from unveil.core.protocols import Engine, Source
 from unveil.core.result import Fit, History, Status
 from unveil.core.statistics import Statistics
 from unveil.core.stopping import BoundChange
 from unveil.estimation.base import engine_for
+from unveil.estimation.declarations import StreamOf, statistics, sums
 from unveil.estimation.input import refuse_nonfinite, rows_in
 from unveil.estimation.registry import SCHEDULES, resolve
 from unveil.estimation.scaffold import Stream, feed, resumable
@@ -117,6 +131,34 @@ class FactorEstimator(FactorDensity):
     def _start(self, n_columns: int) -> Floats | None:
         """Noise to start from, if any is given."""
         return None
+
+    def _declares(self) -> Declaration:
+        yield from super()._declares()
+        d = self.n_features_in_
+        yield "n_components_", Size("components", 0)
+        q = self.n_components_
+        yield "components_", numbers(q, d)
+        yield "mean_", numbers(d)
+        yield "noise_variance_", at_least_zero(*self._noise_shape(d), high=FINITE, above=True)
+        scores = {"centre": numbers(q), "spread": numbers(q, q, laws=(definite,))}
+        places = {"loadings": numbers(d, q), "mean": numbers(d), "noise": at_least_zero(d, above=True)}
+        second = (q + 1) * (q + 2) // 2  # of the scores and 1
+        told = statistics(latent=sums(second), grams=sums(second, d), cross=sums(q + 1, d), squares=sums(d, low=0.0))
+        params = Record(FactorParams, {**places, **scores})
+        yield "_stream", StreamOf(params, told, d, q, self._moved).declared()
+        moments = {"weight": at_least_zero(), "holes": at_least_zero(), "sums": sums(d)}
+        products = {name: sums(d, d, laws=(symmetric,)) for name in ("products", "pairs")}
+        yield "_moments", OrNone(AllOf((Record(Statistics, {**moments, **products}), Tried(covariance_of))))
+
+    def _noise_shape(self, n_columns: int) -> tuple[int, ...]:
+        """Of the noise as it is shown."""
+        return (n_columns,)
+
+    def _moved(self, stream: Stream) -> FactorParams:
+        """Parameters after an M step from what a stream has seen."""
+        assert stream.running is not None
+        model = Factors(self._noise, stream.shift, self._noise.floors(variances_of(stream.params)))
+        return model.maximise(stream.running.statistics.scaled(stream.seen), stream.params)
 
     # -- fitting -------------------------------------------------------------------------------------------------------
 

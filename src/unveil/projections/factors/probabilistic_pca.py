@@ -18,6 +18,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from unveil.certificate import Finding
 from unveil.core.arrays import Floats
+from unveil.core.declared import FINITE, Declaration, at_least_zero, chances
 from unveil.projections.factors.estimator import FactorEstimator, SeenCells
 from unveil.projections.factors.model import FactorParams, NoiseModel, Shared
 from unveil.projections.pca.routes import minka_dimension
@@ -111,6 +112,15 @@ class ProbabilisticPCA(FactorEstimator):
             raise ValueError("n_components='mle' is only supported if n_samples >= n_features")
         values = np.maximum(linalg.eigvalsh(matrix)[::-1], 0.0) * (weight / max(weight - 1.0, 1.0))
         return min(minka_dimension(values, weight), len(matrix) - 1)
+
+    def _declares(self) -> Declaration:
+        yield from super()._declares()
+        q = self.n_components_
+        yield "explained_variance_", at_least_zero(q, high=FINITE)
+        yield "explained_variance_ratio_", chances(q)
+
+    def _noise_shape(self, n_columns: int) -> tuple[int, ...]:
+        return ()
 
     def _set_attributes(self, params: FactorParams) -> None:
         variances = np.sum(params.loadings**2, axis=0)

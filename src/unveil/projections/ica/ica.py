@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from unveil.certificate import Certificate, Finding
 from unveil.core.arrays import Floats
+from unveil.core.declared import Declaration, at_least_zero, chances, numbers, truth
 from unveil.core.protocols import Engine, Source
 from unveil.core.result import Status
 from unveil.estimation.base import engine_for, warn_of
@@ -174,6 +175,21 @@ class ICA(Projection):
         self.gaussianity_level = gaussianity_level
         self.random_state = random_state
         self.engine = engine
+
+    def _declares(self) -> Declaration:
+        yield from super()._declares()
+        d = self.n_features_in_
+        yield "components_", numbers("sources", d)
+        q = len(self.components_)
+        yield "mixing_", numbers(d, q)
+        if self.whiten:
+            yield "mean_", numbers(d)
+            yield "whitening_", numbers(q, d)
+        for name in ("skewness_", "kurtosis_"):
+            yield name, numbers(q)
+        yield "gaussian_pvalues_", chances(q)
+        yield "gaussian_", truth(q)
+        yield "gradient_norms_", at_least_zero(None)
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> ICA:
         """Find the sources.

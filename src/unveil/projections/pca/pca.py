@@ -14,11 +14,26 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 
 from unveil.certificate import Certificate
+from unveil.core.declared import (
+    FINITE,
+    Declaration,
+    MayLack,
+    OrNone,
+    Record,
+    Size,
+    at_least_zero,
+    chances,
+    counts,
+    numbers,
+    positive,
+    semidefinite,
+)
 from unveil.core.loop import watchers
 from unveil.core.protocols import Source
 from unveil.core.result import Status
 from unveil.core.statistics import Statistics
 from unveil.estimation.base import engine_for, seed_of, warn_of
+from unveil.estimation.declarations import sums
 from unveil.estimation.input import as_source
 from unveil.numerics.blas import single_threaded_blas
 from unveil.projections.pca.certificate import certify, certify_passes
@@ -187,6 +202,24 @@ noise_variance_, n_features_in_, feature_names_in_
         self.robust = robust
         self.random_state = random_state
         self.engine = engine
+
+    def _declares(self) -> Declaration:
+        yield from super()._declares()
+        d = self.n_features_in_
+        yield "n_samples_", counts()
+        yield "n_components_", Size("components", 0)
+        yield "mean_", numbers(d)
+        yield "scale_", OrNone(positive(d))
+        yield "feature_weight_", OrNone(at_least_zero(d))
+        yield "components_", numbers("components", d)
+        for name in ("explained_variance_", "singular_values_"):
+            yield name, at_least_zero("components", high=FINITE)
+        yield "explained_variance_ratio_", chances("components")
+        yield "noise_variance_", at_least_zero(high=FINITE)
+        yield "outlier_weights_", MayLack(chances(None))
+        scatter = sums(d, d, laws=(semidefinite,))
+        told = Record(Statistics, {"weight": at_least_zero(), "mean": numbers(d), "scatter": scatter})
+        yield "_moments", MayLack(told)
 
     def fit(
         self,

@@ -22,6 +22,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from unveil.core.arrays import Floats
+from unveil.core.declared import Declaration, Each, at_least_zero, counts, numbers, positive
 from unveil.core.loop import ExpectationStep, Parts
 from unveil.core.protocols import Engine, Source
 from unveil.core.result import Fit
@@ -49,6 +50,7 @@ from unveil.projections.topographic.rows import (
 )
 from unveil.projections.topographic.start import SheetStart, TableSpread, axes_of, bent, plane, spread_of
 
+ROUNDED = 1e-9  # how far points of a lattice may be from where they are
 LATTICE_SHAPES, BASIS_SHAPES = {1: (64,), 2: (20, 20)}, {1: (12,), 2: (6, 6)}  # shapes by default
 SMALLEST_VARIANCE, LARGEST_VARIANCE = 1e-200, 1e200  # mean of columns: past them products of squares are 0 or infinite
 
@@ -181,6 +183,20 @@ class GenerativeTopographicMap(Projection):
         self.engine = engine
         self.schedule = schedule
         self.expectation = expectation
+
+    def _declares(self) -> Declaration:
+        yield from super()._declares()
+        d = self.n_features_in_
+        yield "lattice_", numbers("points", "dimensions", laws=(_even,))
+        points, dimensions = self.lattice_.shape
+        yield "basis_shape_", Each((counts(),) * dimensions)
+        yield "basis_", numbers(points, prod(map(int, self.basis_shape_)) + dimensions + 1)
+        yield "basis_width_", positive()
+        yield "mean_", numbers(d)
+        yield "prior_precision_", at_least_zero()
+        yield "coefficients_", numbers(self.basis_.shape[1], d)
+        yield "noise_variance_", positive()
+        yield "means_", numbers(points, d)
 
     # -- fitting -------------------------------------------------------------------------------------------------------
 
@@ -380,3 +396,10 @@ def _shape(argument: str, given: Any, default: tuple[int, ...], least: int) -> t
         wanted = f"an integer or {len(default)} integers, each at least {least}"
         raise ValueError(f"{argument} must be {wanted} (one a direction), got {given!r}")
     return tuple(int(count) for count in shape)
+
+
+def _even(lattice: Floats) -> str | None:
+    """What is wrong with points that are to be a lattice."""
+    shape = tuple(len(np.unique(way)) for way in lattice.T)
+    fits = prod(shape) == len(lattice) and np.allclose(lattice, grid(shape), rtol=0.0, atol=ROUNDED)
+    return None if fits else "be the points of a lattice, in order"

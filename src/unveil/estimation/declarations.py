@@ -1,0 +1,111 @@
+"""What a model file's values are checked against: the declaration of their estimator, read in order.
+
+An estimator declares its attributes in `_declares` (`unveil.core.declared` is the language), and is then made ready for
+use as far as no rows are needed. What that cannot tell of a stream, an M step from its statistics does: it must lead to
+parameters that are as declared.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from unveil.core.declared import (
+    FINITE,
+    AllOf,
+    Declaration,
+    Declared,
+    Extent,
+    Listed,
+    Mapped,
+    MayLack,
+    Numbers,
+    OrNone,
+    Record,
+    Size,
+    Tried,
+    Words,
+    at_least_zero,
+    bounds,
+    check,
+    counts,
+    distinct,
+    numbers,
+    truth,
+)
+from unveil.core.result import History
+from unveil.core.statistics import Statistics
+from unveil.schedules.stepwise import Running
+
+if TYPE_CHECKING:
+    from unveil.estimation.scaffold import Stream
+
+SEED = counts(below=1 << 31)
+
+
+def check_loaded(estimator: Any, attributes: Mapping[str, Any]) -> None:
+    """Raise a ValueError where parameters or attributes of an estimator are not such as a fit takes and leaves."""
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        estimator._validate_params()
+        check(estimator._declares(), attributes)
+        estimator._make_ready()
+
+
+def common() -> Declaration:
+    """Attributes that estimators of any kind have."""
+    from unveil.certificate import Certificate
+
+    yield "n_features_in_", Size("columns")
+    yield "feature_names_in_", MayLack(Words("columns"))
+    yield "random_seed_", MayLack(SEED)
+    ended = {"history_": History.declared(), "converged_": truth(), "n_iter_": counts()}
+    for name, one in (ended | {"certificate_": Certificate.declared()}).items():
+        yield name, MayLack(one)
+    yield "lower_bounds_", MayLack(Listed(bounds()))
+    yield "lower_bound_", MayLack(bounds())
+    yield "recipe_", MayLack(Tried(_recipe))
+
+
+def _recipe(stored: Any) -> None:
+    from unveil.tables.recipe import Recipe
+
+    Recipe.from_dict(stored)
+
+
+def statistics(**sums: Declared) -> Record:
+    """Sums over rows, with the bounds that all of them have."""
+    return Record(Statistics, {"weight": at_least_zero(), "log_likelihood": bounds(), "free_energy": bounds(), **sums})
+
+
+def sums(*extents: Extent, **rules: Any) -> Numbers:
+    """An array of sums, perhaps of squares."""
+    return numbers(*extents, **{"low": -FINITE, "high": FINITE, **rules})
+
+
+class StreamOf(NamedTuple):
+    """What the stream of a model must be, by what is particular to it."""
+
+    params: Declared
+    told: Declared  # the running statistics
+    n_shift: int
+    n_order: int
+    moved: Callable[[Stream], Any] | None = None  # an M step from its statistics, whose parameters must be as declared
+    given: Declared = Mapped(bounds(gaps=True))  # NaN where an entry moves
+
+    def declared(self) -> Declared:
+        """All of it."""
+        from unveil.estimation.scaffold import Stream
+
+        running = OrNone(Record(Running, {"updates": Size("updates"), "statistics": self.told}))
+        order = counts(self.n_order, below=max(self.n_order, 1), laws=(distinct,))
+        rest = {"seen": at_least_zero(high=FINITE), "latest": Record(Statistics, None), "given": self.given}
+        held = {"shift": numbers(self.n_shift), "params": self.params, "order": order, "history": History.declared()}
+        return AllOf((Record(Stream, {**held, "running": running, **rest}), Tried(self._go_on)))
+
+    def _go_on(self, stream: Stream) -> None:
+        if self.moved is not None and stream.running is not None and stream.seen > 0:
+            self.params.check(self.moved(stream), "what follows from its statistics", {})
