@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors.numpy import load, save
+from safetensors.numpy import load
 
 from unveil.storage.file import DIGEST, KEY, NO_DIGEST, json_of, sealed
 
@@ -43,6 +43,7 @@ LEAVES = (
     *([], {}, {"float": "nan"}, {"float": "inf"}, {"float": "-inf"}, {"tuple": []}, {"dict": {}}, {"strings": ["a"]}),
     *(0, -1, 1, 2, 3, 5, 1000, 2**31, 2**40, 2**63, 10**30, -0.5, 0.25, 1e-300, 1e30, 1e300),
 )
+KINDS = {"f": "F", "i": "I", "u": "U", "b": "BOOL"}  # of types, as safetensors calls them
 DTYPES = ("float64", "float32", "float16", "int64", "int32", "int8", "uint8", "uint64", "bool")
 
 
@@ -70,11 +71,25 @@ def mutant(data: bytes, seed: int) -> Mutant:
             kind, anew, _sealed_in_place(IN_PLACE[kind](data, draw), data) if anew else IN_PLACE[kind](data, draw)
         )
     text = json.loads(json_of(data))["__metadata__"]
-    file = Opened(json.loads(text[KEY]), {name: array.copy() for name, array in load(data).items()})
+    file = Opened(json.loads(text[KEY]), {name: array.copy() for name, array in sorted(load(data).items())})
     LAID_OUT[kind](file, draw)
     metadata = {KEY: json.dumps(file.header), DIGEST: NO_DIGEST if anew else text[DIGEST]}
-    made = bytearray(save({name: np.asarray(one, order="C") for name, one in file.arrays.items()}, metadata=metadata))
+    made = _container(metadata, file.arrays)
     return Mutant(kind, anew, bytes(sealed(made) if anew else made))
+
+
+def _container(metadata: dict[str, str], arrays: Arrays) -> bytearray:
+    """The file of docs/format.md: safetensors itself puts what it writes in another order every time."""
+    entries: dict[str, Any] = {"__metadata__": metadata}
+    cells = b""
+    for name, array in arrays.items():
+        kind = KINDS[array.dtype.kind]
+        bits = "" if kind == "BOOL" else str(8 * array.dtype.itemsize)
+        offsets = [len(cells), len(cells) + array.nbytes]
+        entries[name] = {"dtype": kind + bits, "shape": list(array.shape), "data_offsets": offsets}
+        cells += array.tobytes()
+    text = json.dumps(entries, separators=(",", ":")).encode()
+    return bytearray(struct.pack("<Q", len(text)) + text + cells)
 
 
 def _sealed_in_place(changed: bytes, before: bytes) -> bytes:

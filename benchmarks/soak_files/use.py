@@ -25,7 +25,7 @@ DECLINED = (
         "was not there at fit time",
         "were not there",
         "not seen at fit",
-        "missing columns",
+        *("have no density", "not one of the classes"),
     ),
 )
 SUM_TOLERANCE, DRAWN = 1e-6, 3

@@ -43,7 +43,18 @@ from unveil.chains.search import (
 from unveil.chains.small import climb_over
 from unveil.chains.starts import STARTS, Kinds, occupancy, sample_of, starting, starts, supported
 from unveil.core.arrays import Floats, Indices
-from unveil.core.declared import FINITE, Declaration, Declared, MayLack, Record, counts, numbers, shares
+from unveil.core.declared import (
+    FINITE,
+    Declaration,
+    Declared,
+    MayLack,
+    Record,
+    bounds,
+    chances,
+    counts,
+    numbers,
+    shares,
+)
 from unveil.core.loop import Parts
 from unveil.core.protocols import Ask, Asking
 from unveil.core.result import Fit
@@ -130,7 +141,7 @@ class HMMEstimator(ChainMethods, Estimator, DensityMixin, BaseEstimator, ABC):
         yield "transmat_", shares("states", "states", loose=True)
         k, n_columns = len(self.startprob_), len(self._emission().origin(vars(self)))
         yield from self._emission().declared(k, n_columns)
-        yield "occupancy_", MayLack(shares(k, gaps=True))
+        yield "occupancy_", MayLack(chances(k, gaps=True))
         yield "gauge_", MayLack(numbers(None, high=FINITE))
         yield "clusters_", MayLack(counts(k, below=k))
         if hasattr(self, "_stream"):
@@ -144,7 +155,13 @@ class HMMEstimator(ChainMethods, Estimator, DensityMixin, BaseEstimator, ABC):
         told = statistics(starts=sums(k, low=0.0), transitions=sums(k, k, low=0.0), moments=moments)
         tables = {"start": shares(k), "transition": shares(k, k), "emissions": family.declared(k, n_columns)}
         moved = self._moved if k == self.n_components else None  # masks are those of another model
-        return StreamOf(Record(MarkovParams, tables), told, n_columns, k, moved).declared()
+        params, given = Record(MarkovParams, tables), self._given_declared(k)
+        return StreamOf(params, told, n_columns, k, moved, given, (family.unframed,)).declared()
+
+    def _given_declared(self, k: int) -> Declared:
+        """What stays as it was given; NaN where an entry moves."""
+        shapes = {"startprob": (k,), "transmat": (k, k)} | (self._emission().shapes() if k == self.n_components else {})
+        return Record(dict, {name: MayLack(bounds(*shape, gaps=True)) for name, shape in shapes.items()})
 
     def _moved(self, stream: Stream) -> MarkovParams:
         """Parameters after an M step from what a stream has seen."""

@@ -27,12 +27,14 @@ Sizes = dict[str, int]
 Extent = str | int | None  # of an array in one direction: a named size, a number, or any
 Law = Callable[[Array], str | None]  # what an array lacks, in words; None where it is as it should be
 
-LARGEST = 1e154  # numbers of greater size have no finite square
+LARGEST = 1e152  # the squares of greater numbers leave no room for sums
 FINITE = float(np.finfo(np.float64).max)  # of sums of squares, and where nothing is squared
+LEAST_DIVISOR = 1e-300  # what is less overflows where something is divided by it
 SMALLEST = 1e-150  # what is divided by must leave room for squares
 LARGEST_COUNT = 1 << 53  # whole numbers beyond are none to float64
 SUM_TOLERANCE = 1e-6  # how far from 1 shares may sum: what passes through float32 does
-ASYMMETRY = 1e-6  # of a symmetric matrix, as a share of its largest entry
+ASYMMETRY, ROUNDING = 1e-9, 1e-14  # of a symmetric matrix, as a share of the diagonals, and of its largest entry
+NEGATIVE = 1e-6  # of an eigenvalue that should not be below 0, as a share of the largest
 
 
 class Declared(ABC):
@@ -114,6 +116,7 @@ class Numbers(Declared):
     def _check_range(self, array: Array, place: str) -> None:
         if array.dtype.kind == "f" and not self.gaps and np.isnan(array).any():
             raise ValueError(f"{place} must not hold NaN")
+        array = array.astype(np.float64) if array.dtype.kind == "f" else array  # float32 does not know the limits
         with np.errstate(invalid="ignore"):
             wrong = (array <= self.low if self.above else array < self.low) | (array > self.high)
         if wrong.any():
@@ -142,8 +145,8 @@ def _as_array(value: Any) -> Any:
 
 
 def _as_scalar(value: Any) -> Any:
-    """A number as an array of no dimension; arrays are no numbers."""
-    return np.asarray(value) if isinstance(value, int | float | np.generic) or np.shape(value) == () else value
+    """A number as an array of no dimension; anything else as it is."""
+    return np.asarray(value) if isinstance(value, int | float | np.generic) else value
 
 
 def _kind_of(value: Any) -> str:
@@ -210,9 +213,11 @@ def sum_to_one(array: Array) -> str | None:
 
 
 def symmetric(array: Array) -> str | None:
-    """Matrices, in the last two axes."""
-    away = np.abs(array - np.swapaxes(array, -1, -2))
-    return None if np.all(away <= ASYMMETRY * np.abs(array).max(axis=(-1, -2), keepdims=True)) else "be symmetric"
+    """Matrices, in the last two axes; what rounding leaves is small against the entry and its diagonals, or all."""
+    away, sizes = np.abs(array - np.swapaxes(array, -1, -2)), np.sqrt(np.abs(np.diagonal(array, axis1=-2, axis2=-1)))
+    own = ASYMMETRY * sizes[..., :, None] * sizes[..., None, :]
+    of_all = ROUNDING * np.abs(array).max(axis=(-1, -2), keepdims=True)
+    return None if np.all(away <= np.maximum(own, of_all)) else "be symmetric"
 
 
 def definite(array: Array) -> str | None:
@@ -233,7 +238,17 @@ def semidefinite(array: Array) -> str | None:
     if lacks is not None:
         return lacks
     values = np.linalg.eigvalsh(array)
-    return None if np.all(values[..., 0] >= -ASYMMETRY * np.abs(values).max(axis=-1)) else "be positive semidefinite"
+    return None if np.all(values[..., 0] >= -NEGATIVE * np.abs(values).max(axis=-1)) else "be positive semidefinite"
+
+
+def not_negative(array: Array) -> str | None:
+    """From 0 on."""
+    return None if np.all(array >= 0) else "not be negative"
+
+
+def clear_of_zero(array: Array) -> str | None:
+    """Zero, or so large that it may be divided by."""
+    return None if np.all((array == 0) | (np.abs(array) >= LEAST_DIVISOR)) else f"be 0, or at least {LEAST_DIVISOR:g}"
 
 
 def rising(array: Array) -> str | None:

@@ -123,7 +123,7 @@ class Estimator:
 
     def _declares(self) -> Declaration:
         """What its fitted attributes must be in a file; a generator may rely on what it has declared before."""
-        return common()
+        return common(self)
 
     def _make_ready(self) -> None:
         """Raise what the use of attributes that are as declared may still raise, whatever the rows."""

@@ -15,12 +15,13 @@ import numpy as np
 
 from unveil.core.declared import (
     FINITE,
+    LARGEST,
     AllOf,
     Declaration,
     Declared,
     Extent,
+    Law,
     Listed,
-    Mapped,
     MayLack,
     Numbers,
     OrNone,
@@ -52,19 +53,22 @@ def check_loaded(estimator: Any, attributes: Mapping[str, Any]) -> None:
         warnings.simplefilter("ignore")
         estimator._validate_params()
         check(estimator._declares(), attributes)
-        estimator._make_ready()
+        with np.errstate(over="raise", divide="raise", invalid="raise"):  # what would warn in use
+            estimator._make_ready()
 
 
-def common() -> Declaration:
+def common(estimator: Any) -> Declaration:
     """Attributes that estimators of any kind have."""
     from unveil.certificate import Certificate
 
     yield "n_features_in_", Size("columns")
     yield "feature_names_in_", MayLack(Words("columns"))
     yield "random_seed_", MayLack(SEED)
-    ended = {"history_": History.declared(), "converged_": truth(), "n_iter_": counts()}
-    for name, one in (ended | {"certificate_": Certificate.declared()}).items():
-        yield name, MayLack(one)
+    ended = {"converged_": truth(), "n_iter_": counts()}  # one does not come without the other
+    told = any(name in vars(estimator) for name in ("history_", *ended))
+    yield from ended.items() if told else ((name, MayLack(one)) for name, one in ended.items())
+    yield "history_", MayLack(History.declared())
+    yield "certificate_", MayLack(Certificate.declared())
     yield "lower_bounds_", MayLack(Listed(bounds()))
     yield "lower_bound_", MayLack(bounds())
     yield "recipe_", MayLack(Tried(_recipe))
@@ -86,6 +90,9 @@ def sums(*extents: Extent, **rules: Any) -> Numbers:
     return numbers(*extents, **{"low": -FINITE, "high": FINITE, **rules})
 
 
+NOTHING = Record(dict, {})
+
+
 class StreamOf(NamedTuple):
     """What the stream of a model must be, by what is particular to it."""
 
@@ -94,18 +101,23 @@ class StreamOf(NamedTuple):
     n_shift: int
     n_order: int
     moved: Callable[[Stream], Any] | None = None  # an M step from its statistics, whose parameters must be as declared
-    given: Declared = Mapped(bounds(gaps=True))  # NaN where an entry moves
+    given: Declared = NOTHING
+    frame: tuple[Law, ...] = ()  # laws of the shift
+    reach: float = LARGEST  # of the shift
 
     def declared(self) -> Declared:
         """All of it."""
         from unveil.estimation.scaffold import Stream
 
         running = OrNone(Record(Running, {"updates": Size("updates"), "statistics": self.told}))
+        shift = numbers(self.n_shift, low=-self.reach, high=self.reach, laws=self.frame)
         order = counts(self.n_order, below=max(self.n_order, 1), laws=(distinct,))
         rest = {"seen": at_least_zero(high=FINITE), "latest": Record(Statistics, None), "given": self.given}
-        held = {"shift": numbers(self.n_shift), "params": self.params, "order": order, "history": History.declared()}
+        held = {"shift": shift, "params": self.params, "order": order, "history": History.declared()}
         return AllOf((Record(Stream, {**held, "running": running, **rest}), Tried(self._go_on)))
 
     def _go_on(self, stream: Stream) -> None:
         if self.moved is not None and stream.running is not None and stream.seen > 0:
-            self.params.check(self.moved(stream), "what follows from its statistics", {})
+            with np.errstate(over="raise", divide="raise", invalid="raise"):
+                params = self.moved(stream)
+            self.params.check(params, "what follows from its statistics", {})

@@ -93,6 +93,11 @@ class Family(ABC):
         """Which columns may be shifted."""
         return np.full(n_columns, self.framed)
 
+    def unframed(self, shift: Floats) -> str | None:
+        """What is wrong with the shift of a frame: columns that may not be shifted are."""
+        moved = np.any(shift[~self.framing(len(shift))] != 0)
+        return "be 0 in columns that have no frame" if moved else None
+
     @abstractmethod
     def plan(self, params: Any) -> Any:
         """What the rows of a whole pass need of the parameters, computed once."""

@@ -39,6 +39,7 @@ class Poisson(RateFamily):
     array([2.5, 0.5])
     """
 
+    largest_rate: ClassVar[float] = 9e18  # counts are drawn as whole numbers of 64 bits
     least_mean: ClassVar[float] = 1e-12
     kind = "count"
     mixture = "PoissonMixture"

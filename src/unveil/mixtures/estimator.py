@@ -106,7 +106,8 @@ class MixtureEstimator(MixtureMethods, Estimator, DensityMixin, BaseEstimator, A
             family = emission.family()
             params = Record(MixtureParams, {"weights": shares(k), "components": family.declared(k, n_columns)})
             told = statistics(moments=sums(k, family.n_statistics(n_columns)))
-            yield "_stream", StreamOf(params, told, n_columns, k, self._moved).declared()
+            stream = StreamOf(params, told, n_columns, k, self._moved, frame=(family.unframed,))
+            yield "_stream", stream.declared()
 
     def _moved(self, stream: Stream) -> MixtureParams:
         """Parameters after an M step from what a stream has seen."""

@@ -135,3 +135,8 @@ def test_a_long_sentence_keeps_its_digits() -> None:
     model = PCFG.from_grammar(grammar)
     assert model.score([["a"] * n]) == pytest.approx(trees + (2 * n - 1) * log(share), rel=1e-12)
     assert model.parse([["a"] * n])[0].log_probability == pytest.approx((2 * n - 1) * log(share), rel=1e-12)
+
+
+def test_a_grammar_that_was_not_fitted_learns_from_batches():
+    model = PCFG.from_grammar("S -> S S [0.25] | 'ha' [0.75]", random_state=0)
+    assert model.partial_fit(["ha ha", "ha"]).n_iter_ == 1

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.core.arrays import Floats
+from unveil.core.declared import LARGEST_COUNT
 from unveil.core.lazy import found as public
 from unveil.families.base import OWN, Family
 from unveil.mixtures.model.model import MixtureParams
@@ -76,4 +77,6 @@ def _is_whole(family: Family, column: int, categories: Any) -> bool:
     """Whether a column holds whole numbers only: counts, or categories that are such."""
     if family.n_levels(column) is None or categories is None:
         return family.is_lattice(column) or family.n_levels(column) is not None
-    return categories.dtype.kind in "iuf" and bool(np.all(categories == np.floor(categories)))
+    if categories.dtype.kind not in "iuf":
+        return False
+    return bool(np.all((categories == np.floor(categories)) & (np.abs(categories) < LARGEST_COUNT)))

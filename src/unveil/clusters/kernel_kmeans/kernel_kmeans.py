@@ -20,7 +20,7 @@ from unveil.clusters.kernel_kmeans import nystroem as landmarks
 from unveil.clusters.kernel_kmeans.gram import ComputedGram, FunctionKernel, Gram, HeldGram, Kernel, given, hold, named
 from unveil.clusters.kmeans.kmeans import KMeans
 from unveil.core.arrays import Floats
-from unveil.core.declared import FINITE, Declaration, OrNone, at_least_zero, counts, numbers
+from unveil.core.declared import FINITE, Declaration, OrNone, at_least_zero, clear_of_zero, counts, numbers
 from unveil.core.loop import best_of
 from unveil.core.protocols import Engine, Source
 from unveil.core.result import Fit
@@ -187,7 +187,7 @@ class KernelKMeans(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         given = self._is_precomputed
         yield "X_fit_", OrNone(numbers("rows", d, bytes=(4, 8))) if given else numbers("rows", d, bytes=(4, 8))
         yield "fit_weights_", at_least_zero("rows")
-        yield "cluster_weights_", at_least_zero("clusters")
+        yield "cluster_weights_", at_least_zero("clusters", laws=(clear_of_zero,))
         yield "cluster_norms_", sums(len(self.cluster_weights_))
         if given:
             yield "diagonal_", sums("rows", bytes=(4, 8))

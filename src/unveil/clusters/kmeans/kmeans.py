@@ -26,7 +26,7 @@ from unveil.clusters.kmeans.restarts import HARTIGAN_WORK, FramedTable, RestartC
 from unveil.clusters.kmeans.short_runs import SEEDINGS
 from unveil.clusters.kmeans.starts import STARTS, StartGround, at_hand, is_refined, starts, times_of
 from unveil.core.arrays import Floats
-from unveil.core.declared import FINITE, Declaration, Declared, Record, at_least_zero, counts, numbers
+from unveil.core.declared import FINITE, LARGEST, Declaration, Declared, Record, at_least_zero, counts, numbers
 from unveil.core.loop import Parts
 from unveil.core.protocols import Source
 from unveil.core.result import Fit
@@ -191,7 +191,8 @@ class KMeans(Estimator, CentredClusters, BaseEstimator):
 
     def _declares(self) -> Declaration:
         yield from super()._declares()
-        yield "cluster_centers_", numbers("clusters", "columns", low=-FINITE, high=FINITE)
+        most = LARGEST if self.metric == "cosine" else FINITE  # lengths are sums of squares
+        yield "cluster_centers_", numbers("clusters", "columns", low=-most, high=most)
         k, d = self.cluster_centers_.shape
         yield "labels_", counts(None, below=k)
         yield "inertia_", at_least_zero(high=FINITE)
@@ -203,8 +204,9 @@ class KMeans(Estimator, CentredClusters, BaseEstimator):
     def _told(self, k: int, d: int) -> Declared:
         """Statistics of a stream."""
         scalars = {name: at_least_zero(high=FINITE) for name in ("inertia", "changed")}
+        most = LARGEST if self.metric == "cosine" else FINITE
         cells = {"shares": sums(k, d, low=0.0)} if self._takes_missing else {}
-        return statistics(**scalars, counts=sums(k, low=0.0), sums=sums(k, d), **cells)
+        return statistics(**scalars, counts=sums(k, low=0.0), sums=sums(k, d, low=-most, high=most), **cells)
 
     # -- fitting -------------------------------------------------------------------------------------------------------
 

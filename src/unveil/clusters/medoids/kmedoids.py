@@ -25,14 +25,17 @@ from unveil.core.declared import (
     FINITE,
     AllOf,
     Declaration,
-    Mapped,
+    MayLack,
     OrNone,
+    Record,
     Tried,
     at_least_zero,
     by_hand,
     counts,
     distinct,
+    not_negative,
     numbers,
+    semidefinite,
 )
 from unveil.core.loop import best_of
 from unveil.core.protocols import Block, Engine, Source
@@ -174,7 +177,9 @@ class KMedoids(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         yield "inertia_", at_least_zero(high=FINITE)
         rows = numbers(k, d, bytes=(4, 8), gaps=self._missing)
         yield "cluster_centers_", OrNone(rows) if self._precomputed else rows
-        yield "metric_params_", AllOf((Mapped(by_hand()), Tried(self._try_metric)))
+        laws = {"VI": (semidefinite,), "V": (not_negative,), "w": (not_negative,), "p": (not_negative,)}
+        params = {name: MayLack(by_hand(laws=law)) for name, law in laws.items()}
+        yield "metric_params_", AllOf((Record(dict, params), Tried(self._try_metric)))
 
     def _try_metric(self, params: dict[str, Any]) -> None:
         """Measure from medoid to medoid."""

@@ -137,8 +137,9 @@ class MixedEmission(Emission):
 
     def declared(self, n_components: int, n_columns: int) -> Declaration:
         """Parameters, and where they are."""
-        yield "frame_", numbers(n_columns)
-        yield "params_", self.family().declared(n_components, n_columns)
+        family = self.family()
+        yield "frame_", numbers(n_columns, laws=(family.unframed,))
+        yield "params_", family.declared(n_components, n_columns)
 
     def components(self, attributes: Attributes, shift: Floats) -> Any:
         """Moved to another frame."""

@@ -57,7 +57,10 @@ class PoissonEmission(Emission):
 
     def declared(self, n_components: int, n_columns: int) -> Declaration:
         """Rates; 0 is kept off when they are used."""
-        yield self.shown[0], at_least_zero(n_components, n_columns, loose=self.name != "rates")
+        yield (
+            self.shown[0],
+            at_least_zero(n_components, n_columns, high=Poisson.largest_rate, loose=self.name != "rates"),
+        )
 
     def components(self, attributes: Attributes, shift: Floats) -> Any:
         """Rates, a little above 0."""

@@ -280,7 +280,7 @@ class PCFG(GrammarMethods, Estimator, DensityMixin, BaseEstimator):
         with single_threaded_blas():
             weights = weights_of(sample_weight, len(sentences))
             fresh = not hasattr(self, "_stream")
-            if fresh:
+            if fresh or not hasattr(self, "random_seed_"):  # which `from_grammar` does not draw
                 self.random_seed_ = seed_of(self.random_state)
             grammar, symbols = self._first_grammar(sentences, weights, None if fresh else self.grammar_)
             if not fresh and grammar.rules != self.grammar_.rules:

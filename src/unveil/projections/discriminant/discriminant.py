@@ -192,7 +192,8 @@ class LinearDiscriminantAnalysis(ClassifierMixin, Projection):
 
     def _declares_rule(self, k: int, d: int) -> Declaration:
         """What there is once there were rows enough to tell classes apart."""
-        held = (lambda one: one) if hasattr(self, "coef_") else MayLack
+        told = any(hasattr(self, name) for name in ("priors_", "coef_", "discriminant_coef_", "scalings_"))
+        held = (lambda one: one) if told else MayLack
         lines = 1 if k == 2 else k
         yield "priors_", held(in_shares(k))
         yield "means_", held(numbers(k, d, gaps=True))
@@ -204,8 +205,10 @@ class LinearDiscriminantAnalysis(ClassifierMixin, Projection):
         yield "evidence_", held(bounds(gaps=True))
         yield "covariance_", MayLack(sums(d, d, laws=(semidefinite,)))
         yield "scalings_", MayLack(numbers(d, None))
-        for name in ("explained_variance_ratio_", "signal_to_noise_", "bayes_factor_"):
-            yield name, MayLack(bounds(None, gaps=True))
+        ratio = bounds(None, gaps=True)
+        yield "explained_variance_ratio_", ratio if hasattr(self, "scalings_") else MayLack(ratio)
+        for name in ("signal_to_noise_", "bayes_factor_"):
+            yield name, held(bounds(None, gaps=True))
 
     # -- fitting -------------------------------------------------------------------------------------------------------
 

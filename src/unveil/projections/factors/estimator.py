@@ -31,6 +31,7 @@ from unveil.core.declared import (
     at_least_zero,
     definite,
     numbers,
+    semidefinite,
     symmetric,
 )
 from unveil.core.loop import Parts, check_allowed
@@ -145,10 +146,10 @@ class FactorEstimator(FactorDensity):
         second = (q + 1) * (q + 2) // 2  # of the scores and 1
         told = statistics(latent=sums(second), grams=sums(second, d), cross=sums(q + 1, d), squares=sums(d, low=0.0))
         params = Record(FactorParams, {**places, **scores})
-        yield "_stream", StreamOf(params, told, d, q, self._moved).declared()
+        yield "_stream", StreamOf(params, told, d, q, self._moved, reach=MOST_SQUARES**0.5).declared()
         moments = {"weight": at_least_zero(), "holes": at_least_zero(), "sums": sums(d)}
         products = {name: sums(d, d, laws=(symmetric,)) for name in ("products", "pairs")}
-        yield "_moments", OrNone(AllOf((Record(Statistics, {**moments, **products}), Tried(covariance_of))))
+        yield "_moments", OrNone(AllOf((Record(Statistics, {**moments, **products}), Tried(_check_moments))))
 
     def _noise_shape(self, n_columns: int) -> tuple[int, ...]:
         """Of the noise as it is shown."""
@@ -348,6 +349,16 @@ class FactorEstimator(FactorDensity):
         replaced = (REPLACED_FINDINGS - {"restarts"} if several else REPLACED_FINDINGS) - known
         kept = [finding for finding in self.certificate_.findings if finding.name not in replaced]
         self.certificate_ = Certificate(tuple(kept))
+
+
+def _check_moments(statistics: Statistics) -> None:
+    """Refuse moments that no rows have, or none that are taken."""
+    _check_size(np.diagonal(statistics["products"]))
+    if not np.any(variances_seen(statistics) > 0):
+        raise ValueError("they have no variance")
+    lacks = semidefinite(covariance_of(statistics).matrix)
+    if lacks is not None:
+        raise ValueError(f"their covariance must {lacks}")
 
 
 def _check_size(squares: Floats) -> None:
