@@ -160,7 +160,7 @@ def numbers(*extents: Extent, **rules: Any) -> Numbers:
 
 def by_hand(*extents: Extent, **rules: Any) -> Numbers:
     """Numbers as users may set them; without extents of any shape, which whoever uses them checks."""
-    return Numbers(extents or None, "f", loose=True, **rules)
+    return Numbers(extents or None, "f", loose=True, **{"low": -FINITE, "high": FINITE, **rules})
 
 
 def positive(*extents: Extent, **rules: Any) -> Numbers:

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import betaln, gammaln, multigammaln
 
 from unveil.core.arrays import Floats
-from unveil.core.declared import Declared, Extent, Record, at_least_zero, definite, numbers, positive
+from unveil.core.declared import FINITE, Declared, Extent, Record, at_least_zero, definite, numbers, positive
 
 MILD_ROWS = 1.0  # that a mild prior of probabilities stands for, in every row of a table
 MILD_AXIS_ROWS = 3.0  # that one of covariances stands for, for each axis that these have to find, where rows are few
@@ -107,7 +107,10 @@ class NormalInverseWishart:
     @classmethod
     def declared(cls, n_columns: Extent) -> Declared:
         """What one from a file must be."""
-        places = {"mean": numbers(n_columns), "scale": numbers(n_columns, n_columns, laws=(definite,))}
+        places = {
+            "mean": numbers(n_columns),
+            "scale": numbers(n_columns, n_columns, low=-FINITE, high=FINITE, laws=(definite,)),
+        }
         return Record(cls, {**places, "strength": at_least_zero(), "dof": positive()})
 
     def log_density(self, means: Floats, covariances: Floats) -> float:

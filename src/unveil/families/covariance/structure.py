@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.core.arrays import Floats
-from unveil.core.declared import Declared, at_least_zero, definite, numbers
+from unveil.core.declared import FINITE, Declared, at_least_zero, definite, numbers
 from unveil.families.covariance.symmetric import (
     extreme_eigenvalues,
     floored_matrices,
@@ -65,8 +65,8 @@ class Structure(ABC):
         """What covariances from a file must be."""
         shape = self.shape(n_components, n_columns)
         if self.has_matrices:
-            return numbers(*shape, laws=(definite,))
-        return at_least_zero(*shape, above=True)
+            return numbers(*shape, low=-FINITE, high=FINITE, laws=(definite,))
+        return at_least_zero(*shape, above=True, high=FINITE)
 
     @abstractmethod
     def natural(self, means: Floats, covariances: Floats) -> Floats:

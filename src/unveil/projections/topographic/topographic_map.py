@@ -22,7 +22,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from unveil.core.arrays import Floats
-from unveil.core.declared import Declaration, Each, at_least_zero, counts, numbers, positive
+from unveil.core.declared import FINITE, Declaration, Each, at_least_zero, counts, numbers, positive
 from unveil.core.loop import ExpectationStep, Parts
 from unveil.core.protocols import Engine, Source
 from unveil.core.result import Fit
@@ -195,7 +195,7 @@ class GenerativeTopographicMap(Projection):
         yield "mean_", numbers(d)
         yield "prior_precision_", at_least_zero()
         yield "coefficients_", numbers(self.basis_.shape[1], d)
-        yield "noise_variance_", positive()
+        yield "noise_variance_", at_least_zero(above=True, high=FINITE)
         yield "means_", numbers(points, d)
 
     # -- fitting -------------------------------------------------------------------------------------------------------
