@@ -51,6 +51,9 @@ FITS = {
     "no factors": lambda: unveil.ProbabilisticPCA(0).fit(ROWS),
     "noise at its floor": lambda: unveil.FactorAnalysis(1).fit(FLAT),
     "too few rows": lambda: unveil.LinearDiscriminantAnalysis().partial_fit(ROWS[:2], [0, 1], classes=[0, 1, 2]),
+    "rows that do not span all columns": lambda: unveil.LinearDiscriminantAnalysis(solver="eigen").partial_fit(
+        FLAT[:9], LABELS[:9], classes=[0, 1, 2]
+    ),
     "a class without rows": lambda: unveil.LinearDiscriminantAnalysis().partial_fit(
         ROWS[LABELS < 2], LABELS[LABELS < 2], classes=[0, 1, 2]
     ),
@@ -117,7 +120,7 @@ CHANGES = [
     ("GaussianMixture", "weights_", lambda array: 2 * array, "weights_ must sum to 1"),
     ("GaussianMixture", "covariances_", put(9.0, 0, 0, 1), "covariances_ must be symmetric"),
     ("GaussianMixture", "covariances_", np.negative, "covariances_ must be positive definite"),
-    ("GaussianMixture", "_stream.running.statistics.moments", np.negative, "_stream cannot be"),
+    ("GaussianMixture", "_stream.running.statistics.moments", np.negative, "must have weights from 0"),
     ("GaussianMixture", "parameters.covariance_type", given("diag"), "covariances_ must have shape"),
     ("GaussianMixture", "parameters.n_components", given(0), "n_components"),
     ("GaussianMixture", "attributes.weights_", given("x"), "weights_ must hold floats, got 'x'"),

@@ -151,7 +151,7 @@ class HMMEstimator(ChainMethods, Estimator, DensityMixin, BaseEstimator, ABC):
     def _stream_declared(self, n_columns: int) -> Declared:
         """Where `partial_fit` goes on, perhaps from other sizes than the attributes have that somebody has set."""
         k, family = len(self._stream.order), self._emission().family()
-        moments = sums(k, family.n_statistics(n_columns))
+        moments = sums(k, family.n_statistics(n_columns), laws=(family.lacks,))
         told = statistics(starts=sums(k, low=0.0), transitions=sums(k, k, low=0.0), moments=moments)
         tables = {"start": shares(k), "transition": shares(k, k), "emissions": family.declared(k, n_columns)}
         moved = self._moved if k == self.n_components else None  # masks are those of another model

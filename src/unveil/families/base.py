@@ -313,6 +313,10 @@ class Family(ABC):
         """Could these be sums over real rows? What acceleration extrapolates must be."""
         return bool(np.all(np.isfinite(moments)) and np.all(moments[:, 0] > 0))
 
+    def lacks(self, moments: Floats) -> str | None:
+        """What moments from a file lack of being sums over rows, in words; rounding is none."""
+        return None if np.all(moments[:, 0] >= 0) else "have weights from 0"
+
     def least_rows(self, n_columns: int) -> int:
         """A component on no more rows than this is known by nothing but them: its likelihood may have no bound."""
         return 0

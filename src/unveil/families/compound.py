@@ -189,6 +189,10 @@ class Compound(Family):
         sound = super().admissible(moments) and not np.any(blocks[~alive])
         return bool(sound and self.family.admissible(blocks[alive]))
 
+    def lacks(self, moments: Floats) -> str | None:
+        """What components lack, or their parts."""
+        return super().lacks(moments) or self.family.lacks(self.blocks(moments))
+
     least_rows = as_within(Family.least_rows)
     gauge_size = as_within(Family.gauge_size)
 

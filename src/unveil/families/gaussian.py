@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from unveil.core.arrays import Floats
-from unveil.core.declared import Declared, Record, counts, numbers
+from unveil.core.declared import LEAST_DIVISOR, Declared, Record, counts, numbers, semidefinite
 from unveil.families.base import ExponentialFamily, Family, Tile
 from unveil.families.columns.ellipses import Ellipses
 from unveil.families.columns.in_turn import InTurn, elliptical_in_turn, normal_law
@@ -280,6 +280,19 @@ class Gaussian(ExponentialFamily):
         units = np.sqrt(variances)
         scaled = unpack(centred, n_columns) / (units[:, :, None] * units[:, None, :])
         return bool(np.linalg.eigvalsh(scaled).min() > 0)
+
+    def lacks(self, moments: Floats) -> str | None:
+        """Weights, and products of 1 and the columns that any rows could have, in units of each."""
+        n_columns, alive = self._width(moments), moments[:, 0] > 0
+        whole = self.structure.n_second(n_columns) == n_columns * (n_columns + 1) // 2
+        if super().lacks(moments) or not whole or not alive.any():
+            return super().lacks(moments)
+        some = moments[alive]
+        gram = np.zeros((len(some), n_columns + 1, n_columns + 1))
+        gram[:, 0, : n_columns + 1] = gram[:, : n_columns + 1, 0] = some[:, : n_columns + 1]
+        gram[:, 1:, 1:] = unpack(some[:, n_columns + 1 :], n_columns)
+        units = np.sqrt(np.maximum(np.diagonal(gram, axis1=1, axis2=2), LEAST_DIVISOR))
+        return semidefinite(gram / units[:, :, None] / units[:, None, :])
 
     def least_rows(self, n_columns: int) -> int:
         """As many rows as columns lie in a plane; a single one is a point."""

@@ -178,6 +178,10 @@ class Product(Family):
         """Whether every group's are."""
         return all(part.family.admissible(moments[:, part.place]) for part in self._parts())
 
+    def lacks(self, moments: Floats) -> str | None:
+        """What the first group lacks that lacks something."""
+        return next(filter(None, (part.family.lacks(moments[:, part.place]) for part in self._parts())), None)
+
     def recentre(self, params: ProductParams) -> ProductParams:
         """Each group's own frames."""
         return ProductParams(tuple(part.family.recentre(own) for part, own in self._with(params)))

@@ -207,6 +207,10 @@ class Student(Family):
         counts, weights, logs = moments[:, 0], moments[:, 1], moments[:, -1]
         return bool(np.all(logs < counts * np.log(weights / counts)))
 
+    def lacks(self, moments: Floats) -> str | None:
+        """Weights, and what sums of a Gaussian lack."""
+        return super().lacks(moments) or self.gaussian.lacks(moments[:, 1:-1])
+
     # -- frames --------------------------------------------------------------------------------------------------------
 
     def recentre(self, params: StudentParams) -> StudentParams:

@@ -44,6 +44,7 @@ class Wrapped(Family):
     tile_rows = as_within(Family.tile_rows)
     framing = as_within(Family.framing)
     declared = as_within(Family.declared)
+    lacks = as_within(Family.lacks)
 
     # -- E step --------------------------------------------------------------------------------------------------------
 

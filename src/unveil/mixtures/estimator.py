@@ -105,7 +105,7 @@ class MixtureEstimator(MixtureMethods, Estimator, DensityMixin, BaseEstimator, A
             yield "random_seed_", SEED  # batches draw from it
             family = emission.family()
             params = Record(MixtureParams, {"weights": shares(k), "components": family.declared(k, n_columns)})
-            told = statistics(moments=sums(k, family.n_statistics(n_columns)))
+            told = statistics(moments=sums(k, family.n_statistics(n_columns), laws=(family.lacks,)))
             stream = StreamOf(params, told, n_columns, k, self._moved, frame=(family.unframed,))
             yield "_stream", stream.declared()
 

@@ -192,7 +192,7 @@ class LinearDiscriminantAnalysis(ClassifierMixin, Projection):
 
     def _declares_rule(self, k: int, d: int) -> Declaration:
         """What there is once there were rows enough to tell classes apart."""
-        told = any(hasattr(self, name) for name in ("priors_", "coef_", "discriminant_coef_", "scalings_"))
+        told = any(hasattr(self, name) for name in ("coef_", "discriminant_coef_", "scalings_"))  # set last
         held = (lambda one: one) if told else MayLack
         lines = 1 if k == 2 else k
         yield "priors_", held(in_shares(k))
@@ -204,9 +204,9 @@ class LinearDiscriminantAnalysis(ClassifierMixin, Projection):
         yield "intercept_", held(bounds(lines, gaps=True))
         yield "evidence_", held(bounds(gaps=True))
         yield "covariance_", MayLack(sums(d, d, laws=(semidefinite,)))
-        yield "scalings_", MayLack(numbers(d, None))
-        ratio = bounds(None, gaps=True)
-        yield "explained_variance_ratio_", ratio if hasattr(self, "scalings_") else MayLack(ratio)
+        both = any(hasattr(self, name) for name in ("scalings_", "explained_variance_ratio_"))
+        directions = {"scalings_": numbers(d, None), "explained_variance_ratio_": bounds(None, gaps=True)}
+        yield from ((name, one if both else MayLack(one)) for name, one in directions.items())
         for name in ("signal_to_noise_", "bayes_factor_"):
             yield name, held(bounds(None, gaps=True))
 
