@@ -25,7 +25,7 @@ DECLINED = (
         "was not there at fit time",
         "were not there",
         "not seen at fit",
-        *("have no density", "not one of the classes"),
+        *("have no density", "not one of the classes", "must be from 0 to"),
     ),
 )
 SUM_TOLERANCE, DRAWN = 1e-6, 3

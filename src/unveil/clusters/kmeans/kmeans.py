@@ -195,7 +195,7 @@ class KMeans(Estimator, CentredClusters, BaseEstimator):
         yield "cluster_centers_", numbers("clusters", "columns", low=-most, high=most)
         k, d = self.cluster_centers_.shape
         yield "labels_", counts(None, below=k)
-        yield "inertia_", at_least_zero(high=FINITE)
+        yield "inertia_", at_least_zero(high=np.inf)
         if hasattr(self, "_stream"):
             yield "random_seed_", SEED  # batches draw from it
             params = Record(model.Centres, {"centres": numbers(k, d, low=-FINITE, high=FINITE)})

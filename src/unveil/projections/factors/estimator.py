@@ -35,7 +35,7 @@ from unveil.core.declared import (
     symmetric,
 )
 from unveil.core.loop import Parts, check_allowed
-from unveil.core.protocols import Engine, Source
+from unveil.core.protocols import Block, Engine, Source
 from unveil.core.result import Fit, History, Status
 from unveil.core.statistics import Statistics
 from unveil.core.stopping import BoundChange
@@ -46,7 +46,7 @@ from unveil.estimation.registry import SCHEDULES, resolve
 from unveil.estimation.scaffold import Stream, feed, resumable
 from unveil.expectations import Exact
 from unveil.numerics.blas import single_threaded_blas
-from unveil.projections.factors.density import FactorDensity
+from unveil.projections.factors.density import FactorDensity, FactorPosterior
 from unveil.projections.factors.missing import (
     Factors,
     Hidden,
@@ -150,6 +150,11 @@ class FactorEstimator(FactorDensity):
         moments = {"weight": at_least_zero(), "holes": at_least_zero(), "sums": sums(d)}
         products = {name: sums(d, d, laws=(symmetric,)) for name in ("products", "pairs")}
         yield "_moments", OrNone(AllOf((Record(Statistics, {**moments, **products}), Tried(_check_moments))))
+
+    def _make_ready(self) -> None:
+        """The density of a row of zeros."""
+        posterior = FactorPosterior.of(self._noise, *self._shown(), self.mean_)
+        posterior.inferred(Block(0, 0, np.zeros((1, self.n_features_in_))), dense=True)
 
     def _noise_shape(self, n_columns: int) -> tuple[int, ...]:
         """Of the noise as it is shown."""
