@@ -33,7 +33,7 @@ def dimensions(analysis: Analysis) -> Section | None:
         return None
     kept = np.flatnonzero(spread > 0)
     names = [rows.model_names[rows.numeric[j]] for j in kept]
-    pca = Directions.of(cells[:, kept])
+    pca = PairwiseDirections.of(cells[:, kept])
     null = parallel_analysis(cells[:, kept], seed=analysis.settings.seed)
     share = np.cumsum(pca.explained_variance_ratio_)
     enough = min(int(np.searchsorted(share, 0.9)) + 1, len(kept))
@@ -57,17 +57,17 @@ def dimensions(analysis: Analysis) -> Section | None:
     return Section("dimensions", "How many dimensions matter", lead, blocks)
 
 
-class Directions(NamedTuple):
+class PairwiseDirections(NamedTuple):
     """Principal directions of columns that are put on one scale, and the share of the variance along each."""
 
     components_: Floats
     explained_variance_ratio_: Floats
 
     @classmethod
-    def of(cls, cells: Floats) -> Directions:
+    def of(cls, cells: Floats) -> PairwiseDirections:
         """Those of the correlations, each of which is taken over the rows that have both cells.
 
-        >>> Directions.of(np.array([[0.0, 1.0], [1.0, 3.0], [2.0, 5.0], [np.nan, 7.0]])).explained_variance_ratio_
+        >>> PairwiseDirections.of(np.array([[0.0, 1.0], [1.0, 3.0], [2.0, 5.0], [np.nan, 7.0]])).explained_variance_ratio_
         array([1., 0.])
         """
         values, vectors = np.linalg.eigh(np.nan_to_num(correlation_matrix(cells)))
@@ -75,7 +75,7 @@ class Directions(NamedTuple):
         return cls(oriented(vectors.T[::-1]), share / share.sum())
 
 
-def _table(pca: Directions, names: list[str]) -> Block:
+def _table(pca: PairwiseDirections, names: list[str]) -> Block:
     """The loadings as numbers."""
     told = min(DIRECTIONS_TOLD, len(pca.components_))
     shares = [words.percent(float(share)) for share in pca.explained_variance_ratio_[:told]]
