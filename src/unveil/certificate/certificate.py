@@ -22,7 +22,7 @@ from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
-from unveil.core.declared import Declared, Listed, OrNone, Record, Word, bounds, counts
+from unveil.core.declared import Declared, ListOf, OrNone, RecordOf, Word, bounds, counts
 
 SEVERITIES = ("warning", "doubt", "note", "fine")  # the worst first
 QUESTIONS = {
@@ -202,8 +202,8 @@ class Certificate:
     def declared(cls) -> Declared:
         """What one from a file must be."""
         words = {"severity": Word(SEVERITIES), "question": Word(tuple(QUESTIONS))}
-        finding = Record(Finding, {**words, "value": OrNone(bounds(gaps=True))})
-        return Record(cls, {"findings": Listed(finding, tuple), "clusters": OrNone(Listed(counts(), tuple))})
+        finding = RecordOf(Finding, {**words, "value": OrNone(bounds(gaps=True))})
+        return RecordOf(cls, {"findings": ListOf(finding, tuple), "clusters": OrNone(ListOf(counts(), tuple))})
 
     def to_dict(self) -> dict[str, Any]:
         """Plain dictionaries, for a file."""

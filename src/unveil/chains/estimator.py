@@ -48,7 +48,7 @@ from unveil.core.declared import (
     Declaration,
     Declared,
     MayLack,
-    Record,
+    RecordOf,
     bounds,
     chances,
     counts,
@@ -155,13 +155,13 @@ class HMMEstimator(ChainMethods, Estimator, DensityMixin, BaseEstimator, ABC):
         told = statistics(starts=sums(k, low=0.0), transitions=sums(k, k, low=0.0), moments=moments)
         tables = {"start": shares(k), "transition": shares(k, k), "emissions": family.declared(k, n_columns)}
         moved = self._moved if k == self.n_components else None  # masks are those of another model
-        params, given = Record(MarkovParams, tables), self._given_declared(k)
+        params, given = RecordOf(MarkovParams, tables), self._given_declared(k)
         return StreamOf(params, told, n_columns, k, moved, given, (family.unframed,)).declared()
 
     def _given_declared(self, k: int) -> Declared:
         """What stays as it was given; NaN where an entry moves."""
         shapes = {"startprob": (k,), "transmat": (k, k)} | (self._emission().shapes() if k == self.n_components else {})
-        return Record(dict, {name: MayLack(bounds(*shape, gaps=True)) for name, shape in shapes.items()})
+        return RecordOf(dict, {name: MayLack(bounds(*shape, gaps=True)) for name, shape in shapes.items()})
 
     def _moved(self, stream: Stream) -> MarkovParams:
         """Parameters after an M step from what a stream has seen."""

@@ -76,7 +76,7 @@ NAMES = {"f": "floats", "iu": "whole numbers", "b": "truth values", "fiu": "numb
 
 
 @dataclass(frozen=True)
-class Numbers(Declared):
+class NumbersOf(Declared):
     """An array, or a single number where there is no extent."""
 
     extents: tuple[Extent, ...] | None  # None: of any shape
@@ -153,54 +153,54 @@ def _kind_of(value: Any) -> str:
     return f"{value.dtype}" if isinstance(value, np.ndarray) else f"{value!r:.40}"
 
 
-def numbers(*extents: Extent, **rules: Any) -> Numbers:
+def numbers(*extents: Extent, **rules: Any) -> NumbersOf:
     """Floats: an array of this shape, or a single one."""
-    return Numbers(extents, "f", **rules)
+    return NumbersOf(extents, "f", **rules)
 
 
-def by_hand(*extents: Extent, **rules: Any) -> Numbers:
-    """Numbers as users may set them; without extents of any shape, which whoever uses them checks."""
-    return Numbers(extents or None, "f", loose=True, **{"low": -FINITE, "high": FINITE, **rules})
+def by_hand(*extents: Extent, **rules: Any) -> NumbersOf:
+    """NumbersOf as users may set them; without extents of any shape, which whoever uses them checks."""
+    return NumbersOf(extents or None, "f", loose=True, **{"low": -FINITE, "high": FINITE, **rules})
 
 
-def positive(*extents: Extent, **rules: Any) -> Numbers:
+def positive(*extents: Extent, **rules: Any) -> NumbersOf:
     """Floats that may be divided by."""
-    return Numbers(extents, "f", low=SMALLEST, **rules)
+    return NumbersOf(extents, "f", low=SMALLEST, **rules)
 
 
-def at_least_zero(*extents: Extent, **rules: Any) -> Numbers:
+def at_least_zero(*extents: Extent, **rules: Any) -> NumbersOf:
     """Floats from 0 on."""
-    return Numbers(extents, "f", low=0.0, **rules)
+    return NumbersOf(extents, "f", low=0.0, **rules)
 
 
-def chances(*extents: Extent, **rules: Any) -> Numbers:
+def chances(*extents: Extent, **rules: Any) -> NumbersOf:
     """Floats from 0 to 1."""
-    return Numbers(extents, "f", **{"low": 0.0, "high": 1.0 + SUM_TOLERANCE, **rules})
+    return NumbersOf(extents, "f", **{"low": 0.0, "high": 1.0 + SUM_TOLERANCE, **rules})
 
 
-def shares(*extents: Extent, **rules: Any) -> Numbers:
+def shares(*extents: Extent, **rules: Any) -> NumbersOf:
     """Floats from 0 on that sum to 1 along the last axis."""
-    return Numbers(extents, "f", low=0.0, laws=(sum_to_one,), **rules)
+    return NumbersOf(extents, "f", low=0.0, laws=(sum_to_one,), **rules)
 
 
-def counts(*extents: Extent, below: int = LARGEST_COUNT, **rules: Any) -> Numbers:
+def counts(*extents: Extent, below: int = LARGEST_COUNT, **rules: Any) -> NumbersOf:
     """Whole numbers from 0 to below `below`; what indexes something must be such."""
-    return Numbers(extents, "iu", low=0, high=below - 1, bytes=(8, 4), **rules)
+    return NumbersOf(extents, "iu", low=0, high=below - 1, bytes=(8, 4), **rules)
 
 
-def bounds(*extents: Extent, **rules: Any) -> Numbers:
+def bounds(*extents: Extent, **rules: Any) -> NumbersOf:
     """Log-likelihoods and such: floats, which may be infinite."""
-    return Numbers(extents, "f", low=-np.inf, high=np.inf, **rules)
+    return NumbersOf(extents, "f", low=-np.inf, high=np.inf, **rules)
 
 
-def truth(*extents: Extent) -> Numbers:
+def truth(*extents: Extent) -> NumbersOf:
     """Truth values."""
-    return Numbers(extents, "b")
+    return NumbersOf(extents, "b")
 
 
-def number(**rules: Any) -> Numbers:
+def number(**rules: Any) -> NumbersOf:
     """A single number, whole or not."""
-    return Numbers((), "fiu", **rules)
+    return NumbersOf((), "fiu", **rules)
 
 
 # -- laws --------------------------------------------------------------------------------------------------------------
@@ -308,7 +308,7 @@ class Words(Declared):
 
 
 @dataclass(frozen=True)
-class Labels(Declared):
+class LabelsOf(Declared):
     """Values that tell classes, or the levels of a column, apart: sorted words or numbers, none twice."""
 
     extent: Extent
@@ -327,7 +327,7 @@ class Labels(Declared):
 
 
 @dataclass(frozen=True)
-class Listed(Declared):
+class ListOf(Declared):
     """A list or tuple whose items are all alike."""
 
     of: Declared
@@ -360,7 +360,7 @@ class Each(Declared):
 
 
 @dataclass(frozen=True)
-class Record(Declared):
+class RecordOf(Declared):
     """An object of a class, by its fields; or a mapping, by its keys."""
 
     kind: type[Any]
@@ -380,7 +380,7 @@ class Record(Declared):
 
 
 @dataclass(frozen=True)
-class Mapped(Declared):
+class DictionaryOf(Declared):
     """A dictionary by words, whose values are all alike."""
 
     of: Declared

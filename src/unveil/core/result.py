@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.core.declared import Declared, Listed, Mapped, at_least_zero, bounds, counts, truth
-from unveil.core.declared import Record as Fields
+from unveil.core.declared import Declared, DictionaryOf, ListOf, RecordOf, at_least_zero, bounds, counts, truth
 from unveil.core.snapshots import Snapshot
 from unveil.core.statistics import Statistics
 
@@ -104,9 +103,9 @@ class History(Sequence[Record]):
         """What one from a file must be."""
         columns = {name: bounds(None) for name in ("log_likelihood", "free_energy")}
         sizes = {"weight": at_least_zero(None), "seconds": at_least_zero(None)}
-        heights, restarts = Listed(bounds()), Listed(bounds(), tuple)
-        rest = {"events": Mapped(counts()), "monotone": truth(), "passes": counts()}
-        return Fields(cls, {**columns, **sizes, "heights": heights, "restarts": restarts, **rest})
+        heights, restarts = ListOf(bounds()), ListOf(bounds(), tuple)
+        rest = {"events": DictionaryOf(counts()), "monotone": truth(), "passes": counts()}
+        return RecordOf(cls, {**columns, **sizes, "heights": heights, "restarts": restarts, **rest})
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists and numbers, for a file."""

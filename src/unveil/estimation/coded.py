@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.utils.validation import _check_feature_names, check_array
 
 from unveil.core.arrays import Array, Floats
-from unveil.core.declared import Declaration, Extent, Labels, Listed, OrNone, Word
+from unveil.core.declared import Declaration, Extent, LabelsOf, ListOf, OrNone, Word
 from unveil.core.protocols import Source
 from unveil.estimation.arrow_columns import CodedCells
 from unveil.estimation.columns import Codes, Column, codes_of, column_number, columns_of, is_missing, numbers_of
@@ -254,5 +254,5 @@ def _distinct(source: Source, wanted: list[bool], names: list[Any], most: int | 
 
 def declared_columns(n_columns: Extent) -> Declaration:
     """What columns are taken for, and the values of those that are coded, as a file must have them."""
-    yield "kinds_", Listed(Word((*FAMILIES, OWN)), list, n_columns)
-    yield "categories_", Listed(OrNone(Labels(None)), list, n_columns)
+    yield "kinds_", ListOf(Word((*FAMILIES, OWN)), list, n_columns)
+    yield "categories_", ListOf(OrNone(LabelsOf(None)), list, n_columns)

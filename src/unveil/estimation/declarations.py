@@ -21,11 +21,11 @@ from unveil.core.declared import (
     Declared,
     Extent,
     Law,
-    Listed,
+    ListOf,
     MayLack,
-    Numbers,
+    NumbersOf,
     OrNone,
-    Record,
+    RecordOf,
     Size,
     Tried,
     Words,
@@ -69,7 +69,7 @@ def common(estimator: Any) -> Declaration:
     yield from ended.items() if told else ((name, MayLack(one)) for name, one in ended.items())
     yield "history_", MayLack(History.declared())
     yield "certificate_", MayLack(Certificate.declared())
-    yield "lower_bounds_", MayLack(Listed(bounds()))
+    yield "lower_bounds_", MayLack(ListOf(bounds()))
     yield "lower_bound_", MayLack(bounds())
     yield "recipe_", MayLack(Tried(_recipe))
 
@@ -80,17 +80,19 @@ def _recipe(stored: Any) -> None:
     Recipe.from_dict(stored)
 
 
-def statistics(**sums: Declared) -> Record:
+def statistics(**sums: Declared) -> RecordOf:
     """Sums over rows, with the bounds that all of them have."""
-    return Record(Statistics, {"weight": at_least_zero(), "log_likelihood": bounds(), "free_energy": bounds(), **sums})
+    return RecordOf(
+        Statistics, {"weight": at_least_zero(), "log_likelihood": bounds(), "free_energy": bounds(), **sums}
+    )
 
 
-def sums(*extents: Extent, **rules: Any) -> Numbers:
+def sums(*extents: Extent, **rules: Any) -> NumbersOf:
     """An array of sums, perhaps of squares."""
     return numbers(*extents, **{"low": -FINITE, "high": FINITE, **rules})
 
 
-NOTHING = Record(dict, {})
+NOTHING = RecordOf(dict, {})
 
 
 class StreamOf(NamedTuple):
@@ -109,12 +111,12 @@ class StreamOf(NamedTuple):
         """All of it."""
         from unveil.estimation.scaffold import Stream
 
-        running = OrNone(Record(Running, {"updates": Size("updates"), "statistics": self.told}))
+        running = OrNone(RecordOf(Running, {"updates": Size("updates"), "statistics": self.told}))
         shift = numbers(self.n_shift, low=-self.reach, high=self.reach, laws=self.frame)
         order = counts(self.n_order, below=max(self.n_order, 1), laws=(distinct,))
-        rest = {"seen": at_least_zero(high=FINITE), "latest": Record(Statistics, None), "given": self.given}
+        rest = {"seen": at_least_zero(high=FINITE), "latest": RecordOf(Statistics, None), "given": self.given}
         held = {"shift": shift, "params": self.params, "order": order, "history": History.declared()}
-        return AllOf((Record(Stream, {**held, "running": running, **rest}), Tried(self._go_on)))
+        return AllOf((RecordOf(Stream, {**held, "running": running, **rest}), Tried(self._go_on)))
 
     def _go_on(self, stream: Stream) -> None:
         if self.moved is not None and stream.running is not None and stream.seen > 0:

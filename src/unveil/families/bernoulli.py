@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.core.arrays import Floats
-from unveil.core.declared import Declared, Record, chances, counts
+from unveil.core.declared import Declared, RecordOf, chances, counts
 from unveil.families.independent import PROBABILITY_FLOOR, Ratios, TableFamily, Terms
 from unveil.families.kernels.bits import BitCodes, encode, expect_bits
 from unveil.families.kernels.em import LINEAR
@@ -44,7 +44,7 @@ class Bernoulli(TableFamily):
     def declared(self, n_components: int, n_columns: int) -> Declared:
         """Probabilities off 0 and 1, which have no odds."""
         table = chances(n_components, n_columns, above=True, high=np.nextafter(1.0, 0.0))
-        return Record(BernoulliParams, {"probabilities": table, "floored": counts()})
+        return RecordOf(BernoulliParams, {"probabilities": table, "floored": counts()})
 
     def terms(self, params: BernoulliParams) -> Terms:
         """Log-probabilities of no, and log-odds."""

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.core.arrays import Floats
-from unveil.core.declared import Declared, Record, chances, counts, sum_to_one
+from unveil.core.declared import Declared, RecordOf, chances, counts, sum_to_one
 from unveil.families.base import Family, Tile
 from unveil.families.independent import PROBABILITY_FLOOR, IndependentPlan, TableFamily, Terms
 from unveil.families.priors import MILD_ROWS, Dirichlet
@@ -84,7 +84,7 @@ class Categorical(TableFamily):
     def declared(self, n_components: int, n_columns: int) -> Declared:
         """Probabilities that sum to 1 over the levels of each column."""
         table = chances(n_components, sum(self.levels), laws=(self._column_sums,))
-        return Record(CategoricalParams, {"probabilities": table, "floored": counts()})
+        return RecordOf(CategoricalParams, {"probabilities": table, "floored": counts()})
 
     def _column_sums(self, table: Floats) -> str | None:
         """What is wrong with the sums of a table."""

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 
 from unveil.core.arrays import Floats
-from unveil.core.declared import Declared, Record, shares
+from unveil.core.declared import Declared, RecordOf, shares
 from unveil.families.base import Family, Tile
 from unveil.families.coordinates import Coordinates
 from unveil.families.priors import MILD_ROWS, Dirichlet
@@ -95,7 +95,7 @@ class Compound(Family):
     def declared(self, n_components: int, n_columns: int) -> Declared:
         """Shares of the parts, and the parts in a row."""
         parts = self.family.declared(n_components * self.n_parts, n_columns)
-        return Record(CompoundParams, {"weights": shares(n_components, self.n_parts), "parts": parts})
+        return RecordOf(CompoundParams, {"weights": shares(n_components, self.n_parts), "parts": parts})
 
     # -- E step --------------------------------------------------------------------------------------------------------
 

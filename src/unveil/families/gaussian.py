@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from unveil.core.arrays import Floats
-from unveil.core.declared import LEAST_DIVISOR, Declared, Record, counts, numbers, semidefinite
+from unveil.core.declared import LEAST_DIVISOR, Declared, RecordOf, counts, numbers, semidefinite
 from unveil.families.base import ExponentialFamily, Family, Tile
 from unveil.families.columns.ellipses import Ellipses
 from unveil.families.columns.in_turn import InTurn, elliptical_in_turn, normal_law
@@ -121,7 +121,7 @@ class Gaussian(ExponentialFamily):
         """Means, covariances and origins."""
         places = {name: numbers(n_components, n_columns) for name in ("means", "origins")}
         covariances = self.structure.declared(n_components, n_columns)
-        return Record(GaussianParams, {**places, "covariances": covariances, "floored": counts()})
+        return RecordOf(GaussianParams, {**places, "covariances": covariances, "floored": counts()})
 
     # -- E step --------------------------------------------------------------------------------------------------------
 

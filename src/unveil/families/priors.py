@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import betaln, gammaln, multigammaln
 
 from unveil.core.arrays import Floats
-from unveil.core.declared import FINITE, Declared, Extent, Record, at_least_zero, definite, numbers, positive
+from unveil.core.declared import FINITE, Declared, Extent, RecordOf, at_least_zero, definite, numbers, positive
 
 MILD_ROWS = 1.0  # that a mild prior of probabilities stands for, in every row of a table
 MILD_AXIS_ROWS = 3.0  # that one of covariances stands for, for each axis that these have to find, where rows are few
@@ -111,7 +111,7 @@ class NormalInverseWishart:
             "mean": numbers(n_columns),
             "scale": numbers(n_columns, n_columns, low=-FINITE, high=FINITE, laws=(definite,)),
         }
-        return Record(cls, {**places, "strength": at_least_zero(), "dof": positive()})
+        return RecordOf(cls, {**places, "strength": at_least_zero(), "dof": positive()})
 
     def log_density(self, means: Floats, covariances: Floats) -> float:
         """Summed over components; `covariances` are dense, (k, d, d)."""

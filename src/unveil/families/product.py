@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.core.arrays import Floats
-from unveil.core.declared import Declared, Each, Record
+from unveil.core.declared import Declared, Each, RecordOf
 from unveil.families.base import Family, Tile
 from unveil.families.columns.ellipses import Ellipses
 from unveil.families.columns.in_turn import InTurn
@@ -94,7 +94,7 @@ class Product(Family):
     def declared(self, n_components: int, n_columns: int) -> Declared:
         """Parameters of each group."""
         groups = tuple(family.declared(n_components, len(columns)) for family, columns in self.parts)
-        return Record(ProductParams, {"parts": Each(groups)})
+        return RecordOf(ProductParams, {"parts": Each(groups)})
 
     # -- E step --------------------------------------------------------------------------------------------------------
 

@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from unveil.core.arrays import Floats
-from unveil.core.declared import LARGEST, Declared, Record, at_least_zero, counts
+from unveil.core.declared import LARGEST, Declared, RecordOf, at_least_zero, counts
 from unveil.families.independent import TableFamily
 from unveil.families.kernels.em import LINEAR
 from unveil.families.priors import Gamma
@@ -47,7 +47,7 @@ class RateFamily(TableFamily):
     def declared(self, n_components: int, n_columns: int) -> Declared:
         """Rates that have a logarithm."""
         rates = at_least_zero(n_components, n_columns, above=True, high=self.largest_rate)
-        return Record(RateParams, {"rates": rates, "floored": counts()})
+        return RecordOf(RateParams, {"rates": rates, "floored": counts()})
 
     @abstractmethod
     def with_prior(self, moments: Floats) -> tuple[Floats, Floats]:

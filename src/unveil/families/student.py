@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from scipy.special import digamma, gammaln, stdtr, zeta
 
 from unveil.core.arrays import Floats
-from unveil.core.declared import Declared, Record, counts, numbers, positive
+from unveil.core.declared import Declared, RecordOf, counts, numbers, positive
 from unveil.families.base import Family, Tile
 from unveil.families.columns.ellipses import Ellipses
 from unveil.families.columns.in_turn import InTurn, elliptical_in_turn, student_law
@@ -105,7 +105,7 @@ class Student(Family):
         """Locations, scales, degrees of freedom and origins."""
         places = {name: numbers(n_components, n_columns) for name in ("means", "origins")}
         rest = {"scales": self.structure.declared(n_components, n_columns), "floored": counts()}
-        return Record(StudentParams, {**places, **rest, "dofs": positive(n_components)})
+        return RecordOf(StudentParams, {**places, **rest, "dofs": positive(n_components)})
 
     # -- E step --------------------------------------------------------------------------------------------------------
 

@@ -19,7 +19,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from unveil.clusters.assignment.in_numpy import SMALL_WORK
 from unveil.core.arrays import Floats, Indices, Labels
-from unveil.core.declared import Declaration, MayLack, Record, counts, shares
+from unveil.core.declared import Declaration, MayLack, RecordOf, counts, shares
 from unveil.core.drive import answer_to
 from unveil.core.loop import Parts
 from unveil.core.protocols import Ask, Asking, Block, Engine, Source
@@ -104,7 +104,7 @@ class MixtureEstimator(MixtureMethods, Estimator, DensityMixin, BaseEstimator, A
         if hasattr(self, "_stream"):
             yield "random_seed_", SEED  # batches draw from it
             family = emission.family()
-            params = Record(MixtureParams, {"weights": shares(k), "components": family.declared(k, n_columns)})
+            params = RecordOf(MixtureParams, {"weights": shares(k), "components": family.declared(k, n_columns)})
             told = statistics(moments=sums(k, family.n_statistics(n_columns), laws=(family.lacks,)))
             stream = StreamOf(params, told, n_columns, k, self._moved, frame=(family.unframed,))
             yield "_stream", stream.declared()

@@ -26,7 +26,7 @@ from unveil.clusters.kmeans.restarts import HARTIGAN_WORK, FramedTable, RestartC
 from unveil.clusters.kmeans.short_runs import SEEDINGS
 from unveil.clusters.kmeans.starts import STARTS, StartGround, at_hand, is_refined, starts, times_of
 from unveil.core.arrays import Floats
-from unveil.core.declared import FINITE, LARGEST, Declaration, Declared, Record, at_least_zero, counts, numbers
+from unveil.core.declared import FINITE, LARGEST, Declaration, Declared, RecordOf, at_least_zero, counts, numbers
 from unveil.core.loop import Parts
 from unveil.core.protocols import Source
 from unveil.core.result import Fit
@@ -198,7 +198,7 @@ class KMeans(Estimator, CentredClusters, BaseEstimator):
         yield "inertia_", at_least_zero(high=np.inf)
         if hasattr(self, "_stream"):
             yield "random_seed_", SEED  # batches draw from it
-            params = Record(model.Centres, {"centres": numbers(k, d, low=-FINITE, high=FINITE)})
+            params = RecordOf(model.Centres, {"centres": numbers(k, d, low=-FINITE, high=FINITE)})
             yield "_stream", StreamOf(params, self._told(k, d), d, k).declared()
 
     def _told(self, k: int, d: int) -> Declared:

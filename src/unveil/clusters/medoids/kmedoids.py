@@ -27,7 +27,7 @@ from unveil.core.declared import (
     Declaration,
     MayLack,
     OrNone,
-    Record,
+    RecordOf,
     Tried,
     at_least_zero,
     by_hand,
@@ -179,7 +179,7 @@ class KMedoids(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         yield "cluster_centers_", OrNone(rows) if self._precomputed else rows
         laws = {"VI": (semidefinite,), "V": (not_negative,), "w": (not_negative,), "p": (not_negative,)}
         params = {name: MayLack(by_hand(laws=law)) for name, law in laws.items()}
-        yield "metric_params_", AllOf((Record(dict, params), Tried(self._try_metric)))
+        yield "metric_params_", AllOf((RecordOf(dict, params), Tried(self._try_metric)))
 
     def _try_metric(self, params: dict[str, Any]) -> None:
         """Measure from medoid to medoid."""

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from unveil.certificate import Certificate, Finding
 from unveil.core.arrays import Floats
-from unveil.core.declared import Declaration, Listed, Record, at_least_zero, chances, counts
+from unveil.core.declared import Declaration, ListOf, RecordOf, at_least_zero, chances, counts
 from unveil.core.loop import Parts
 from unveil.core.result import Fit
 from unveil.estimation.base import Estimator, LaterFigures, seed_of
@@ -216,16 +216,16 @@ class PCFG(GrammarMethods, Estimator, DensityMixin, BaseEstimator):
     def _declares(self) -> Declaration:
         known = dict(super()._declares())
         yield from ((name, one) for name, one in known.items() if name not in NO_TABLE)
-        yield "grammar_", Record(Grammar, None)
+        yield "grammar_", RecordOf(Grammar, None)
         rules = self.grammar_.n_rules
         yield "word_counts_", at_least_zero(len(self.grammar_.words))
         yield "counts_", at_least_zero(rules)
         yield "skipped_", counts(None)
-        rule = Record(Rule, {"parent": Record(Nonterminal, None), "children": Record(tuple, None)})
-        yield "pruned_rules_", Listed(rule, tuple)
+        rule = RecordOf(Rule, {"parent": RecordOf(Nonterminal, None), "children": RecordOf(tuple, None)})
+        yield "pruned_rules_", ListOf(rule, tuple)
         params = {"probabilities": chances(rules), "uses": at_least_zero(len(self.grammar_.nonterminals))}
         told = statistics(counts=sums(rules, low=0.0))
-        yield "_stream", StreamOf(Record(GrammarParams, params), told, 0, 0, self._moved).declared()
+        yield "_stream", StreamOf(RecordOf(GrammarParams, params), told, 0, 0, self._moved).declared()
 
     def _moved(self, stream: Stream) -> GrammarParams:
         """Parameters after an M step from what a stream has seen."""

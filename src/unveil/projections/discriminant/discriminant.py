@@ -23,10 +23,10 @@ from unveil.core.arrays import Floats
 from unveil.core.declared import (
     AllOf,
     Declaration,
-    Labels,
+    LabelsOf,
     MayLack,
     OrNone,
-    Record,
+    RecordOf,
     Tried,
     at_least_zero,
     bounds,
@@ -177,14 +177,14 @@ class LinearDiscriminantAnalysis(ClassifierMixin, Projection):
     def _declares(self) -> Declaration:
         yield from super()._declares()
         d = self.n_features_in_
-        yield "classes_", Labels("classes")
+        yield "classes_", LabelsOf("classes")
         k = len(self.classes_)
         yield "class_count_", at_least_zero(k)
         for name in ("within_scatter_", "between_scatter_", "total_scatter_"):
             yield name, sums(d, d, laws=(semidefinite,))
         told = {"weights": at_least_zero(k), "rows": at_least_zero(k), "frame": numbers(d), "centres": numbers(k, d)}
         scatter = {"within": sums(d, d, laws=(semidefinite,)), "apart": OrNone(sums(k, d, d, laws=(semidefinite,)))}
-        yield "_scatter", Record(dict, {**told, **scatter})
+        yield "_scatter", RecordOf(dict, {**told, **scatter})
         yield from self._declares_rule(k, d)
 
     def _make_ready(self) -> None:
@@ -219,7 +219,7 @@ class LinearDiscriminantAnalysis(ClassifierMixin, Projection):
         ----------
         X : array, frame, scan or Dask array of shape (n_samples, n_features)
         y : array-like of shape (n_samples,), or str
-            Labels: whole numbers or words. With a scan it may name a column, which is then none of the features.
+            LabelsOf: whole numbers or words. With a scan it may name a column, which is then none of the features.
         sample_weight : array-like of shape (n_samples,), optional
             How often each row counts.
         """

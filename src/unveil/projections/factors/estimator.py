@@ -25,7 +25,7 @@ from unveil.core.declared import (
     AllOf,
     Declaration,
     OrNone,
-    Record,
+    RecordOf,
     Size,
     Tried,
     at_least_zero,
@@ -145,11 +145,11 @@ class FactorEstimator(FactorDensity):
         places = {"loadings": numbers(d, q), "mean": numbers(d), "noise": at_least_zero(d, above=True)}
         second = (q + 1) * (q + 2) // 2  # of the scores and 1
         told = statistics(latent=sums(second), grams=sums(second, d), cross=sums(q + 1, d), squares=sums(d, low=0.0))
-        params = Record(FactorParams, {**places, **scores})
+        params = RecordOf(FactorParams, {**places, **scores})
         yield "_stream", StreamOf(params, told, d, q, self._moved, reach=MOST_SQUARES**0.5).declared()
         moments = {"weight": at_least_zero(), "holes": at_least_zero(), "sums": sums(d)}
         products = {name: sums(d, d, laws=(symmetric,)) for name in ("products", "pairs")}
-        yield "_moments", OrNone(AllOf((Record(Statistics, {**moments, **products}), Tried(_check_moments))))
+        yield "_moments", OrNone(AllOf((RecordOf(Statistics, {**moments, **products}), Tried(_check_moments))))
 
     def _make_ready(self) -> None:
         """The density of a row of zeros."""

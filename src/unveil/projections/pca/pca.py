@@ -19,7 +19,7 @@ from unveil.core.declared import (
     Declaration,
     MayLack,
     OrNone,
-    Record,
+    RecordOf,
     Size,
     at_least_zero,
     chances,
@@ -218,7 +218,7 @@ noise_variance_, n_features_in_, feature_names_in_
         yield "noise_variance_", at_least_zero(high=FINITE)
         yield "outlier_weights_", MayLack(chances(None))
         scatter = sums(d, d, laws=(semidefinite,))
-        told = Record(Statistics, {"weight": at_least_zero(), "mean": numbers(d), "scatter": scatter})
+        told = RecordOf(Statistics, {"weight": at_least_zero(), "mean": numbers(d), "scatter": scatter})
         yield "_moments", MayLack(told)
 
     def fit(

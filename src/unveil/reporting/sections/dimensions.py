@@ -67,7 +67,8 @@ class PairwiseDirections(NamedTuple):
     def of(cls, cells: Floats) -> PairwiseDirections:
         """Those of the correlations, each of which is taken over the rows that have both cells.
 
-        >>> PairwiseDirections.of(np.array([[0.0, 1.0], [1.0, 3.0], [2.0, 5.0], [np.nan, 7.0]])).explained_variance_ratio_
+        >>> cells = np.array([[0.0, 1.0], [1.0, 3.0], [2.0, 5.0], [np.nan, 7.0]])
+        >>> PairwiseDirections.of(cells).explained_variance_ratio_
         array([1., 0.])
         """
         values, vectors = np.linalg.eigh(np.nan_to_num(correlation_matrix(cells)))
