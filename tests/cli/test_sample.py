@@ -2,6 +2,7 @@ import numpy as np
 import pyarrow.csv
 
 import unveil
+from unveil.tables import prepare
 
 
 def drawn(run, *words):
@@ -23,7 +24,8 @@ def test_rows_like_those_of_the_table(run, people):
 
 def test_transforms_are_undone(run, tmp_path):
     model = unveil.GaussianMixture(1).fit(np.log([[10.0], [20.0], [30.0], [15.0]]))
-    model.recipe_ = {"columns": [{"name": "x0", "kind": "number", "transform": "log"}]}
+    rows = np.random.default_rng(0).lognormal(3.0, size=(40, 1))
+    model.recipe_ = prepare(rows).recipe.with_transforms({"x0": "log"}).to_dict()
     model.save(tmp_path / "m")
     assert 10 < np.median(drawn(run, "m")["x0"]) < 30
 
