@@ -79,6 +79,11 @@ def test_a_time_limit_gives_an_answer_and_says_what_was_cut(tmp_path):
     found.save(tmp_path / "r.html")
 
 
+def test_a_table_wider_than_long_has_a_page(tmp_path):
+    rows = np.random.default_rng(0).normal(size=(30, 40))
+    assert unveil.report(rows, max_components=2).save(tmp_path / "r.html").exists()
+
+
 def test_logs_are_undone_on_the_way_out(tmp_path):
     random = np.random.default_rng(3)
     rows = np.exp(random.normal(size=(400, 2)) * 0.5 + np.repeat([[0.0], [4.0]], 200, axis=0))

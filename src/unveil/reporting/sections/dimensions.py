@@ -72,8 +72,8 @@ class PairwiseDirections(NamedTuple):
         array([1., 0.])
         """
         values, vectors = np.linalg.eigh(np.nan_to_num(correlation_matrix(cells)))
-        share = np.maximum(values[::-1], 0.0)
-        return cls(oriented(vectors.T[::-1]), share / share.sum())
+        share, most = np.maximum(values[::-1], 0.0), min(cells.shape)  # fewer rows than columns span fewer directions
+        return cls(oriented(vectors.T[::-1])[:most], share[:most] / share.sum())
 
 
 def _table(pca: PairwiseDirections, names: list[str]) -> Block:
