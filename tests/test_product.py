@@ -2,8 +2,9 @@
 
 All start from the same responsibilities, near the truth, and climb to the end. What is exact must reach the likelihood
 of batch EM; what draws or forgets must come near it; what promises never to lower its bound must keep its word; and
-both engines must give the same bits. Structures of covariances differ in their M steps, which see no more of an engine
-than sums: of the fourteen, four that differ in what is summed are driven by both engines.
+both engines must give the same bits. Parts know nothing of each other, so not all triples are tried: structures of
+covariances differ in their M steps alone, and of the fourteen, four that differ in what is summed meet every pair of
+expectation and schedule, the others every one of either; on both engines two models meet every pair, all a few.
 """
 
 from __future__ import annotations
@@ -97,8 +98,15 @@ def reason_against(expectation: str, schedule: str) -> str | None:
     return None
 
 
+def is_told_apart(model: str, expectation: str, schedule: str) -> bool:
+    """Whether a model may do otherwise than another under these parts: a mere M step sees one of them at a time."""
+    return model in SUMMED or not model.isupper() or expectation == "exact" or schedule == "batch"
+
+
 ALLOWED = [(model, *parts) for model in MODELS for parts in PARTS if reason_against(*parts) is None]
-ON_BOTH_ENGINES = [case for case in ALLOWED if case[0] in SUMMED or not case[0].isupper()]
+CLIMBED = [case for case in ALLOWED if is_told_apart(*case)]
+SENT = {("exact", "batch"), ("sparse", "incremental"), ("sampled", "stepwise")}  # parts that keep what, and draw
+ON_BOTH_ENGINES = [case for case in ALLOWED if case[0] in {"VVV", "mixed"} or case[1:] in SENT]
 REFUSED = [parts for parts in PARTS if reason_against(*parts) is not None]
 
 
@@ -128,7 +136,7 @@ def optimum(model: str, expectation: str) -> float:
     return float(fitted(model, expectation=EXPECTATIONS[expectation], schedule=Batch()).score(MODELS[model][2]))
 
 
-@pytest.mark.parametrize(("model", "expectation", "schedule"), ALLOWED)
+@pytest.mark.parametrize(("model", "expectation", "schedule"), CLIMBED)
 def test_what_is_allowed_reaches_the_likelihood_of_batch_em(model: str, expectation: str, schedule: str) -> None:
     passes = 60 if {expectation, schedule} & DRAWN else 400
     found = fitted(model, passes, expectation=EXPECTATIONS[expectation], schedule=SCHEDULES[schedule])

@@ -72,8 +72,8 @@ ESTIMATORS: dict[str, Callable[..., Any]] = {
     "map": lambda **parts: GenerativeTopographicMap(lattice_shape=7, basis_shape=3, tol=1e-2, **parts),
 }
 ON_A_CLUSTER = (
-    *("kmeans", "kmeans-hamerly", "kmeans-yinyang", "kmeans-elkan", "kmeans-kd-tree", "kmeans-cosine"),
-    *("kmeans-missing", "kmeans-polished", "full", "diag", "bernoulli", "pca", "pca-randomized", "pca-robust"),
+    *("kmeans", "kmeans-yinyang", "kmeans-kd-tree", "kmeans-cosine", "kmeans-missing"),
+    *("full", "diag", "bernoulli", "pca", "pca-randomized", "pca-robust"),
     *("ppca", "ppca-em", "factors", "ica", "curve", "map", "chain"),
 )
 
