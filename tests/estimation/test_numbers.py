@@ -84,3 +84,50 @@ def test_small_weights_beside_others_are_no_rows(face):
     none.fit(ROWS, sample_weight=np.where(weights < 1, 0.0, 1.0))
     name = next(name for name in ("cluster_centers_", "means_", "components_") if hasattr(tiny, name))
     np.testing.assert_allclose(getattr(tiny, name), getattr(none, name), rtol=1e-9)
+
+
+COUNTS = np.repeat([[0, 1, 4], [7, 2, 0]], 20, axis=0) + np.random.default_rng(1).integers(0, 2, size=(40, 3))
+OF_COUNTS = ("PoissonMixture", "PoissonHMM", "CategoricalMixture", "CategoricalHMM", "BernoulliMixture")
+SIZES = {"n_components": 2, "n_clusters": 2, "random_state": 0, "max_iter": 5, "n_init": 2}
+
+
+@pytest.mark.filterwarnings("ignore")  # five passes are few
+@pytest.mark.parametrize(
+    "name", [name for name in unveil.__all__ if hasattr(getattr(unveil, name), "get_params") and name != "PCFG"]
+)
+def test_numbers_of_numpy_are_numbers(name):
+    kind = getattr(unveil, name)
+    rows = COUNTS[:, :1] if name == "CategoricalHMM" else COUNTS if name in OF_COUNTS else ROWS
+    rows = rows > 1 if name == "BernoulliMixture" else rows
+    given = {key: value for key, value in SIZES.items() if key in kind().get_params()}
+    if name in ("LinearDiscriminantAnalysis", "ProbabilisticPCA", "FactorAnalysis"):
+        given["n_components"] = 1
+    fits = []
+    for number in (int, np.int64):
+        model = kind(**{key: number(value) for key, value in given.items()})
+        fits.append(model.fit(rows, np.arange(40) // 20) if name == "LinearDiscriminantAnalysis" else model.fit(rows))
+    floats = [key for key, value in vars(fits[0]).items() if isinstance(value, np.ndarray) and value.dtype.kind == "f"]
+    assert floats
+    for key in floats:
+        np.testing.assert_array_equal(getattr(fits[0], key), getattr(fits[1], key))
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"schedule": unveil.schedules.Stepwise(batch_rows=np.int64(16))},
+        {"schedule": unveil.schedules.Gradient(steps=np.int64(2))},
+        {"expectation": unveil.expectations.Sparse(active=np.int64(1), refresh=np.int64(2))},
+        {"expectation": unveil.expectations.Annealed(passes=np.int64(3))},
+        {"engine": unveil.engines.Threads(workers=np.int64(1))},
+    ],
+    ids=lambda part: type(next(iter(part.values()))).__name__,
+)
+def test_numbers_of_numpy_are_numbers_to_parts(part):
+    model = unveil.GaussianMixture(2, random_state=0, **part).fit(ROWS)
+    assert sorted(np.round(model.means_[:, 0])) == [0.0, 8.0]
+
+
+def test_a_grid_of_numpy_is_a_grid_of_numbers():
+    found = unveil.select(FACES[1], ROWS, {"n_components": np.arange(1, 4)})
+    assert type(found.best_params_["n_components"]) is int

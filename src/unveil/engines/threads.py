@@ -16,6 +16,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cache, partial
 from itertools import chain, islice
+from numbers import Integral
 from time import thread_time
 from typing import Any
 
@@ -52,7 +53,7 @@ class Threads:
     workers: int | None = None
 
     def __post_init__(self) -> None:
-        if self.workers is not None and (not isinstance(self.workers, int) or self.workers < 1):
+        if self.workers is not None and (not isinstance(self.workers, Integral) or self.workers < 1):
             raise ValueError(f"workers must be a positive integer or None, got {self.workers!r}")
 
     @property

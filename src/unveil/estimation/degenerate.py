@@ -48,7 +48,14 @@ class Spread(NamedTuple):
     """Centres and covariances, or scale matrices, of all components over some columns."""
 
     means: Floats  # (k, d)
-    matrices: Floats  # (k, d, d)
+    variances: Floats  # of the columns, (k, d)
+    matrices: Floats | None  # (k, d, d), where they turn against the columns
+
+    def along_axes(self, units: Floats) -> Floats:
+        """Variances along the axes of each component, ascending, (k, d), with columns measured in `units`."""
+        if self.matrices is None:
+            return np.sort(self.variances / units**2, axis=1)
+        return np.asarray(np.linalg.eigvalsh(self.matrices / (units[..., :, None] * units[..., None, :])))
 
 
 def steps_of(X: Any) -> Floats | None:
@@ -131,7 +138,8 @@ def _spreads(model: Any, structure: Any) -> Iterator[Spread]:
             means = means.reshape(-1, means.shape[-1])
             covariances = covariances.reshape(structure.shape(*means.shape))
         if covariances.shape == structure.shape(*means.shape):  # a family of the user's own may keep others
-            yield Spread(means, structure.dense(covariances, *means.shape))
+            matrices = structure.dense(covariances, *means.shape) if structure.has_matrices else None
+            yield Spread(means, np.asarray(structure.columns(covariances, *means.shape)), matrices)
 
 
 def _shares(model: Any) -> Floats:
@@ -145,7 +153,7 @@ def _shares(model: Any) -> Floats:
 def _variances(model: Any, spread: Spread) -> Floats:
     """Variance of each column over all components."""
     shares = _shares(model)
-    within = np.einsum("k,kii->i", shares, spread.matrices)
+    within = shares @ spread.variances
     return np.asarray(within + shares @ (spread.means - shares @ spread.means) ** 2)
 
 
@@ -153,10 +161,8 @@ def _flat(model: Any, spread: Spread) -> Iterator[Finding]:
     """A component with nothing of its own in some direction: the regulariser, or what rounding left."""
     variances = _variances(model, spread)
     unit = np.sqrt(np.where(variances > 0, variances, 1.0))
-    own = np.linalg.eigvalsh(spread.matrices)
-    flat = (own <= REGULARISED * model.reg_covar) | (
-        np.linalg.eigvalsh(spread.matrices / (unit[:, None] * unit)) <= LOST
-    )
+    own = spread.along_axes(np.ones_like(unit))
+    flat = (own <= REGULARISED * model.reg_covar) | (spread.along_axes(unit) <= LOST)
     if not flat.any():
         yield from _askew(spread)
         return
@@ -200,8 +206,9 @@ def _constant(model: Any, variances: Floats) -> str:
 
 def _askew(spread: Spread) -> Iterator[Finding]:
     """Columns that all but depend on each other within a component, whatever their units."""
-    sizes = np.sqrt(np.einsum("kii->ki", spread.matrices))
-    values = np.linalg.eigvalsh(spread.matrices / (sizes[:, :, None] * sizes[:, None, :]))
+    if spread.matrices is None:
+        return
+    values = spread.along_axes(np.sqrt(spread.variances))
     with np.errstate(divide="ignore"):
         condition = np.max(values[:, -1] / np.maximum(values[:, 0], 0.0), axis=0)
     if condition > ILL_CONDITIONED:
@@ -216,12 +223,12 @@ def _within_a_step(model: Any, spread: Spread, steps: Floats) -> Iterator[Findin
     if len(steps) != spread.means.shape[1]:
         return
     limit = np.minimum(steps**2 / 12.0, NARROW * _variances(model, spread))
-    narrow = np.einsum("kii->ki", spread.matrices) < limit
+    narrow = spread.variances < limit
     if not narrow.any():
         return
     component, column = (int(place) for place in np.argwhere(narrow)[0])
     message = f"component {component} is narrower than the steps of {steps[column]:.3g} in which a column is rounded"
-    variance = float(spread.matrices[component, column, column])
+    variance = float(spread.variances[component, column])
     yield Finding("rounded", "warning", message, variance, kind="rounding", remedy=SHARED)
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import inspect
 import logging
 from datetime import UTC, datetime
+from numbers import Integral
 from typing import Any
 
 from unveil.core.lazy import HOMES, found
@@ -102,7 +103,7 @@ def load(path: PathLike) -> Any:
 def _described(estimator: Any) -> dict[str, Any]:
     """What a header says for people and tools; loading uses the class alone."""
     given, drawn = getattr(estimator, "random_state", None), getattr(estimator, "random_seed_", None)
-    seed = given if isinstance(given, int) else drawn
+    seed = int(given) if isinstance(given, Integral) else drawn
     return {
         "class": type(estimator).__name__,
         "feature_names": [str(name) for name in getattr(estimator, "feature_names_in_", ())] or None,

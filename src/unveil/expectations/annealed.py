@@ -12,6 +12,7 @@ cannot leave. So a warm q is shaken a little, and components part again as soon 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Integral
 
 import numpy as np
 
@@ -75,7 +76,7 @@ class Annealed(Expectation):
     def __post_init__(self) -> None:
         if not 0 < self.start <= 1:
             raise ValueError(f"start must be above 0 and at most 1, got {self.start!r}")
-        if not isinstance(self.passes, int) or self.passes < 1:
+        if not isinstance(self.passes, Integral) or self.passes < 1:
             raise ValueError(f"passes must be a positive integer, got {self.passes!r}")
 
     def beta(self, passes: int) -> float:

@@ -7,6 +7,7 @@ free energy is a true lower bound. Draws grow from pass to pass, which lets the 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from numbers import Integral
 
 import numpy as np
 
@@ -42,7 +43,7 @@ class Sampled(Expectation):
     steady = False
 
     def __post_init__(self) -> None:
-        if not isinstance(self.draws, int) or self.draws < 1:
+        if not isinstance(self.draws, Integral) or self.draws < 1:
             raise ValueError(f"draws must be a positive integer, got {self.draws!r}")
         if not self.growth >= 1:
             raise ValueError(f"growth must be at least 1, got {self.growth!r}")

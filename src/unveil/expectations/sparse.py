@@ -7,6 +7,7 @@ what is frozen off them live with each block; see `unveil.mixtures.model.sparse_
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from numbers import Integral
 
 from unveil.core.arrays import Floats
 from unveil.core.protocols import Bound, Expectation, Random
@@ -35,7 +36,7 @@ class Sparse(Expectation):
 
     def __post_init__(self) -> None:
         for name in ("active", "refresh"):
-            if not isinstance(getattr(self, name), int) or getattr(self, name) < 1:
+            if not isinstance(getattr(self, name), Integral) or getattr(self, name) < 1:
                 raise ValueError(f"{name} must be a positive integer, got {getattr(self, name)!r}")
 
     def at(self, passes: int) -> Sparse:

@@ -18,7 +18,7 @@ STRIP_ROWS = 64  # rows transposed together: eight lines of a cache on either si
 
 def tile_rows(rows_of_tile: int) -> int:
     """How many rows a tile holds when it is `rows_of_tile` numbers tall: a power of two."""
-    fitting = max(TILE_CELLS // max(rows_of_tile, 1), 1)
+    fitting = max(TILE_CELLS // max(int(rows_of_tile), 1), 1)  # a number of NumPy has no bit_length
     return min(max(1 << (fitting.bit_length() - 1), SMALLEST_TILE), LARGEST_TILE)
 
 

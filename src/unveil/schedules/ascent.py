@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
@@ -146,7 +147,7 @@ class LBFGS(Uphill):
     memory: int = 10
 
     def __post_init__(self) -> None:
-        if not isinstance(self.memory, int) or self.memory < 1:
+        if not isinstance(self.memory, Integral) or self.memory < 1:
             raise ValueError(f"memory must be a positive integer, got {self.memory!r}")
 
     def sweeping(

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from numbers import Integral
 from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -113,7 +114,7 @@ class Gradient(Schedule):
     monotone = True
 
     def __post_init__(self) -> None:
-        if not isinstance(self.steps, int) or self.steps < 1:
+        if not isinstance(self.steps, Integral) or self.steps < 1:
             raise ValueError(f"steps must be a positive integer, got {self.steps!r}")
 
     def refuse(self, model: Model, expectation: Expectation) -> str | None:

@@ -89,7 +89,7 @@ class Stepwise(Schedule):
         """Runs of partitions, or pieces of each in turn; what a source cuts by itself has no pieces."""
         source = work.source
         size = 1 if hasattr(source, "cuts") else min(partition_rows(width_of(source)), source.n_rows)
-        pieces = 1 << max((size // self.batch_rows).bit_length() - 1, 0)
+        pieces = 1 << max((size // int(self.batch_rows)).bit_length() - 1, 0)
         if pieces > 1:
             every = range(count_of(source))
             return ((range(one, one + 1), Piece(number, pieces)) for one in every for number in range(pieces))

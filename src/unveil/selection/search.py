@@ -171,7 +171,7 @@ def _checked_grid(estimator: Any, grid: Mapping[str, Iterable[Any]]) -> dict[str
             raise ValueError(f"grid: {type(estimator).__name__} has no parameter {name!r}; it has {', '.join(known)}")
         if isinstance(tried, str) or not isinstance(tried, Iterable):
             raise ValueError(f"grid[{name!r}] must be a list of values to try; got {tried!r}")
-        values[name] = tuple(tried)
+        values[name] = tuple(value.item() if isinstance(value, np.generic) else value for value in tried)
         if not values[name]:
             raise ValueError(f"grid[{name!r}] must hold at least one value to try; got none")
     return values

@@ -1,6 +1,7 @@
 import numpy as np
 
 from tests.reporting.study.made import analysed, blobs, visits
+from unveil.reporting.study.outliers import _known_precision
 
 
 def test_planted_rows_are_found_with_the_cells_that_make_them_so():
@@ -30,3 +31,18 @@ def test_rows_with_holes_are_compared_with_their_like():
     assert worst.row == 3
     assert found.rows.names[worst.cells[0]] == "spent"
     assert found.outliers.beyond <= 4
+
+
+def test_cells_of_wide_rows_with_holes_are_held_against_the_rest_by_one_inverse():
+    random = np.random.default_rng(3)
+    turn = random.normal(size=(6, 6))
+    covariance, away = turn @ turn.T + np.eye(6), random.normal(size=(40, 6))
+    known = np.array([True, False, True, True, False, True])
+    seen = covariance[np.ix_(known, known)]
+    for j in range(4):
+        rest = np.delete(np.arange(4), j)
+        pull = seen[j, rest] @ np.linalg.inv(seen[np.ix_(rest, rest)])
+        variance = seen[j, j] - pull @ seen[rest, j]
+        pulled, diagonal = _known_precision(np.linalg.inv(covariance), known, away[:, known])
+        expected = (away[:, known][:, j] - away[:, known][:, rest] @ pull) / np.sqrt(variance)
+        np.testing.assert_allclose((pulled / np.sqrt(diagonal))[:, j], expected, rtol=1e-10)

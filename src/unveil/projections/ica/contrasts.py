@@ -130,7 +130,7 @@ def contrast_sums(
 
 def tile_size(n_sources: int) -> int:
     """Rows that are gone through together, a power of two: so many that products of theirs are still small ones."""
-    small = max(SMALL_PRODUCT // n_sources**2, 1)
+    small = max(SMALL_PRODUCT // int(n_sources) ** 2, 1)
     return min(max(1 << (small.bit_length() - 1), SMALLEST_TILE), LARGEST_TILE)
 
 

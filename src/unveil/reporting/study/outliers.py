@@ -5,7 +5,9 @@ of draws that are less likely still (with missing cells where the row has them, 
 cells). A row is listed where fewer than one row of a table of this size should be that unlikely.
 
 How surprising a cell is given the rest of its row is -log p(x_j | x_rest): the fall of the log-density when the cell is
-shown, which every model that takes missing cells can tell. It is set against the same figure of ordinary rows.
+shown, which every model that takes missing cells can tell. Of numbers, the conditional deviations that it is away say
+the same at the price of one inverse, however many columns there are. It is set against the same figure of ordinary
+rows.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.core.arrays import Floats
+from unveil.numerics.missing_patterns import find_patterns
 from unveil.plot.histogram import component_covariance
 from unveil.reporting.study.placed import PlacedRows, handfuls
 from unveil.reporting.study.rows import ModelRows
@@ -106,14 +109,11 @@ def _tail_score(values: Floats, reference: Floats) -> Floats:
 
 def _telling_cells(model: Any, rows: ModelRows, order: NDArray[np.intp], seed: int) -> list[tuple[int, ...]]:
     """Cells that stand out in each of some rows."""
-    from sklearn.utils import get_tags
-
     if not len(order):
         return []
     if len(rows.names) == 1:
         return [(0,) for _ in order]
-    few = handfuls(model, rows)
-    measure = _surprise if get_tags(model).input_tags.allow_nan else partial(_residuals, few)
+    measure = partial(_residuals, handfuls(model, rows)) if rows.of_numbers else _surprise
     usual = np.random.default_rng([seed, 73]).choice(rows.n_rows, min(ORDINARY_ROWS, rows.n_rows), replace=False)
     own, others = measure(model, rows.taken(order)), measure(model, rows.taken(usual))
     middle = np.nanmedian(others, axis=0)
@@ -129,31 +129,47 @@ def _telling_cells(model: Any, rows: ModelRows, order: NDArray[np.intp], seed: i
 def _residuals(few: NDArray[np.bool_], model: Any, rows: ModelRows) -> Floats:
     """|x_j - E[x_j | the rest]| in conditional deviations, in the nearest component that stands for more than a `few`.
 
-    For models of numbers that take no missing cells: P (x - mean) over the root of P's diagonal, P the precision.
+    For models of numbers: P (x - mean) over the root of P's diagonal, where P is the precision of the cells that are
+    known. NaN where a cell is missing.
     """
-    found, nearest = np.empty_like(rows.coded), np.full(rows.n_rows, np.inf)
+    found, nearest = np.full_like(rows.coded, np.nan), np.full(rows.n_rows, np.inf)
+    patterns = find_patterns(rows.coded)
+    groups = [(there, here) for there, (_, here) in zip(patterns.present, patterns, strict=True)]
     for k in np.flatnonzero(~few):
-        precision = np.linalg.pinv(component_covariance(model, int(k)))
+        precision = np.asarray(np.linalg.pinv(component_covariance(model, int(k)), hermitian=True))
         away = rows.coded - np.asarray(model.means_)[k]
-        distance = np.einsum("ni,ij,nj->n", away, precision, away)
-        closer = distance < nearest
-        nearest = np.where(closer, distance, nearest)
-        standing = np.abs(away @ precision) / np.sqrt(np.maximum(np.diag(precision), 1e-300))
-        found[closer] = standing[closer]
+        for known, here in groups:
+            told = np.asarray(away[np.ix_(here, known)])
+            pulled, diagonal = _known_precision(precision, known, told)
+            distance = np.einsum("ni,ni->n", told, pulled)
+            closer = distance < nearest[here]
+            nearest[here[closer]] = distance[closer]
+            found[np.ix_(here[closer], known)] = (np.abs(pulled) / np.sqrt(np.maximum(diagonal, 1e-300)))[closer]
     return found
 
 
+def _known_precision(precision: Floats, known: NDArray[np.bool_], away: Floats) -> tuple[Floats, Floats]:
+    """Rows times the precision of their known cells, and its diagonal.
+
+    That of some cells of a Gaussian, the others unknown, is a Schur complement of the precision of all, P_oo - P_om
+    P_mm^-1 P_mo: as cheap as few cells are missing, however many columns there are.
+    """
+    inner, missing = precision[np.ix_(known, known)], ~known
+    pulled, diagonal = away @ inner, np.diag(inner)
+    if known.all():
+        return pulled, diagonal
+    across = precision[np.ix_(missing, known)]
+    solved = np.linalg.pinv(precision[np.ix_(missing, missing)], hermitian=True) @ across
+    return pulled - (away @ across.T) @ solved, diagonal - np.einsum("mi,mi->i", across, solved)
+
+
 def _surprise(model: Any, rows: ModelRows) -> Floats:
-    """-log p(cell | the rest of its row), (rows, columns); NaN where the cell is missing."""
+    """-log p(cell | the rest of its row), (rows, columns), for columns of any kind; NaN where a cell is missing."""
     import pyarrow as pa
 
-    whole = model.score_samples(rows.model_input)
+    whole = model.score_samples(rows.frame)
     surprise = np.empty((rows.n_rows, len(rows.names)))
     for j, name in enumerate(rows.names):
-        if rows.of_numbers:
-            without: Any = rows.coded.copy()
-            without[:, j] = np.nan
-        else:
-            without = rows.frame.set_column(j, name, pa.nulls(rows.n_rows, rows.frame.schema.field(j).type))
+        without = rows.frame.set_column(j, name, pa.nulls(rows.n_rows, rows.frame.schema.field(j).type))
         surprise[:, j] = np.where(np.isnan(rows.coded[:, j]), np.nan, model.score_samples(without) - whole)
     return surprise

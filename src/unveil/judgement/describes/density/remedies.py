@@ -52,7 +52,7 @@ class Remedies:
 
     def _for_shape(self, column: int) -> tuple[str, float]:
         plain = self._plain()
-        if plain.get("covariance_type", "full") != "full":
+        if plain.get("covariance_type", "full") != "full" and self._carries_full(plain["n_components"]):
             words = self._said(
                 'covariance_type="full"', self._gain("full", self.model._alike().set_params(covariance_type="full"))
             )
@@ -63,6 +63,11 @@ class Remedies:
             "try more components",
             0.0,
         )
+
+    def _carries_full(self, n_components: int) -> bool:
+        """Are there rows enough for matrices of full rank?"""
+        n_rows, n_columns = np.shape(self.case.rows)
+        return bool(n_rows > n_components * (n_columns + 1))
 
     def _plain(self) -> dict[str, Any]:
         arguments: dict[str, Any] = self.model.get_params(deep=False)
