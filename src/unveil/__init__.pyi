@@ -16,6 +16,7 @@ from unveil.clusters.kernel_kmeans.kernel_kmeans import KernelKMeans as KernelKM
 from unveil.clusters.kmeans.kmeans import KMeans as KMeans
 from unveil.clusters.medoids.kmedoids import KMedoids as KMedoids
 from unveil.core.loop import watch as watch
+from unveil.core.memory import memory_limit as memory_limit
 from unveil.core.snapshots import snapshots as snapshots
 from unveil.estimation.persistence import load as load
 from unveil.grammar.pcfg.pcfg import PCFG as PCFG
