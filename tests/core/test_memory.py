@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
 import unveil
@@ -32,6 +33,8 @@ def test_the_budget_is_what_is_left_of_the_strictest_limit():
         with unveil.memory_limit(held + 8e9):
             assert 0 < budget() < 1.2e9
         assert 0 < budget() < 1.2e9
+    taken = np.ones(1 << 24)  # 128 MiB
     with unveil.memory_limit("64MiB"):
         assert budget() == 0.0
+    del taken
     assert budget() == math.inf
