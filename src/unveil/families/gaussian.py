@@ -18,9 +18,11 @@ from scipy.special import ndtr
 from unveil.core.arrays import Floats
 from unveil.core.declared import LEAST_DIVISOR, Declared, RecordOf, counts, numbers, semidefinite
 from unveil.families.base import ExponentialFamily, Family, Tile
+from unveil.families.columns.axial_cells import AxialCells
 from unveil.families.columns.ellipses import Ellipses
 from unveil.families.columns.in_turn import InTurn, elliptical_in_turn, normal_law
 from unveil.families.columns.marginal import Observed, about, observe
+from unveil.families.columns.missing_cells import MissingCells, expect_cells
 from unveil.families.covariance.structure import Full, Structure
 from unveil.families.covariance.symmetric import CHOLESKY_FLOOR, unpack
 from unveil.families.covariance.whitened import WIDE_TILE_ROWS, Whitened, is_wide, sums_of_products, whitened
@@ -72,10 +74,19 @@ class Gaussian(ExponentialFamily):
 
     framed = True
     takes_missing = True
-    missing_compiled = True
     kind = "number"
     mixture = "GaussianMixture"
     heavier = "StudentMixture"
+
+    @property
+    def separable(self) -> bool:  # type: ignore[override]
+        """Where covariances are variances of columns."""
+        return not self.structure.has_matrices
+
+    @property
+    def missing_compiled(self) -> bool:  # type: ignore[override]
+        """For matrices, of which every pattern has its own."""
+        return self.structure.has_matrices
 
     def n_statistics(self, n_columns: int) -> int:
         """1 + d + the second moments."""
@@ -140,6 +151,10 @@ class Gaussian(ExponentialFamily):
 
     def score(self, plan: GaussianPlan, tile: Tile) -> None:
         """logits = eta @ T, in each component's frame; by the marginal of what is there where cells are missing."""
+        if tile.observed is not None and self.separable:
+            tile.logits[...] = 0.0
+            self.missing_cells(plan, tile.x, len(tile.logits)).score(tile.logits)
+            return
         if tile.observed is not None:
             self._observed(plan, tile.observed, len(tile.x)).score(tile.x, tile.logits)
             return
@@ -154,6 +169,8 @@ class Gaussian(ExponentialFamily):
 
     def gather(self, plan: GaussianPlan, tile: Tile) -> Floats:
         """moments = R @ T', in each component's frame."""
+        if tile.observed is not None and self.separable:
+            return self.missing_cells(plan, tile.x, len(tile.logits)).gather(tile.logits)
         if tile.observed is not None:
             return self._observed(plan, tile.observed, len(tile.x)).gather(tile, plan.params.origins, self.sums.second)
         if plan.whitened is not None:
@@ -175,15 +192,28 @@ class Gaussian(ExponentialFamily):
     def complete(self, plan: GaussianPlan, tile: Tile) -> Floats:
         """Missing cells by their conditional means, in proportion to q."""
         assert tile.observed is not None
+        if self.separable:
+            return self._axial_cells(plan, tile.x).complete(tile.logits)
         return self._observed(plan, tile.observed, len(tile.x)).complete(tile)
 
     def expect_missing(
         self, plan: GaussianPlan, log_weights: Floats, rows: Floats, weights: Floats | None, patterns: Any
     ) -> tuple[Floats, float]:
         """Moments and log-likelihood of a block with missing cells: see `unveil.families.kernels.missing`."""
+        if self.separable:
+            return expect_cells(self, plan, log_weights, rows, weights)
         whole = self._observed(plan, np.arange(rows.shape[1]), rows.shape[1])
         sums, log_likelihood = whole.expect(log_weights, rows, weights, patterns)
         return about(sums, plan.params.means - plan.params.origins, self.sums.second), log_likelihood
+
+    def missing_cells(self, plan: GaussianPlan, x: Floats, n_components: int) -> MissingCells:
+        """All at once where columns are independent."""
+        return self._axial_cells(plan, x) if self.separable else super().missing_cells(plan, x, n_components)
+
+    def _axial_cells(self, plan: GaussianPlan, x: Floats) -> AxialCells:
+        params = plan.params
+        variances = self.structure.columns(params.covariances, *params.means.shape)
+        return AxialCells(params.means, variances, params.origins, x, self.structure.n_second(len(x)))
 
     def _observed(self, plan: GaussianPlan, columns: NDArray[np.intp], n_columns: int) -> Observed:
         key = columns.tobytes()
