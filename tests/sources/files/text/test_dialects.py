@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from unveil.sources import DataError
 from unveil.sources.files.reading import ReadingOptions, open_reading
+from unveil.sources.files.scan import scan
 
 WORDS = ["red", "gr\u00fcn", "na\u00efve caf\u00e9", "a b", "x-y", "don't", "O'Neil"]
 
@@ -288,3 +289,15 @@ def test_what_cannot_be_a_table(text: str, said: str, tmp_path: Path) -> None:
 def test_options_that_cannot_be(wrong: dict[str, Any], said: str, tmp_path: Path) -> None:
     with pytest.raises(DataError, match=said):
         read(tmp_path, "a\n1\n", **wrong)
+
+
+@pytest.mark.parametrize("other", [{"x": [1, 2, 3]}, {"x": [1.25, 2.5, 3.75]}], ids=["whole", "fractions"])
+def test_addresses_have_no_say_in_the_decimal_mark(tmp_path, other):
+    cells = {"ip": ["192.168.100.200", "10.1.2.3", "110.120.130.140"], **other}
+    path = tmp_path / "log.csv"
+    path.write_text(
+        "\n".join([",".join(cells), *(",".join(map(str, row)) for row in zip(*cells.values(), strict=True))])
+    )
+    table = scan(path)
+    assert not any("comma:" in said for said in table.said)
+    assert next(iter(table.read())).rows.ravel().tolist() == other["x"]

@@ -127,6 +127,7 @@ def _is_word(cell: str) -> bool:
 
 def _decimal(columns: Sequence[_Column], comma_locale: bool) -> tuple[str, bool]:
     """The decimal mark of the table, by a vote of the columns, and whether any cell settles it."""
+    columns = [column for column in columns if _is_of_numbers(column)]
     votes: Counter[str] = Counter()
     for column in columns:
         votes.update({mark for form in column.forms if (mark := _settled_mark(form))})
@@ -140,6 +141,11 @@ def _decimal(columns: Sequence[_Column], comma_locale: bool) -> tuple[str, bool]
     if points and comma_locale and any(_like_thousands(column.forms, ".") for column in columns):
         return ",", False
     return ".", False
+
+
+def _is_of_numbers(column: _Column) -> bool:
+    """Are most cells numbers, and not addresses of the internet, whose points are no marks?"""
+    return 2 * len(column.forms) > len(column.cells) and not all(map(is_address, column.cells))
 
 
 def _settled_mark(form: NumberForm) -> str:
