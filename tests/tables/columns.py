@@ -36,7 +36,9 @@ COLUMNS: list[tuple[str, Any, str]] = [
     ("income", np.round(rng.lognormal(10, 1, N)), "number"),
     ("population", rng.permutation(np.unique(rng.integers(1_000, 9_000_000, 3 * N))[:N]), "number"),
     ("price", np.round(rng.gamma(3, 20, N), 2), "number"),
-    ("dose", drawn([0.5, 1.0, 1.5]), "number"),
+    ("dose", drawn([0.5, 1.0, 1.5]), "ordered category"),
+    ("stars", drawn([1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0]), "ordered category"),
+    ("petal", drawn([round(0.1 * step, 1) for step in range(1, 23)]), "number"),
     ("paid", rng.integers(100, 9_000, N), "number"),
     ("humid", rng.integers(10, 99, N), "number"),
     ("valid_to_test", holes(rng.normal(size=N)), "number"),
@@ -135,4 +137,6 @@ COLUMNS: list[tuple[str, Any, str]] = [
     ("same_but_missing", holes(["x"] * N), "constant"),
     ("empty", [None] * N, "constant"),
     ("comment", [f"The {k}th guest said that the room was {w} but loud" for k, w in enumerate(NAMES)], "free text"),
+    ("pidnum", np.random.default_rng(3).choice(900_000, N, replace=False), "identifier"),
+    ("excess", np.random.default_rng(3).choice([-114, -66, -41, -15, 7, 33, 83, 106], N), "ordered category"),
 ]

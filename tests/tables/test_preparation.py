@@ -16,7 +16,7 @@ TABLE = {
     "stars": rng.integers(1, 6, N),
     "kind": rng.choice(["a", "b", "c"], N),
     "sure": rng.choice(["yes", "no"], N),
-    "w": rng.integers(0, 3, N).astype(float) + 0.5,
+    "w": rng.uniform(0.5, 3.0, N),
     "day": np.datetime64("2020-01-01") + np.arange(N)[::-1],
 }
 

@@ -87,14 +87,14 @@ def test_a_column_that_is_not_there_is_named():
 
 
 def test_transforms_are_done_and_kept():
-    ready = prepare({"size": [0.0, 1.0, 10.5, None] * 10, "other": np.arange(40) + 0.5})
+    ready = prepare({"size": [0.0, 1.0, 10.5, None, *np.arange(16) + 0.25] * 2, "other": np.arange(40) + 0.5})
     moved = ready.with_transforms({"size": "log1p"})
     want = np.log1p([0.0, 1.0, 10.5])
     assert moved.frame["size"].to_pylist()[:3] == pytest.approx(want)
     assert moved.numbers[:3, 0] == pytest.approx(want)
     assert again(moved.recipe).apply(ready.table).frame.equals(moved.frame)
     assert moved.recipe.with_transforms({"size": ""}) == ready.recipe
-    assert ready.recipe.with_transforms({"size": "log"}).apply(ready.table).unknown == {"size": 10}
+    assert ready.recipe.with_transforms({"size": "log"}).apply(ready.table).unknown == {"size": 2}
     with pytest.raises(ValueError, match="the transform of 'size' must be one of"):
         ready.recipe.with_transforms({"size": "exp"})
     with pytest.raises(ValueError, match="no column 'sise'; did you mean 'size'"):

@@ -49,6 +49,13 @@ def test_not_found(name):
     assert sentinels_in(planted(*NOT[name])) == ()
 
 
+def test_one_is_enough_where_it_is_absurd():
+    ears = np.sort(rng.integers(10, 70, 200).astype(float))
+    assert sentinels_in(np.concatenate([[-9999.0], ears])) == ((-9999.0, 1),)
+    assert sentinels_in(np.concatenate([[-99.0], ears])) == ()
+    assert sentinels_in(np.concatenate([[-9999.0, -3.0], ears])) == ()
+
+
 @pytest.mark.parametrize("load", [load_iris, load_wine, load_breast_cancer, load_diabetes])
 def test_tables_without_any_have_none(load):
     assert not any(sentinels_in(np.sort(column)) for column in load().data.T)

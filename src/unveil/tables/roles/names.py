@@ -17,9 +17,9 @@ def _set(words: str) -> frozenset[str]:
 
 KEYS = _set(
     "id ids uid uuid guid key pk code codes no nr number sku isbn ean ssn iban ref reference serial barcode phone"
-    " telephone mobile hash token"
+    " telephone mobile hash token pid pidnum idnum"
 )
-IDS = _set("id ids uid uuid guid")
+IDS = _set("id ids uid uuid guid pid pidnum idnum")
 NUMBERS = _set("no nr number num")
 UNNAMED = re.compile(r"|(column|unnamed:?) \d+|row[._ ]?(names?|id|num(ber)?)|index")
 OWNERS = _set(

@@ -1,7 +1,8 @@
 """What a column of numbers is: a measurement, a count, yes and no, codes, a key, a count of the rows, a date.
 
 The limits: up to 20 different whole numbers are codes or counts, since a bell curve over so few values describes
-nothing; unless hardly any of them repeats, as in a table of ten rows.
+nothing; unless hardly any of them repeats, as in a table of ten rows. Of numbers with fractions, such as ratings in
+half stars, up to 12 are.
 """
 
 from __future__ import annotations
@@ -28,6 +29,10 @@ from unveil.tables.roles.words import joined_levels
 from unveil.tables.survey import ColumnSurvey
 
 FEW = 20  # different whole numbers that are not measured
+STEPS, ROWS_PER_STEP = 12, 10  # different numbers with fractions that are not measured, and rows that say so of each
+BELOW_ZERO = (
+    0.3  # share of few different whole numbers that no codes have below zero: -1 and -9 may stand for something
+)
 SMALL = 5  # of which so few need to repeat twice only, not three times
 COUNTER = 8  # rows from which a count of them is told from a measurement
 DENSE = 1.2  # numbers from the lowest to the highest for each one that occurs, of keys
@@ -61,6 +66,12 @@ def _of_fractions(seen: ColumnSurvey) -> ColumnRole:
         return as_role(seen.name, "date", f"years with fractions, from {seen.low:.2f} to {seen.high:.2f}")
     if says_id(seen.name) and seen.distinct == seen.present >= DENSE_ROWS:
         return as_role(seen.name, "identifier", "its name says that it is a key, and no value occurs twice")
+    if seen.distinct <= STEPS and seen.present >= ROWS_PER_STEP * seen.distinct:
+        values = sorted(seen.counts)
+        shown = (
+            f"{seen.distinct} different numbers from {values[0]!r} to {values[-1]!r}, steps rather than measurements"
+        )
+        return as_role(seen.name, "ordered category", shown, [f"{value!r}" for value in values])
     return as_role(seen.name, "number", f"numbers with fractions, {seen.distinct:,} different ones")
 
 
@@ -172,6 +183,10 @@ def _few(seen: ColumnSurvey) -> ColumnRole | None:
         return _codes(seen, f"{shown}, and its name says that they stand for classes")
     if says_measured(seen.name):
         return as_role(seen.name, "ordered category", f"{shown}, which its name says are measured", map(str, values))
+    if BELOW_ZERO * seen.distinct <= sum(value < 0 for value in values):
+        return as_role(
+            seen.name, "ordered category", f"{shown}, on both sides of zero, where codes are not", map(str, values)
+        )
     named = says_key(seen.name) and not says_number(seen.name)
     if named or says_postal(seen.name) or not _is_scale(values):
         return _codes(seen, f"{shown}, which do not follow each other, as codes do")
