@@ -28,6 +28,15 @@ def test_skewed_groups_take_more_components_than_there_are_groups():
     assert set(np.unique(outcome.best_estimator_.predict(X))) == set(range(outcome.n_components))
 
 
+def test_groups_that_a_skewed_column_hides_are_seen_in_its_log():
+    random = np.random.default_rng(6)
+    X = np.exp(random.normal(scale=0.7, size=(600, 1)) + np.repeat([[6.0], [10.0]], 300, axis=0))
+    outcome = chosen(X, {"n_components": range(1, 9)})
+    assert outcome.n_components > 2 == outcome.n_clusters
+    assert outcome.alternatives[0]["model"] == "the log of column 0"
+    assert outcome.alternatives[0]["gain"] > 10
+
+
 @pytest.mark.parametrize("kind", ["uniform", "t3", "exponential", "outliers"])
 def test_no_groups_where_there_are_none(kind):
     random = np.random.default_rng(1)

@@ -54,13 +54,20 @@ class Attempt(NamedTuple):
     logged: tuple[int, ...] = ()
 
 
-def tried(best: Any, rows: Floats, weights: Floats | None, grid: Mapping[str, tuple[Any, ...]]) -> list[Alternative]:
-    """Alternatives to the winner, each with its best number of components, the best first."""
+def tried(
+    best: Any, rows: Floats, weights: Floats | None, grid: Mapping[str, tuple[Any, ...]] | None
+) -> list[Alternative]:
+    """Alternatives to the winner, the best first, each with its best number of components; without a grid only logs."""
     numbers = _numbers(best)
     if not len(numbers):
         return []
+    attempts = list(_logs(best, rows, numbers, weights))
+    if grid is not None:
+        attempts = [*_heavier(best, rows), *attempts, *_shapes(best, rows, numbers, grid)]
+    if not attempts:
+        return []
     own = _own(best, _shown(best, rows), weights)
-    results = (_best(attempt, weights, own) for attempt in _attempts(best, rows, numbers, weights, grid))
+    results = (_best(attempt, weights, own) for attempt in attempts)
     return sorted((one for one in results if one is not None), key=lambda one: -one.gain)
 
 
@@ -87,16 +94,25 @@ def _shown(best: Any, rows: Floats) -> Any:
     return best._emission().rows.shown(best, rows)
 
 
-def _attempts(
-    best: Any, rows: Floats, numbers: Indices, weights: Floats | None, grid: Mapping[str, tuple[Any, ...]]
-) -> Iterator[Attempt]:
-    """Tails and skewness with as many components or fewer, then other shapes."""
-    k, shown = int(best.n_components), _shown(best, rows)
-    plain = best._alike().set_params(n_init=1, random_state=0)
+def _plain(best: Any) -> Any:
+    return best._alike().set_params(n_init=1, random_state=0)
+
+
+def _sizes(best: Any) -> tuple[int, ...]:
+    """As many components or fewer."""
+    return tuple(range(1, int(best.n_components) + 1))
+
+
+def _heavier(best: Any, rows: Floats) -> Iterator[Attempt]:
+    """Tails."""
     heavier = best._mixture().model.family.heavier
     if heavier and not np.isnan(rows).any():
         student = public("unveil", heavier)(covariance_type=best.covariance_type, tol=STUDENT_TOL, random_state=0)
-        yield Attempt(heavier, student, tuple(range(1, k + 1)), shown)
+        yield Attempt(heavier, student, _sizes(best), _shown(best, rows))
+
+
+def _logs(best: Any, rows: Floats, numbers: Indices, weights: Floats | None) -> Iterator[Attempt]:
+    """Skewness."""
     columns = _skewed(rows, numbers)
     if len(columns):
         logs = rows.copy()
@@ -104,12 +120,17 @@ def _attempts(
         words = f"the log of {_named(best, columns)}"
         each = np.nansum(logs[:, columns], axis=1)  # what is missing has no density to stretch
         price = 2.0 * float(each.sum() if weights is None else weights @ each)
-        yield Attempt(words, plain, tuple(range(1, k + 1)), _shown(best, logs), price, tuple(columns.tolist()))
+        yield Attempt(words, _plain(best), _sizes(best), _shown(best, logs), price, tuple(columns.tolist()))
+
+
+def _shapes(best: Any, rows: Floats, numbers: Indices, grid: Mapping[str, tuple[Any, ...]]) -> Iterator[Attempt]:
+    """Other shapes, where none were compared."""
     if len(numbers) > 1 and len(grid.get("covariance_type", ())) < 2:
-        sizes = tuple(int(size) for size in grid.get("n_components", (k,)))
+        shown = _shown(best, rows)
+        sizes = tuple(int(size) for size in grid.get("n_components", (best.n_components,)))
         for structure in STRUCTURES:
             if structure != best.covariance_type:
-                another = clone(plain).set_params(covariance_type=structure)
+                another = clone(_plain(best)).set_params(covariance_type=structure)
                 yield Attempt(f"covariance_type={structure!r}", another, sizes, shown)
 
 

@@ -3,7 +3,8 @@
 How many components describe a density and how many groups there are are two questions. The winner by BIC answers the
 first, its certificate the second: components without a valley between them are one group. Where the winner does not
 describe the rows, other kinds of models may (`alternatives`): heavier tails, the log of skewed columns, another shape
-of the components. What describes them clearly better has the say in how many groups there are.
+of the components. Where it takes several components for a group, the log of skewed columns may take one. What describes
+them clearly better has the say in how many groups there are.
 """
 
 from __future__ import annotations
@@ -59,10 +60,11 @@ def _judged(best: Any, X: Any, weights: Floats | None, grid: Mapping[str, tuple[
         return Judged(certificate, None)
     best.clusters_ = np.array(certificate.clusters, dtype=np.intp)
     others: tuple[Alternative, ...] = ()
-    if certificate.verdicts["describes"] in ("no", "doubtful"):
+    undescribed = certificate.verdicts["describes"] in ("no", "doubtful")
+    if undescribed or number_of_groups(certificate) != len(certificate.clusters):
         rows, counted = looked_at(best, X, weights, MOST_ROWS, 0)
         with unwatched():
-            others = tuple(tried(best, rows, counted, grid))
+            others = tuple(tried(best, rows, counted, grid if undescribed else None))
             if others and others[0].gain > STRONG:
                 return Judged(certificate, _groups(others[0], counted), others)
     return Judged(certificate, number_of_groups(certificate), others)
