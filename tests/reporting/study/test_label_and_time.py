@@ -30,3 +30,12 @@ def test_regimes_follow_the_time_column():
     assert changes.tolist() == [60, 120, 180]
     assert found.time.ahead.mean.shape == (24, 1)
     assert np.all(np.diff(found.time.stamps) > np.timedelta64(0))
+
+
+def test_groups_that_take_turns_at_random_are_no_regimes():
+    frame = blobs(240).sample(frac=1, random_state=2).assign(day=pd.date_range("2024-01-01", periods=240))
+    found = analysed(frame, time="day")
+    assert found.found.judged.n_clusters == 2
+    assert found.time.chain.n_components == 2
+    assert not found.time.lasting
+    assert found.time.n_states == 1

@@ -26,13 +26,13 @@ def time(analysis: Analysis) -> Section | None:
         return None
     name = plain(found.name, NAME_LENGTH)
     order = _telling(found)
-    blocks: list[Block] = [_series(found, order)] if order else []
+    blocks: list[Block] = [_series(found, order)] if order and found.lasting else []
     if found.n_states > 1:
         blocks += [
             Text(_stays(found)),
             figure("transitions", transitions(found.chain.transmat_), "Probabilities of passing from regime to regime"),
         ]
-    if found.ahead is not None and order:
+    if found.ahead is not None and order and found.lasting:
         blocks += [
             Text(
                 f"The next {words.count(len(found.ahead), 'step')}, as the chain expects them, with the range of half "
@@ -54,6 +54,11 @@ def _said(found: TimeStudy) -> Certificate:
 
 
 def _lead(found: TimeStudy, name: str) -> str:
+    if not found.lasting:
+        return (
+            f"In the order of {name} no regimes are seen: the rows take turns as they would in any other order, so "
+            "which group comes next does not depend on the one before."
+        )
     if found.n_states == 1:
         return f"In the order of {name} one regime describes all {found.rows.n_rows:,} steps: no change is seen."
     real = found.certificate.verdicts["real"]

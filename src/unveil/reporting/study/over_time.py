@@ -1,7 +1,8 @@
 """Regimes: a hidden Markov model over the rows in the order of a column of time.
 
 Chains of one to five states are compared by BIC and the best is examined, as mixtures are. A long table is compared on
-its last 20,000 steps, and all steps are then decoded.
+its last 20,000 steps, and all steps are then decoded. States are regimes if it matters which step comes after which: a
+chain also fits groups that take turns at random, and then the steps are as likely in any other order.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ STARTS_EACH = 3
 LEAST_STEPS = 20  # fewer are no series
 MOST_AHEAD = 24  # steps that are forecast, and no more than a tenth of the series
 STEPS_COMPARED = 20_000
+SHUFFLES = 5  # orders that the steps are put in, to see what their own is worth
 
 
 class TimeStudy(NamedTuple):
@@ -37,6 +39,7 @@ class TimeStudy(NamedTuple):
     states: NDArray[np.intp]
     ahead: Any  # a forecast of the next steps; None where a column has no quantiles, as categories
     compared: int  # steps that chains were compared on
+    lasting: bool  # does it matter which step comes after which?
 
     @property
     def certificate(self) -> Certificate:
@@ -45,8 +48,8 @@ class TimeStudy(NamedTuple):
 
     @property
     def n_states(self) -> int:
-        """Regimes."""
-        return int(self.chain.n_components)
+        """Regimes; one where the order of the steps says nothing."""
+        return int(self.chain.n_components) if self.lasting else 1
 
 
 def time_study(name: str, stamps: NDArray[Any], rows: ModelRows, settings: Settings) -> TimeStudy | None:
@@ -65,7 +68,18 @@ def time_study(name: str, stamps: NDArray[Any], rows: ModelRows, settings: Setti
     with quiet():
         states = np.asarray(chain.predict(series.model_input), dtype=np.intp)
         ahead = _ahead(chain, series)
-    return TimeStudy(name, order, own[order], series, outcome, chain, states, ahead, late.n_rows)
+    lasting = _lasts(chain, late, settings.seed)
+    return TimeStudy(name, order, own[order], series, outcome, chain, states, ahead, late.n_rows, lasting)
+
+
+def _lasts(chain: Any, series: ModelRows, seed: int) -> bool:
+    """Whether the order of the steps is worth what the transitions cost by BIC."""
+    states, random = int(chain.n_components), np.random.default_rng([seed, 79])
+    if states == 1:
+        return True
+    orders = [random.permutation(series.n_rows) for _ in range(SHUFFLES)]
+    other = np.mean([chain.score(series.taken(order).model_input) for order in orders])
+    return bool(chain.score(series.model_input) - other > 0.5 * (states - 1) ** 2 * np.log(series.n_rows))
 
 
 def _chain(series: ModelRows, settings: Settings) -> Any:
