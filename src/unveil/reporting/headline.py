@@ -14,6 +14,7 @@ from unveil.plot.labels import plain
 from unveil.plot.structures import SHAPES
 from unveil.reporting.naming import PageNaming, naming_of
 from unveil.reporting.study.analysis import Analysis
+from unveil.reporting.study.modelling import is_wide
 from unveil.reporting.words import count, kinds_of, listed, percent, shape_of, spelled
 from unveil.selection.outcome import merit
 
@@ -56,13 +57,16 @@ def _answer(analysis: Analysis) -> str:
         if analysis.settings.max_components == 1:
             return f"Groups were not looked for among the {rows}, since a single component was all that was tried"
         return f"Groups were not looked for among the {rows}: too few of them differ"
+    if is_wide(analysis.rows):
+        return f"No groups are to be seen among the {rows}"
     return f"There are no groups among the {rows}: they form one whole"
 
 
 def rests_on(analysis: Analysis) -> list[str]:
     """What the answer rests on and what was left out, a sentence each."""
     parts = [_used(analysis), *_left_out(analysis), *_sizes(analysis), _density(analysis), *_undescribed(analysis)]
-    parts += [*_unclear(analysis), *_doubts(analysis), *confidence(analysis), *_over_time(analysis), *_cut(analysis)]
+    parts += [*_unclear(analysis), *_doubts(analysis), *confidence(analysis), *many_columns(analysis)]
+    parts += [*_over_time(analysis), *_cut(analysis)]
     return parts
 
 
@@ -144,7 +148,7 @@ def confidence(analysis: Analysis) -> list[str]:
     """How clear BIC is about the number of components and their shape."""
     selection, noun = analysis.found.selection, naming(analysis).noun
     standing = selection.standing
-    if analysis.found.adopted or standing.runner_up is None:
+    if not analysis.found.is_winner or standing.runner_up is None:
         return []
     if standing.edges:
         return [f"More {noun}s than were tried might describe the rows better still."]
@@ -155,6 +159,23 @@ def confidence(analysis: Analysis) -> list[str]:
         said = f"{_rival(runner_up, noun)} would do as well{by}"
         parts += [f"The shape is less clear: {said} (BIC differs by {standing.lead:.1f})."]
     return parts
+
+
+def many_columns(analysis: Analysis) -> list[str]:
+    """What so many columns for so few rows mean."""
+    rows, directions = analysis.rows, analysis.found.directions
+    if not is_wide(rows):
+        return []
+    shape = f"{count(len(rows.names), 'column')} for {count(rows.n_rows, 'row')}"
+    if directions:
+        along = (
+            "the one direction that carries" if directions == 1 else f"the {spelled(directions)} directions that carry"
+        )
+        return [
+            f"With {shape} BIC asks more for a group than it can gain; along {along} more variance than chance the "
+            "groups are clear, and the model begins with them."
+        ]
+    return [] if analysis.grouped else [f"With {shape} only groups that are far apart can be seen."]
 
 
 def _number(analysis: Analysis, best: Mapping[str, Any]) -> list[str]:

@@ -84,3 +84,11 @@ def test_rows_that_wander_in_their_order_are_no_groups_and_sorted_ones_may_be():
     frame = blobs(300)
     ordered = analysed(frame.sort_values(list(frame.columns[:1])), max_components=3)
     assert ordered.found.judged.n_clusters == 2
+
+
+def test_factors_are_no_groups_however_many_columns_they_move():
+    random = np.random.default_rng(6)
+    rows = random.normal(size=(60, 2)) @ random.normal(size=(2, 150)) + random.normal(size=(60, 150))
+    found = analysed(pd.DataFrame(rows).add_prefix("gene"))
+    assert found.found.directions == 0
+    assert not found.grouped

@@ -8,7 +8,7 @@ from unveil.plot.comparison import criteria
 from unveil.plot.scores import selection as score_plot
 from unveil.plot.structures import GLOSSES, NAMES
 from unveil.reporting import words
-from unveil.reporting.headline import confidence, headline, joined, naming
+from unveil.reporting.headline import confidence, headline, joined, many_columns, naming
 from unveil.reporting.naming import PageNaming
 from unveil.reporting.parts import Block, Cell, Fold, Head, Section, TableBlock, Text
 from unveil.reporting.sections.common import figure, say, sentence
@@ -25,13 +25,15 @@ BIC_GLOSS = (
 def how_many(analysis: Analysis) -> Section:
     """BIC over the number of components and the structure, as a figure and a table."""
     outcome, sampled = analysis.found.selection, analysis.found.sampled
-    adopted = bool(analysis.found.adopted)  # then the page's groups are those of another mixture than the best here
-    winner = words.combination(outcome.best_params_, "component" if adopted else naming(analysis).noun)
+    # where another mixture took its place, the groups of the page are not those of the best here
+    noun = naming(analysis).noun if analysis.found.is_winner else "component"
+    winner = words.combination(outcome.best_params_, noun)
     several = sum(row["error"] is None for row in outcome.table) > 1
     best = f"Best by BIC: {winner} (BIC {outcome.best_score_:,.1f})."
     blocks: list[Block] = [Text(" ".join([best, *confidence(analysis)]))]
-    if adopted:
+    if analysis.found.adopted:
         blocks.append(Text(_adopted(analysis)))
+    blocks += [Text(said) for said in many_columns(analysis)]
     if analysis.grouped and naming(analysis).merged:
         blocks.append(Text(f"{sentence(joined(analysis))}."))
     if sampled < analysis.rows.n_rows:

@@ -8,7 +8,7 @@
 
 Missing cells are used as they are: EM on what is there. Up to 20,000 rows everything is fitted to all of them. Beyond,
 the comparison runs on a reproducible sample, and the winner is then fitted to all rows, from where the sample left it,
-and examined again.
+and examined again. Tables of very many columns are also seen along their widest directions (`directions`).
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import numpy as np
 from unveil.certificate import FitWarning
 from unveil.core.result import Status
 from unveil.judgement.examine import examine
+from unveil.reporting.study.directions import along_directions, begun_from
 from unveil.reporting.study.rows import ModelRows
 from unveil.reporting.study.settings import Settings
 from unveil.selection.judged import STRONG, Judged, number_of_groups
@@ -52,6 +53,12 @@ class Modelled(NamedTuple):
     model: Any
     judged: Judged
     adopted: str  # what another kind of model is, in words, where it took the place of the winner by BIC
+    directions: int = 0  # along which the groups were found that the model began with, where it took that place
+
+    @property
+    def is_winner(self) -> bool:
+        """Is the model the best of the comparison by BIC?"""
+        return not (self.adopted or self.directions)
 
 
 def modelled(rows: ModelRows, settings: Settings) -> Modelled:
@@ -70,7 +77,31 @@ def modelled(rows: ModelRows, settings: Settings) -> Modelled:
         found = _refitted_in_time(model, rows, sample.n_rows, settings, bool(adopted))
         if found is not None:
             model, judged = found, examined(found, rows, judged)
-    return Modelled(rows, sample.n_rows, outcome, model, judged, adopted)
+    found = Modelled(rows, sample.n_rows, outcome, model, judged, adopted)
+    return _with_groups_along_directions(found, settings) if is_wide(rows) else found
+
+
+def is_wide(rows: ModelRows) -> bool:
+    """Are there so many columns of numbers that the comparison is of components along the columns alone?"""
+    return rows.of_numbers and len(rows.names) > 1 and not _carries_matrices(rows)
+
+
+def _with_groups_along_directions(found: Modelled, settings: Settings) -> Modelled:
+    """The same, or a mixture that begins with groups that only the widest directions show."""
+    if not settings.clock.allows(LEAST_LEFT, "groups along the widest directions were not looked for"):
+        return found
+    settings.tell("looking along the widest directions")
+    with quiet():
+        directed = along_directions(found.rows, settings)
+        if directed is None or directed.n_groups <= (found.judged.n_clusters or 1):
+            return found
+        model = begun_from(directed, candidates(found.rows, settings)[0], found.rows)
+        if model is None:
+            return found
+        judged = examined(model, found.rows, found.judged)
+    if judged.n_clusters != directed.n_groups:
+        return found
+    return found._replace(model=model, judged=judged, adopted="", directions=directed.n_directions)
 
 
 def _refitted_in_time(model: Any, rows: ModelRows, sampled: int, settings: Settings, needed: bool) -> Any:
@@ -162,11 +193,15 @@ def structures(rows: ModelRows, settings: Settings, usual: tuple[str, ...]) -> t
     """Covariance structures to compare: those asked for, or the usual ones that there are rows enough for."""
     if settings.covariance_types is not None:
         return settings.covariance_types
-    width = len(rows.numeric)
-    if width == 1:
+    if len(rows.numeric) == 1:
         return LINE_STRUCTURES
-    dense = width * (width + 1) / 2 * CELLS_PER_PARAMETER <= rows.n_rows * width
-    return usual if dense else tuple(one for one in usual if one not in ("full", "tied"))
+    return usual if _carries_matrices(rows) else tuple(one for one in usual if one not in ("full", "tied"))
+
+
+def _carries_matrices(rows: ModelRows) -> bool:
+    """Are there cells enough for a covariance matrix of all columns of numbers?"""
+    width = len(rows.numeric)
+    return width * (width + 1) / 2 * CELLS_PER_PARAMETER <= rows.n_rows * width
 
 
 def most_components(rows: ModelRows, settings: Settings) -> int:
