@@ -6,6 +6,7 @@ groups are real. Whether the fit is sound is what its own certificate says, and 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from sklearn.utils.validation import check_is_fitted
@@ -65,11 +66,15 @@ def examine(
     {'sound': 'yes', 'describes': 'yes', 'real': 'yes'}
     """
     check_is_fitted(model)
-    case = Case(model, X, y, lengths, sample_weight, bool(thorough), int(random_state))
+    return asked(Case(model, X, y, lengths, sample_weight, bool(thorough), int(random_state)))
+
+
+def asked(case: Case, questions: Sequence[str] = Examiners._fields) -> Certificate:
+    """What is to be said to all questions, or to some of them, of a case that may be asked others later."""
+    examiners = examiners_of(case.model)
     with unwatched():
-        asked = [answer(case) for answer in examiners_of(model) if answer is not None]
-    own = getattr(model, "certificate_", Certificate(()))
-    return _together(own, asked)
+        answers = [case.once(question, answer) for question in questions if (answer := getattr(examiners, question))]
+    return _together(getattr(case.model, "certificate_", Certificate(())), answers)
 
 
 def _together(own: Certificate, answers: list[Answer]) -> Certificate:

@@ -373,11 +373,9 @@ def _laid_out(drawing: _Outlines | _Curves, passes: int) -> Any:
 
 
 def _add_frames(figure: Any, told: list[Stage], changing: list[int], changes: Any) -> None:
-    """A frame for each stage, of what changes."""
-    import plotly.graph_objects as go
-
+    """A frame for each stage, of what changes; as plain dictionaries, which are checked and copied once."""
     figure.frames = [
-        go.Frame(name=str(stage.passes), data=[go.Scatter(change) for change in changes(number)], traces=changing)
+        {"name": str(stage.passes), "data": list(changes(number)), "traces": changing}
         for number, stage in enumerate(told)
     ]
 

@@ -10,12 +10,14 @@ import itertools
 import logging
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from contextlib import nullcontext
+from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from unveil.core.arrays import Floats
 from unveil.core.drive import drive, together
 from unveil.core.protocols import Asking
 from unveil.estimation.degenerate import degeneracy, steps_of
@@ -107,9 +109,22 @@ def select(
     >>> selection.criterion, selection.best_params_
     ('votes', {'n_clusters': 2})
     """
-    values = _checked_grid(estimator, grid)
-    weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     X = X if lengths is None else _sequences(estimator, X, lengths)
+    weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    found = compare(estimator, X, grid, criterion, weights, callbacks)
+    return replace(found, judged=judged(found.best_estimator_, X, weights, found.grid))
+
+
+def compare(
+    estimator: Any,
+    X: Any,
+    grid: Mapping[str, Iterable[Any]],
+    criterion: str,
+    weights: Floats | None,
+    callbacks: Iterable[Callback] = (),
+) -> Selection:
+    """The comparison alone: nobody has examined the winner."""
+    values = _checked_grid(estimator, grid)
     strategy = strategy_for(estimator, X, weights, values, criterion)
     combinations = [dict(zip(values, each, strict=True)) for each in itertools.product(*values.values())]
     done: dict[int, dict[str, Any]] = {}
@@ -125,9 +140,8 @@ def select(
         raise ValueError(f"no combination of grid could be fitted; the first failed with: {table[0]['error']}")
     best_index, best, choice = strategy.best(table)
     tell_equals(table, [known.get(place) for place in sorted(done)], best_index, values)
-    verdicts = judged(best, X, weights, values)
     undone = len(combinations) - len(table)
-    return Selection(table, best, values, strategy.rule, best_index, choice, undone, verdicts)
+    return Selection(table, best, values, strategy.rule, best_index, choice, undone)
 
 
 def _sequences(estimator: Any, X: Any, lengths: ArrayLike) -> Any:

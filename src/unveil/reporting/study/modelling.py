@@ -16,6 +16,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,9 +27,9 @@ from unveil.judgement.examine import examine
 from unveil.reporting.study.directions import along_directions, begun_from
 from unveil.reporting.study.rows import ModelRows
 from unveil.reporting.study.settings import Settings
-from unveil.selection.judged import STRONG, Judged, number_of_groups
+from unveil.selection.judged import STRONG, Judged, judged, number_of_groups
 from unveil.selection.outcome import Selection
-from unveil.selection.search import select
+from unveil.selection.search import compare
 from unveil.sources.errors import DataError
 
 ROWS_PER_GROUP = 5  # there are never so many groups that fewer rows than this are left for each
@@ -148,7 +149,9 @@ def compared(rows: ModelRows, settings: Settings) -> Selection:
         settings.tell("comparing mixtures", done.tried, total)
 
     with settings.clock.within(COMPARING, done.some), quiet():
-        outcome = select(model, rows.model_input, grid, criterion="bic", sample_weight=rows.weights, callbacks=[tell])
+        outcome = compare(model, rows.model_input, grid, "bic", rows.weights, [tell])
+        said = judged(outcome.best_estimator_, rows.model_input, rows.weights, outcome.grid, adopting=True)
+        outcome = replace(outcome, judged=said)
     if outcome.undone:
         settings.clock.cut.append(f"{outcome.undone} of {total} mixtures were not tried")
     return outcome
