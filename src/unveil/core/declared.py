@@ -299,10 +299,7 @@ class Words(Declared):
 
     def check(self, value: Any, place: str, sizes: Sizes) -> None:
         """Of one dimension."""
-        if not isinstance(value, np.ndarray) or value.dtype.kind not in "OU" or value.ndim != 1:
-            raise ValueError(f"{place} must be an array of words, got {_kind_of(value)}")
-        check_shape(value.shape, (self.extent,), place, sizes)
-        cells = value.tolist()
+        cells = _cells_of(value, "OU", "words", self.extent, place, sizes)
         if not all(isinstance(cell, str) for cell in cells) or len(set(cells)) < len(cells):
             raise ValueError(f"{place} must hold different words")
 
@@ -315,15 +312,20 @@ class LabelsOf(Declared):
 
     def check(self, value: Any, place: str, sizes: Sizes) -> None:
         """Of one dimension, no NaN among them."""
-        if not isinstance(value, np.ndarray) or value.dtype.kind not in "OUbiuf" or value.ndim != 1:
-            raise ValueError(f"{place} must be an array of words or numbers, got {_kind_of(value)}")
-        check_shape(value.shape, (self.extent,), place, sizes)
-        cells = value.tolist()
+        cells = _cells_of(value, "OUbiuf", "words or numbers", self.extent, place, sizes)
         if len(set(cells)) < len(cells) or any(cell != cell for cell in cells):
             raise ValueError(f"{place} must hold no value twice, and no NaN")
         comparable = all(isinstance(cell, int | float) for cell in cells)
         if comparable and any(one > other for one, other in pairwise(cells)):
             raise ValueError(f"{place} must be sorted")
+
+
+def _cells_of(value: Any, kinds: str, said: str, extent: Extent, place: str, sizes: Sizes) -> list[Any]:
+    """The cells of an array of one dimension, of some kinds of NumPy's."""
+    if not isinstance(value, np.ndarray) or value.dtype.kind not in kinds or value.ndim != 1:
+        raise ValueError(f"{place} must be an array of {said}, got {_kind_of(value)}")
+    check_shape(value.shape, (extent,), place, sizes)
+    return list(value.tolist())
 
 
 @dataclass(frozen=True)

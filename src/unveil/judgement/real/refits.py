@@ -69,15 +69,11 @@ class Refits:
             rows = np.flatnonzero(again.unseen & ((labels == one) | (labels == other)))
             if one in again.matches and other in again.matches and len(rows):
                 own = again.matches[one], again.matches[other]
-                found = again.axes.between(*own, rows, random)
-                ends = [
-                    float(np.median(found[labels[rows] == end])) if (labels[rows] == end).any() else np.nan
-                    for end in (one, other)
-                ]
-                if not ends[0] < ends[1]:
-                    continue
-                places.append((found - ends[0]) / (ends[1] - ends[0]))
-                second.append(labels[rows] == other)
+                others = labels[rows] == other
+                found = _scaled(again.axes.between(*own, rows, random), others)
+                if found is not None:
+                    places.append(found)
+                    second.append(others)
         return np.concatenate(places), np.concatenate(second)
 
     def stability(self, clusters: NDArray[np.intp]) -> Floats:

@@ -7,9 +7,17 @@ from typing import Any, NamedTuple
 
 from unveil.sources.errors import DataError
 
-_SEPARATOR_WORDS = {"comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "bar": "|", "pipe": "|", "space": " "}
 WIDE_SPACE = "  "  # columns that two spaces or more, or tabs, set apart; single spaces are in cells
-_SEPARATOR_WORDS["spaces"] = WIDE_SPACE
+_SEPARATOR_WORDS = {
+    "comma": ",",
+    "semicolon": ";",
+    "tab": "\t",
+    "\\t": "\t",
+    "bar": "|",
+    "pipe": "|",
+    "space": " ",
+    "spaces": WIDE_SPACE,
+}
 _DECIMAL_WORDS = {"point": ".", "comma": ",", ".": ".", ",": ","}
 
 
