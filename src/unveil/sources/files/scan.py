@@ -10,20 +10,22 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from unveil.core.partition import chosen_partitions, partition_rows
+from unveil.core.partition import chosen_partitions, partition_count, partition_rows
 from unveil.core.protocols import Block
 from unveil.sources.cut import Chunk, Wanted, cut
 from unveil.sources.errors import DataError as DataError
 from unveil.sources.files.ahead import read_ahead
-from unveil.sources.files.formats import ReadRequest
+from unveil.sources.files.formats import Header, ReadRequest
 from unveil.sources.files.options import GUESSED, ReadingOptions
 from unveil.sources.files.paths import PathLike, find_files
 from unveil.sources.files.plan import File, ScanPlan, make_plan
+from unveil.sources.files.runs import cut_into_runs
 from unveil.sources.weighted import checked_weights
 
 if TYPE_CHECKING:
     from unveil.sources.files.text.bad import BadCells, CellTally
 
+MOST_IN_RUN = 32  # partitions
 PARTITIONS_AHEAD = 2  # partitions that wait, finished, for whoever reads
 
 
@@ -87,7 +89,7 @@ def scan(
 
 @final
 class Scan:
-    """A table in files; made by `unveil.scan`. Pickles as paths and options, so that a worker opens it itself."""
+    """A table in files; made by `unveil.scan`. Pickles as paths, options and what is known of heads, footers and lines."""
 
     def __init__(
         self,
@@ -104,6 +106,7 @@ class Scan:
         self._weight = weight
         self._options = options.checked()
         self._counts: dict[int, int] = {}  # rows of those files that have been counted
+        self._indexed: dict[int, Header] = {}  # heads of those whose rows were looked for
         self._loose: dict[Path, set[str]] = {}  # columns in which a cell did not fit, by file
         self._bad: dict[str, BadCells] = {}
         self._footers: dict[Path, list[str]] = {}
@@ -174,9 +177,37 @@ class Scan:
         wanted = Wanted(chosen, partition_rows(self.n_columns))
         yield from read_ahead(lambda: self._blocks(wanted), PARTITIONS_AHEAD)
 
+    def fetch(self, partitions: Sequence[int]) -> Iterator[Block]:
+        """Blocks as `read` gives them, decoded on the thread that asks for them, which may be one of many."""
+        chosen = chosen_partitions(partitions, self.n_rows, self.n_columns)
+        return self._blocks(Wanted(chosen, partition_rows(self.n_columns))) if chosen else iter(())
+
+    def runs(self, partitions: Sequence[int] | None = None, most: int = MOST_IN_RUN) -> list[tuple[int, ...]]:
+        """Into which runs an engine should cut `partitions` that several threads or machines are to `fetch`.
+
+        Together the runs are the `partitions` in increasing order, each once, all of them by default. A run begins
+        where decoding can begin, or less than a partition later: at a row group, a record batch, a block of lines. So
+        no row group is decoded by two of them, but for the one in which a partition lies across the end of a run: the
+        run decodes the first rows of the next one's row group. A run has at most `most` partitions, unless a single row
+        group has more, or a file cannot be entered in its middle (packed text): then that is one run. What is cut
+        depends on the files and the arguments alone, and no bit of any statistics depends on the cuts.
+        """
+        every = range(partition_count(self.n_rows, self.n_columns))
+        chosen = every if partitions is None else chosen_partitions(partitions, self.n_rows, self.n_columns)
+        entries, first = [], 0
+        for number, file in enumerate(self._plan.files):
+            entries.append((first, self._header(number, file).entries))
+            first += self._count(number, file)
+        return cut_into_runs(chosen, partition_rows(self.n_columns), max(int(most), 1), entries)
+
+    @property
+    def side_by_side(self) -> bool:
+        """Whether several threads may `fetch` runs: a text table is read through once first, which judges its cells."""
+        return self._seen or all(file.header.layout is None for file in self._plan.files)
+
     def ship(self, run: int, length: int) -> tuple[Any, Scan]:
         """How a worker of a cluster gets rows: it opens the files itself, at the same paths."""
-        return Scan.read, self
+        return Scan.fetch, self
 
     def _blocks(self, wanted: Wanted) -> Generator[Block, None, None]:
         """What the thread that reads ahead runs."""
@@ -224,8 +255,10 @@ class Scan:
             return wanted.any_row(first + start, first + stop)
 
         tally.first_row = first
-        request = ReadRequest(self._plan.names, self._weight, self._plan.dtype, wanted.size, needs, tally)
-        for chunk in file.format.chunks(file.path, file.header, request):
+        plan, header = self._plan, self._indexed.get(number, file.header)
+        all_of_it = wanted.everything and not self._seen
+        request = ReadRequest(plan.names, self._weight, plan.dtype, wanted.size, needs, tally, all_of_it)
+        for chunk in file.format.chunks(file.path, header, request):
             seen = chunk.start + len(chunk.rows)
             if known is not None and seen > known:
                 break
@@ -244,18 +277,22 @@ class Scan:
     def _count(self, number: int, file: File) -> int:
         """Rows of a file, counted if need be, once."""
         known = self._known(number, file)
-        if known is None:
-            known = self._counts[number] = file.format.count(file.path, file.header)
-        return known
+        return self._header(number, file).n_rows or 0 if known is None else known
+
+    def _header(self, number: int, file: File) -> Header:
+        """What is known of a file once its rows have been counted."""
+        if file.header.n_rows is not None:
+            return file.header
+        if number not in self._indexed:
+            header = self._indexed[number] = file.format.counted(file.path, file.header)
+            self._counts.setdefault(number, header.n_rows or 0)
+        return self._indexed[number]
 
     def __repr__(self) -> str:
         counts = [self._known(number, file) for number, file in enumerate(self._plan.files)]
         rows = "" if None in counts else f"{sum(filter(None, counts)):,} rows x "
         columns = "1 column" if self.n_columns == 1 else f"{self.n_columns:,} columns"
         return f"Scan({self._shown}, {rows}{columns})"
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_plan"}
 
 
 def _said(word: str) -> str:
