@@ -177,7 +177,7 @@ class Views:
             yield _viewed(self._changes(block.start, block.start + len(block.rows)), block)
 
     def fetch(self, partitions: Sequence[int]) -> Iterator[ViewedBlock]:
-        """Blocks of the source, read on this thread."""
+        """Blocks of the source, decoded on this thread."""
         for block in self._base.fetch(partitions):
             yield _viewed(self._changes(block.start, block.start + len(block.rows)), block)
 

@@ -16,8 +16,8 @@ from unveil.sources.files.spool import folder, kept
 from unveil.sources.files.text.bad import CellTally
 from unveil.sources.files.text.dialect import MISSING_WORDS as MISSING_WORDS
 from unveil.sources.files.text.layout import TextLayout, guess_layout
-from unveil.sources.files.text.read import count_rows, explained, read_batches
 from unveil.sources.files.text.pieces import batches_of_pieces, index_lines
+from unveil.sources.files.text.read import count_rows, explained, read_batches
 from unveil.sources.files.text.said import layout_words
 from unveil.sources.files.text.stream import TextFile
 from unveil.sources.files.text.style import ColumnStyle

@@ -67,7 +67,7 @@ class Format(Protocol):
         """Columns and, where the file says, number of rows."""
 
     def counted(self, path: Path, header: Header) -> Header:
-        """With the number of rows, by reading all, and where they may be entered; asked where a header leaves it open."""
+        """With the number of rows, by reading all, and where they may be entered; asked where a header lacks them."""
 
     def chunks(self, path: Path, header: Header, request: ReadRequest) -> Iterator[Chunk]:
         """The rows in order, numbered within the file."""

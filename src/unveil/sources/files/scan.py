@@ -89,7 +89,7 @@ def scan(
 
 @final
 class Scan:
-    """A table in files; made by `unveil.scan`. Pickles as paths, options and what is known of heads, footers and lines."""
+    """A table in files; made by `unveil.scan`. Pickles as paths, options and what is known of heads and lines."""
 
     def __init__(
         self,

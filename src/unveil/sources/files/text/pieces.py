@@ -12,6 +12,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -156,7 +157,7 @@ def batches_of_pieces(
     def read(types: dict[str, Any], after: int) -> Iterator[tuple[int, Any]]:
         rows = index.rows.tolist()
         with file.data.open("rb") as plain:
-            for number, (start, stop) in enumerate(zip(rows, rows[1:], strict=False)):
+            for number, (start, stop) in enumerate(pairwise(rows)):
                 if start >= after and needs(start, stop):
                     first, last = index.offsets[number : number + 2].tolist()
                     plain.seek(first)
