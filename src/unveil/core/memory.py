@@ -16,6 +16,7 @@ from contextvars import ContextVar
 from numbers import Real
 
 UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
+STREAM_MEMOS = 1 << 27  # bytes that all rows of a stream may remember together, limit or not
 LEAST = 64 << 20  # bytes: a limit below this is a slip of the unit
 
 _LIMIT: ContextVar[float] = ContextVar("unveil_memory_limit", default=math.inf)
@@ -72,6 +73,17 @@ def budget() -> float:
     """
     limit = _LIMIT.get()
     return limit if limit == math.inf else max(limit - resident(), 0.0)
+
+
+def memo_room(streamed: bool) -> float:
+    """Bytes that all blocks of a table may remember together: of a stream, whose rows may be without end, a constant.
+
+    Half of the budget is left for all else.
+
+    >>> memo_room(streamed=True) == STREAM_MEMOS, memo_room(streamed=False)
+    (True, inf)
+    """
+    return min(STREAM_MEMOS if streamed else math.inf, budget() / 2)
 
 
 def resident() -> float:

@@ -25,6 +25,7 @@ from unveil.core.idle_threads import lending
 from unveil.core.partition import count_of
 from unveil.core.protocols import Block, Source, Step
 from unveil.core.statistics import Statistics, TreeSum, subtrees
+from unveil.engines.memos import Memos
 from unveil.numerics.blas import single_threaded_blas
 
 BLOCKS_AHEAD = 2  # blocks in flight per worker: enough to keep it busy, few enough to bound the memory of a stream
@@ -67,28 +68,27 @@ class Threads:
         self, step: Step, source: Source, memos: dict[int, Any] | None, partitions: Sequence[int] | None = None
     ) -> tuple[Statistics, dict[int, Any]]:
         """Statistics of all blocks, added in tree order, and the memos for the next pass."""
-        memos = memos if isinstance(memos, _Memos) else _Memos(memos or {})
+        memos = memos if isinstance(memos, Memos) else Memos(source, memos)
         if partitions is not None and len(partitions) == 1 and getattr(source, "random_access", False):
             return self._reduce_one(step, source, memos, partitions), memos
         total, seconds, blocks = TreeSum(), 0.0, 0
         with single_threaded_blas():
             ended = Event()
             task = partial(_reduce, step, memos, ended)
-            for sums, fresh, spent, count in self._results(task, source, partitions, memos.pace, ended):
-                memos.update(fresh)
+            for sums, spent, count in self._results(task, source, partitions, memos.pace, ended):
                 seconds, blocks = seconds + spent, blocks + count
                 for height, statistics in sums:
                     total.push(statistics, height)
         memos.pace = seconds / max(blocks, 1)
         return total.total(), memos
 
-    def _reduce_one(self, step: Step, source: Source, memos: _Memos, partition: Sequence[int]) -> Statistics:
+    def _reduce_one(self, step: Step, source: Source, memos: Memos, partition: Sequence[int]) -> Statistics:
         """Statistics of a single block: a mini-batch, of which there are many, so nothing else is done for it."""
         with single_threaded_blas(), nullcontext() if self.count == 1 else lending(self.share):
             (block,) = source.read(partition)
-            statistics, memo = step(block, memos.get(block.index))
+            statistics, memo = step(block, memos.recall(block.index))
         if memo is not None:
-            memos[block.index] = memo
+            memos.remember(block.index, memo)
         return statistics
 
     def map(self, function: Callable[[Block], Any], source: Source) -> Iterator[Any]:
@@ -182,32 +182,21 @@ class _Run(NamedTuple):
     blocks: Iterable[Block]
 
 
-class _Memos(dict[int, Any]):
-    """What blocks remember, and how long one took in the last pass."""
-
-    pace: float = math.inf  # seconds of a processor
-
-
-def _reduce(
-    step: Step, memos: dict[int, Any], ended: Event, run: _Run
-) -> tuple[list[Any], dict[int, Any], float, int]:  # fmt: skip
-    """Sums over a run, by subtrees, the memos of its blocks, the time it took and their number."""
-    fresh: dict[int, Any] = {}
+def _reduce(step: Step, memos: Memos, ended: Event, run: _Run) -> tuple[list[Any], float, int]:
+    """Sums over a run, by subtrees, the time it took and the number of its blocks."""
     began = thread_time()
-    sums = list(subtrees(_leaves(step, memos, fresh, ended, run.blocks), run.place, run.place + run.count))
-    return sums, fresh, thread_time() - began, run.count
+    sums = list(subtrees(_leaves(step, memos, ended, run.blocks), run.place, run.place + run.count))
+    return sums, thread_time() - began, run.count
 
 
-def _leaves(
-    step: Step, memos: dict[int, Any], fresh: dict[int, Any], ended: Event, blocks: Iterable[Block]
-) -> Iterator[Statistics]:
-    """Statistics of each block, whose new memos are put into `fresh`; no more of them once the pass has ended."""
+def _leaves(step: Step, memos: Memos, ended: Event, blocks: Iterable[Block]) -> Iterator[Statistics]:
+    """Statistics of each block, whose memos are brought up to date; no more of them once the pass has ended."""
     for block in blocks:
         if ended.is_set():
             raise CancelledError
-        here, memo = step(block, memos.get(block.index))
+        here, memo = step(block, memos.recall(block.index))
         if memo is not None:
-            fresh[block.index] = memo
+            memos.remember(block.index, memo)
         yield here
 
 

@@ -177,7 +177,7 @@ def test_pickle_carries_what_is_known_of_a_file(store: str, rows: np.ndarray, tm
     source = unveil.scan(STORES[store](rows, tmp_path))
     list(source.read())
     data = pickle.dumps(source)
-    assert len(data) < 6000
+    assert len(data) < 4000 * (1 + len(source.files))
     again: Scan = pickle.loads(data)
     assert again.n_rows == len(rows)
     assert_blocks(list(again.read()), rows)
