@@ -178,15 +178,15 @@ class _Run(NamedTuple):
     """Blocks that one thread works on."""
 
     place: int  # how many blocks come before
-    count: int
+    n_blocks: int
     blocks: Iterable[Block]
 
 
 def _reduce(step: Step, memos: Memos, ended: Event, run: _Run) -> tuple[list[Any], float, int]:
     """Sums over a run, by subtrees, the time it took and the number of its blocks."""
     began = thread_time()
-    sums = list(subtrees(_leaves(step, memos, ended, run.blocks), run.place, run.place + run.count))
-    return sums, thread_time() - began, run.count
+    sums = list(subtrees(_leaves(step, memos, ended, run.blocks), run.place, run.place + run.n_blocks))
+    return sums, thread_time() - began, run.n_blocks
 
 
 def _leaves(step: Step, memos: Memos, ended: Event, blocks: Iterable[Block]) -> Iterator[Statistics]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator, Iterator, Sequence
+from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
@@ -15,6 +16,7 @@ from unveil.core.protocols import Block
 from unveil.sources.cut import Chunk, Wanted, cut
 from unveil.sources.errors import DataError as DataError
 from unveil.sources.files.ahead import read_ahead
+from unveil.sources.files.cache import AUTO, Cache, Writer, stamps_of
 from unveil.sources.files.formats import Header, ReadRequest
 from unveil.sources.files.options import GUESSED, ReadingOptions
 from unveil.sources.files.paths import PathLike, find_files
@@ -39,6 +41,7 @@ def scan(
     decimal: str | None = None,
     header: bool | None = None,
     missing: Sequence[str] | None = None,
+    cache: PathLike | None = AUTO,
 ) -> Scan:
     """A table in one or more files, to be given to any ``fit`` in place of an array. Nothing is loaded yet.
 
@@ -64,6 +67,10 @@ def scan(
         Whether the first line holds names. Without names, columns are called ``x1``, ``x2`` and so on.
     missing : list of str, optional
         Words that mean missing, besides the usual ones such as NA.
+    cache : "auto", path or None, default="auto"
+        Where rows are kept once they have been decoded, for later passes. "auto": those of text, JSON and Excel in a
+        private temporary folder, if that is on a disk of which they take no more than half of what is free, until the
+        scan is let go of. A folder: there, for later processes too. None: nowhere; every pass decodes the files.
 
     Returns
     -------
@@ -82,7 +89,9 @@ def scan(
     >>> folder.cleanup()
     """
     words = None if missing is None else (missing,) if isinstance(missing, str) else tuple(missing)
-    table = Scan(path, columns, weight, ReadingOptions(encoding, separator, decimal, header, words))
+    if not isinstance(cache, (str, os.PathLike, type(None))):
+        raise DataError(f"cache must be 'auto', a folder or None, got {cache!r}")
+    table = Scan(path, columns, weight, ReadingOptions(encoding, separator, decimal, header, words), cache)
     _ = table.dtype  # look at the files now, so that what is wrong with them is said here
     return table
 
@@ -97,6 +106,7 @@ class Scan:
         columns: Sequence[str] | None = None,
         weight: str | None = None,
         options: ReadingOptions = GUESSED,
+        cache: PathLike | None = AUTO,
     ) -> None:
         if isinstance(columns, str):
             raise DataError(f"columns must be a list of names, got the string {columns!r}")
@@ -105,6 +115,7 @@ class Scan:
         self._columns = None if columns is None else tuple(columns)
         self._weight = weight
         self._options = options.checked()
+        self._place = None if cache is None else os.fspath(cache)
         self._counts: dict[int, int] = {}  # rows of those files that have been counted
         self._indexed: dict[int, Header] = {}  # heads of those whose rows were looked for
         self._loose: dict[Path, set[str]] = {}  # columns in which a cell did not fit, by file
@@ -115,6 +126,21 @@ class Scan:
     @cached_property
     def _plan(self) -> ScanPlan:
         return make_plan(self._paths, self._columns, self._weight, self._options)
+
+    @cached_property
+    def _cache(self) -> Cache:
+        """Where rows are kept that take long to decode; what an earlier process kept there is taken over."""
+        plan, place = self._plan, self._place
+        slow = any(file.header.layout is not None for file in plan.files)
+        asked = repr((plan.names, self._weight, plan.dtype.str, self._options))
+        cache = Cache(place if slow else None, stamps_of(self._paths) if slow else (), asked)
+        cache.look()
+        if cache.said is not None:
+            self._counts = dict(enumerate(cache.said["counts"]))
+            self._bad = _bad_from(cache.said["bad"])
+            self._footers = {Path(path): lines for path, lines in cache.said["footers"].items()}
+            self._seen = True
+        return cache
 
     @property
     def n_rows(self) -> int:
@@ -194,8 +220,11 @@ class Scan:
         """
         every = range(partition_count(self.n_rows, self.n_columns))
         chosen = every if partitions is None else chosen_partitions(partitions, self.n_rows, self.n_columns)
-        entries, first = [], 0
-        for number, file in enumerate(self._plan.files):
+        entries: list[tuple[int, Sequence[int]]] = []
+        first = 0
+        if self._cache.kept is not None:
+            entries.append((0, range(self.n_rows)))
+        for number, file in enumerate(self._plan.files if not entries else ()):
             entries.append((first, self._header(number, file).entries))
             first += self._count(number, file)
         return cut_into_runs(chosen, partition_rows(self.n_columns), max(int(most), 1), entries)
@@ -213,10 +242,39 @@ class Scan:
         """What the thread that reads ahead runs."""
         from unveil.sources.files.text.bad import CellTally
 
+        kept = self._cache.kept
+        if kept is not None and kept.usable():
+            yield from kept.blocks(wanted)
+            return
         tally = CellTally(self._loose, () if self._seen else self._plan.names)
-        yield from cut(self._chunks(wanted, tally), wanted)
-        if wanted.everything:
-            self._judge(tally)
+        writer = self._writer() if wanted.everything else None
+        try:
+            for block in cut(self._chunks(wanted, tally), wanted):
+                if writer is not None:
+                    writer.add(block)
+                yield block
+            if wanted.everything:
+                self._judge(tally)
+            if writer is not None and writer.finish():
+                self._cache.keep(writer, self._found())
+                writer = None
+        finally:
+            if writer is not None:
+                writer.discard()
+
+    def _writer(self) -> Writer | None:
+        """What keeps the rows of a whole pass, if they are to be kept."""
+        row = self.n_columns * self.dtype.itemsize + 8 * (self._weight is not None)
+        counts = [self._known(number, file) for number, file in enumerate(self._plan.files)]
+        text = sum(size for _, size, _ in self._cache.stamps)  # a cell takes some more bytes as a number
+        n_bytes = 2 * text if None in counts else row * sum(filter(None, counts))
+        return self._cache.writer(self.n_columns, self.dtype) if self._cache.is_worth(n_bytes) else None
+
+    def _found(self) -> dict[str, Any]:
+        """What the first pass over all rows found out, as JSON values."""
+        counts = [self._counts.get(number, file.header.n_rows) for number, file in enumerate(self._plan.files)]
+        footers = {str(path): lines for path, lines in self._footers.items()}
+        return {"counts": counts, "bad": {name: asdict(cells) for name, cells in self._bad.items()}, "footers": footers}
 
     def _judge(self, tally: CellTally) -> None:
         """Keep what a whole pass found; an error where a column has so many cells that do not fit that it is none."""
@@ -272,6 +330,7 @@ class Scan:
 
     def _known(self, number: int, file: File) -> int | None:
         """Rows of a file, if that is known without reading it."""
+        _ = self._cache  # an earlier process may have counted them
         return self._counts.get(number, file.header.n_rows)
 
     def _count(self, number: int, file: File) -> int:
@@ -293,6 +352,16 @@ class Scan:
         rows = "" if None in counts else f"{sum(filter(None, counts)):,} rows x "
         columns = "1 column" if self.n_columns == 1 else f"{self.n_columns:,} columns"
         return f"Scan({self._shown}, {rows}{columns})"
+
+
+def _bad_from(said: dict[str, Any]) -> dict[str, BadCells]:
+    """Cells that did not fit, as they were noted."""
+    from unveil.sources.files.text.bad import BadCells
+
+    return {
+        name: BadCells(cells["count"], cells["of"], tuple(map(tuple, cells["first"])), tuple(cells["files"]))
+        for name, cells in said.items()
+    }
 
 
 def _said(word: str) -> str:

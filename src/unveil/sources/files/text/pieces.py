@@ -1,4 +1,4 @@
-"""A text table in pieces that can be parsed by themselves: where lines begin is found once, in blocks of about a
+"""A text table in pieces that can be parsed by themselves: where lines begin is found once, in blocks of about half a
 megabyte, and remembered.
 
 Only plain tables have such an index: not packed, in UTF-8, without lines that have to be rewritten or passed over. How
@@ -25,7 +25,7 @@ from unveil.sources.files.text.lines import DOS_END
 from unveil.sources.files.text.read import parsed_by
 from unveil.sources.files.text.stream import TextFile, is_plain
 
-PIECE_BYTES, LONGEST_PIECE = 1 << 20, 1 << 24  # of text; more than usual where a line is so long
+PIECE_BYTES, LONGEST_PIECE = 1 << 19, 1 << 24  # of text; more than usual where a line is so long
 AHEAD = 2  # pieces that wait for each thread
 _ENDS = np.frombuffer(b"\r\n", dtype=np.uint8)
 _QUOTE = 34
