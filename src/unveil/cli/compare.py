@@ -12,6 +12,7 @@ from unveil.cli.options import (
     Columns,
     Drop,
     Json,
+    MemoryLimit,
     Roles,
     Seed,
     Threads,
@@ -20,6 +21,7 @@ from unveil.cli.options import (
     number,
     pairs_in,
     reads_tables,
+    use_memory,
     use_threads,
 )
 
@@ -41,6 +43,7 @@ def compare(
     max_components: Annotated[int, number(min=1, help="Largest number of groups to look for in OLD.")] = 9,
     seed: Seed = 0,
     threads: Threads = None,
+    memory_limit: MemoryLimit = None,
     as_json: Json = False,
     *,
     reading: ReadingOptions,
@@ -56,6 +59,7 @@ def compare(
     from unveil.reporting.comparison.compare import compare as compared
 
     use_threads(threads)
+    use_memory(memory_limit)
     asked: dict[str, Any] = {"columns": names_in(columns), "drop": names_in(drop, "--drop") or ()}
     asked |= {"roles": pairs_in(roles, "--roles") or None, **reading._asdict()}
     with progress(f"{old} and {new}"):

@@ -27,6 +27,7 @@ from unveil.cli.options import (
     Drop,
     Force,
     Json,
+    MemoryLimit,
     Roles,
     Seed,
     Sequence,
@@ -38,6 +39,7 @@ from unveil.cli.options import (
     pairs_in,
     protect,
     reads_tables,
+    use_memory,
     use_threads,
 )
 from unveil.estimation.registry import EXPECTATIONS, SCHEDULES
@@ -93,6 +95,7 @@ def fit(
     weight: Weight = None,
     seed: Seed = 0,
     threads: Threads = None,
+    memory_limit: MemoryLimit = None,
     max_iter: Annotated[int | None, option(metavar="N", min=1, help=f"Most passes over the data; {OWN}.")] = None,
     tol: Annotated[
         float | None, option(metavar="X", min=0, help=f"Change at which the fit has converged; {OWN}.")
@@ -128,6 +131,7 @@ def fit(
     from unveil.cli.rows.opened import Asked, files_of, opened_for
 
     use_threads(threads)
+    use_memory(memory_limit)
     given: dict[str, Any] = {
         "components": components,
         "covariance": chosen("covariance", covariance),

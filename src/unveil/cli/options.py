@@ -45,6 +45,14 @@ Threads = Annotated[
     int | None,
     number(show_default=False, min=1, help="Threads to run on, all cores by default; changes nothing but the time."),
 ]
+MemoryLimit = Annotated[
+    str | None,
+    option(
+        metavar="SIZE",
+        help="Memory of the process, such as 2GB, that fits keep within where they can choose; changes nothing but the "
+        "time.",
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
 Output = Annotated[
     str, typer.Option("--output", "-o", metavar="FILE", help="A .csv or .parquet file; - is CSV on stdout.")
@@ -116,6 +124,15 @@ def use_threads(count: int | None) -> None:
     """Set the number of threads for this process; it is no part of a model, so it is not a parameter of one."""
     if count is not None:
         os.environ["UNVEIL_THREADS"] = str(count)
+
+
+def use_memory(limit: str | None) -> None:
+    """Set the limit of memory for this process and those that it starts."""
+    from unveil.core.memory import LIMIT_NAME, bytes_of
+
+    if limit is not None:
+        bytes_of(limit, "--memory-limit")
+        os.environ[LIMIT_NAME] = limit
 
 
 def protect(

@@ -7,7 +7,19 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from unveil.cli.errors import say
-from unveil.cli.options import Data, Force, Model, Output, Sequence, Threads, protect, reads_tables, use_threads
+from unveil.cli.options import (
+    Data,
+    Force,
+    MemoryLimit,
+    Model,
+    Output,
+    Sequence,
+    Threads,
+    protect,
+    reads_tables,
+    use_memory,
+    use_threads,
+)
 from unveil.cli.rows.answers import Answer, answers_of, groups_said
 
 if TYPE_CHECKING:
@@ -21,6 +33,7 @@ def predict(
     output: Output = "-",
     sequence: Sequence = None,
     threads: Threads = None,
+    memory_limit: MemoryLimit = None,
     force: Force = False,
     *,
     reading: ReadingOptions,
@@ -37,6 +50,7 @@ def predict(
     Clusters, components and states count from 1, as the groups of a report do. The cluster of a mixture is 1 for all
     rows where there are no groups, and empty where that is not clear; the component is there in any case.
     """
+    use_memory(memory_limit)
     write_answers(model, data, output, answers_of, sequence, threads, force, reading, notes=groups_said)
 
 

@@ -16,6 +16,7 @@ from unveil.cli.options import (
     Data,
     Drop,
     Json,
+    MemoryLimit,
     Roles,
     Seed,
     Threads,
@@ -25,6 +26,7 @@ from unveil.cli.options import (
     pairs_in,
     protect,
     reads_tables,
+    use_memory,
     use_threads,
 )
 from unveil.cli.output import echo_sentences
@@ -67,6 +69,7 @@ def report(
     ] = None,
     seed: Seed = 0,
     threads: Threads = None,
+    memory_limit: MemoryLimit = None,
     force: Annotated[bool, typer.Option("--force", help="Replace files that no report wrote.")] = False,
     as_json: Json = False,
     columns: Columns = None,
@@ -109,6 +112,7 @@ def report(
     from unveil.sources.files.paths import find_files
 
     use_threads(threads)
+    use_memory(memory_limit)
     target = output or DEFAULT_PAGE
     inputs = [] if data == STDIN else find_files(data)
     if outputs is not None:

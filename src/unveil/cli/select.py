@@ -15,6 +15,7 @@ from unveil.cli.options import (
     Drop,
     Force,
     Json,
+    MemoryLimit,
     Roles,
     Seed,
     Sequence,
@@ -26,6 +27,7 @@ from unveil.cli.options import (
     pairs_in,
     protect,
     reads_tables,
+    use_memory,
     use_threads,
 )
 
@@ -68,6 +70,7 @@ def select(
     n_init: Annotated[int | None, option(metavar="N", min=1, help="Starts to try for each; the best is kept.")] = None,
     seed: Seed = 0,
     threads: Threads = None,
+    memory_limit: MemoryLimit = None,
     force: Force = False,
     as_json: Json = False,
     *,
@@ -85,6 +88,7 @@ def select(
     from unveil.cli.rows.opened import Asked, files_of, opened_for
 
     use_threads(threads)
+    use_memory(memory_limit)
     grid = _grid(model, components, covariance)
     settled = parameters(model, {"n_init": n_init}, seed)
     asked = Asked(data, names_in(columns), names_in(drop, "--drop"), pairs_in(roles, "--roles"), weight, sequence)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from unveil.cli.options import Data, Force, Model, Output, Sequence, Threads, reads_tables
+from unveil.cli.options import Data, Force, MemoryLimit, Model, Output, Sequence, Threads, reads_tables, use_memory
 from unveil.cli.predict import write_answers
 from unveil.cli.rows.answers import coordinates_of
 
@@ -19,6 +19,7 @@ def transform(
     output: Output = "-",
     sequence: Sequence = None,
     threads: Threads = None,
+    memory_limit: MemoryLimit = None,
     force: Force = False,
     *,
     reading: ReadingOptions,
@@ -29,4 +30,5 @@ def transform(
     place on a curve or map. Clusters: the distance to each centre. Mixtures and hidden Markov models: the probability
     of each component or state. The row number and columns that identify a row come first.
     """
+    use_memory(memory_limit)
     write_answers(model, data, output, coordinates_of, sequence, threads, force, reading)

@@ -16,6 +16,8 @@ from contextvars import ContextVar
 from numbers import Real
 
 UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
+LIMIT_NAME = "UNVEIL_MEMORY_LIMIT"  # of the environment variable that limits a process, and those that it starts
+STREAM_MEMOS = 1 << 27  # bytes that all rows of a stream may remember together, limit or not
 LEAST = 64 << 20  # bytes: a limit below this is a slip of the unit
 
 _LIMIT: ContextVar[float] = ContextVar("unveil_memory_limit", default=math.inf)
@@ -31,7 +33,8 @@ def memory_limit(size: float | str) -> Iterator[None]:
     Parameters
     ----------
     size : str or number
-        ``"2GB"``, ``"500MB"``, ``"1.5GiB"``, or a number of bytes; of all that the process holds.
+        ``"2GB"``, ``"500MB"``, ``"1.5GiB"``, or a number of bytes; of all that the process holds. The environment
+        variable ``UNVEIL_MEMORY_LIMIT`` does the same for a whole process; the stricter one holds.
 
     Examples
     --------
@@ -46,8 +49,8 @@ def memory_limit(size: float | str) -> Iterator[None]:
         _LIMIT.reset(token)
 
 
-def bytes_of(size: float | str) -> float:
-    """The number of bytes that a user speaks of.
+def bytes_of(size: float | str, name: str = "size") -> float:
+    """The number of bytes that a user speaks of; an error names what it was given for.
 
     >>> bytes_of("2GB"), bytes_of("1.5 GiB")
     (2000000000.0, 1610612736.0)
@@ -61,7 +64,7 @@ def bytes_of(size: float | str) -> float:
     elif isinstance(size, Real) and not isinstance(size, bool):
         number = float(size)
     if not number >= LEAST:
-        raise ValueError(f"size must be as '2GB' or a number of bytes, 64 MiB at least, got {size!r}")
+        raise ValueError(f"{name} must be as '2GB' or a number of bytes, 64 MiB at least, got {size!r}")
     return number
 
 
@@ -70,8 +73,20 @@ def budget() -> float:
 
     Asked for once, when a fit begins: what it then holds itself would count as taken.
     """
-    limit = _LIMIT.get()
+    named = os.environ.get(LIMIT_NAME)
+    limit = min(_LIMIT.get(), math.inf if named is None else bytes_of(named, LIMIT_NAME))
     return limit if limit == math.inf else max(limit - resident(), 0.0)
+
+
+def memo_room(streamed: bool) -> float:
+    """Bytes that all blocks of a table may remember together: of a stream, whose rows may be without end, a constant.
+
+    Half of the budget is left for all else.
+
+    >>> memo_room(streamed=True) == STREAM_MEMOS, memo_room(streamed=False)
+    (True, inf)
+    """
+    return min(STREAM_MEMOS if streamed else math.inf, budget() / 2)
 
 
 def resident() -> float:

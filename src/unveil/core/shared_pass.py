@@ -176,6 +176,11 @@ class Views:
         for block in self._base.read(partitions):
             yield _viewed(self._changes(block.start, block.start + len(block.rows)), block)
 
+    def fetch(self, partitions: Sequence[int]) -> Iterator[ViewedBlock]:
+        """Blocks of the source, decoded on this thread."""
+        for block in self._base.fetch(partitions):
+            yield _viewed(self._changes(block.start, block.start + len(block.rows)), block)
+
     @property
     def ship(self) -> Callable[[int, int], tuple[Callable[..., Iterator[ViewedBlock]], Any]]:
         """How rows reach a worker of a cluster: as the source says, if it does, and viewed there."""

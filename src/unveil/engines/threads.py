@@ -11,24 +11,27 @@ import math
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import CancelledError, ThreadPoolExecutor, wait
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cache, partial
-from itertools import chain, islice
+from itertools import accumulate, chain, islice
 from numbers import Integral
+from threading import Event
 from time import thread_time
-from typing import Any
+from typing import Any, NamedTuple
 
 from unveil.core.idle_threads import lending
 from unveil.core.partition import count_of
 from unveil.core.protocols import Block, Source, Step
 from unveil.core.statistics import Statistics, TreeSum, subtrees
+from unveil.engines.memos import Memos
 from unveil.numerics.blas import single_threaded_blas
 
 BLOCKS_AHEAD = 2  # blocks in flight per worker: enough to keep it busy, few enough to bound the memory of a stream
 QUICK_BLOCK = 2.5e-4  # seconds of a block below which threads wait longer for the interpreter's lock than they work
 LONE_RUN = 8  # partitions in a run of a thread that works alone: their statistics are all held until they are added
+DECODED_RUN = 32  # partitions of a file in a run: large against what is decoded twice at its ends
 RUNS_EACH = 2  # runs of partitions per worker, where any thread can reach any row, and more of them,
 LONGEST_RUN = 1e-3  # seconds, where a run would last longer than this: enough to even out their load
 
@@ -65,28 +68,27 @@ class Threads:
         self, step: Step, source: Source, memos: dict[int, Any] | None, partitions: Sequence[int] | None = None
     ) -> tuple[Statistics, dict[int, Any]]:
         """Statistics of all blocks, added in tree order, and the memos for the next pass."""
-        memos = memos if isinstance(memos, _Memos) else _Memos(memos or {})
+        memos = memos if isinstance(memos, Memos) else Memos(source, memos)
         if partitions is not None and len(partitions) == 1 and getattr(source, "random_access", False):
             return self._reduce_one(step, source, memos, partitions), memos
         total, seconds, blocks = TreeSum(), 0.0, 0
         with single_threaded_blas():
-            for sums, fresh, spent, count in self._results(
-                partial(_reduce, step, memos), source, partitions, memos.pace
-            ):
-                memos.update(fresh)
+            ended = Event()
+            task = partial(_reduce, step, memos, ended)
+            for sums, spent, count in self._results(task, source, partitions, memos.pace, ended):
                 seconds, blocks = seconds + spent, blocks + count
                 for height, statistics in sums:
                     total.push(statistics, height)
         memos.pace = seconds / max(blocks, 1)
         return total.total(), memos
 
-    def _reduce_one(self, step: Step, source: Source, memos: _Memos, partition: Sequence[int]) -> Statistics:
+    def _reduce_one(self, step: Step, source: Source, memos: Memos, partition: Sequence[int]) -> Statistics:
         """Statistics of a single block: a mini-batch, of which there are many, so nothing else is done for it."""
         with single_threaded_blas(), nullcontext() if self.count == 1 else lending(self.share):
             (block,) = source.read(partition)
-            statistics, memo = step(block, memos.get(block.index))
+            statistics, memo = step(block, memos.recall(block.index))
         if memo is not None:
-            memos[block.index] = memo
+            memos.remember(block.index, memo)
         return statistics
 
     def map(self, function: Callable[[Block], Any], source: Source) -> Iterator[Any]:
@@ -107,31 +109,34 @@ class Threads:
 
     def _results(
         self,
-        task: Callable[[int, Iterable[Block]], Any],
+        task: Callable[[_Run], Any],
         source: Source,
         partitions: Sequence[int] | None,
         pace: float = math.inf,
+        ended: Event | None = None,
     ) -> Iterator[Any]:
-        """What `task` makes of runs of blocks, in order; it is told how many blocks came before.
+        """What `task` makes of runs of blocks, in order.
 
         Where the `pace` of the pass before, seconds per block, is quick, this thread does it all, unless blocks have to
-        be read.
+        be read. Work that stops once the pass has `ended`, and of which little comes, is done by runs that each thread
+        decodes for itself; else blocks of a file are handed out one by one, so that no more than a few results wait.
         """
         alone = (pace < QUICK_BLOCK or self.count == 1) and getattr(source, "random_access", False)
+        runs: Iterator[_Run] | None = None
         if getattr(source, "random_access", False):
             runs, width = self._runs(source, partitions, alone, pace), 2 * RUNS_EACH * self.count
-        else:
-            runs, width = (
-                ((place, [block]) for place, block in enumerate(source.read(partitions))),
-                BLOCKS_AHEAD * self.count,
-            )
+        elif ended is not None:
+            runs, width = self._decoded(source, partitions), 2 * self.count
+        if runs is None:
+            width = BLOCKS_AHEAD * self.count
+            runs = (_Run(place, 1, [block]) for place, block in enumerate(source.read(partitions)))
         head = list(islice(runs, 2))  # a single run needs no pool
-        work = (partial(task, *run) for run in chain(head, runs))
+        work = (partial(task, run) for run in chain(head, runs))
         if self.count > 1 and len(head) == 1:
             return self._lending(work)
         if self.count == 1 or len(head) < 2 or alone:
             return (piece() for piece in work)
-        return _helped(_pool(self.count - 1), work, width)
+        return _helped(_pool(self.count - 1), work, width, ended)
 
     def _lending(self, work: Iterator[Callable[[], Any]]) -> Iterator[Any]:
         """Results of work that this thread does alone, while its model may use the others."""
@@ -140,9 +145,7 @@ class Threads:
                 result = piece()
             yield result
 
-    def _runs(
-        self, source: Source, partitions: Sequence[int] | None, alone: bool, pace: float
-    ) -> Iterator[tuple[int, Iterable[Block]]]:
+    def _runs(self, source: Source, partitions: Sequence[int] | None, alone: bool, pace: float) -> Iterator[_Run]:
         """Rows that any thread can reach: neighbours travel together, so that there is little to hand out.
 
         Sources read as they are asked for rows, so it is the thread that uses a block which reads it.
@@ -152,34 +155,58 @@ class Threads:
         size = 1 << (fair.bit_length() - 1)  # a power of two, so that a run is a subtree of the sum
         while not alone and size > 1 and size * pace > LONGEST_RUN:
             size //= 2
-        return ((first, source.read(every[first : first + size])) for first in range(0, len(every), size))
+        pieces = ((first, every[first : first + size]) for first in range(0, len(every), size))
+        return (_Run(first, len(piece), source.read(piece)) for first, piece in pieces)
+
+    def _decoded(self, source: Any, partitions: Sequence[int] | None) -> Iterator[_Run] | None:
+        """Rows that have to be decoded, in runs that begin where decoding can: `unveil.sources.files.scan.Scan.runs`.
+
+        None where a source has no such runs, or so few that threads would wait for each other: then one thread reads
+        ahead of all that work.
+        """
+        if self.count == 1 or not getattr(source, "side_by_side", False):
+            return None
+        count = count_of(source) if partitions is None else len(partitions)
+        runs = source.runs(partitions, max(min(count // (RUNS_EACH * self.count), DECODED_RUN), 1))
+        if len(runs) < RUNS_EACH * self.count:
+            return None
+        places = accumulate((len(run) for run in runs), initial=0)
+        return (_Run(place, len(run), source.fetch(run)) for place, run in zip(places, runs, strict=False))
 
 
-class _Memos(dict[int, Any]):
-    """What blocks remember, and how long one took in the last pass."""
+class _Run(NamedTuple):
+    """Blocks that one thread works on."""
 
-    pace: float = math.inf  # seconds of a processor
+    place: int  # how many blocks come before
+    n_blocks: int
+    blocks: Iterable[Block]
 
 
-def _reduce(
-    step: Step, memos: dict[int, Any], place: int, blocks: Iterable[Block]
-) -> tuple[list[Any], dict[int, Any], float, int]:
-    """Sums over a run, by subtrees, the memos of its blocks, the time it took and their number."""
-    statistics, fresh, began = [], {}, thread_time()
+def _reduce(step: Step, memos: Memos, ended: Event, run: _Run) -> tuple[list[Any], float, int]:
+    """Sums over a run, by subtrees, the time it took and the number of its blocks."""
+    began = thread_time()
+    sums = list(subtrees(_leaves(step, memos, ended, run.blocks), run.place, run.place + run.n_blocks))
+    return sums, thread_time() - began, run.n_blocks
+
+
+def _leaves(step: Step, memos: Memos, ended: Event, blocks: Iterable[Block]) -> Iterator[Statistics]:
+    """Statistics of each block, whose memos are brought up to date; no more of them once the pass has ended."""
     for block in blocks:
-        here, memo = step(block, memos.get(block.index))
-        statistics.append(here)
+        if ended.is_set():
+            raise CancelledError
+        here, memo = step(block, memos.recall(block.index))
         if memo is not None:
-            fresh[block.index] = memo
-    count = len(statistics)
-    return list(subtrees(statistics, place, place + count)), fresh, thread_time() - began, count
+            memos.remember(block.index, memo)
+        yield here
 
 
-def _apply(function: Callable[[Block], Any], place: int, blocks: Iterable[Block]) -> list[Any]:
-    return [function(block) for block in blocks]
+def _apply(function: Callable[[Block], Any], run: _Run) -> list[Any]:
+    return [function(block) for block in run.blocks]
 
 
-def _helped(helpers: ThreadPoolExecutor, work: Iterator[Callable[[], Any]], width: float) -> Iterator[Any]:
+def _helped(
+    helpers: ThreadPoolExecutor, work: Iterator[Callable[[], Any]], width: float, ended: Event | None = None
+) -> Iterator[Any]:
     """Results in the order of the work, with at most `width` pieces of it in flight.
 
     This thread is one of those that work: while what comes next is not done, it does what nobody has begun.
@@ -193,6 +220,8 @@ def _helped(helpers: ThreadPoolExecutor, work: Iterator[Callable[[], Any]], widt
         while window:
             yield _next(window)
     finally:
+        if ended is not None:
+            ended.set()  # long pieces of work look at it
         for each in window:
             each.future.cancel()
         wait([each.future for each in window])  # nothing of this pass runs on after it, whatever ended it

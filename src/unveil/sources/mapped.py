@@ -70,6 +70,20 @@ class Mapped(Over):
         return map(self.mapping(0, self.n_rows), self.source.read(partitions))
 
     @property
+    def runs(self) -> Callable[..., list[tuple[int, ...]]]:
+        """Into which runs partitions are cut, if the source itself says so."""
+        return self.source.runs  # type: ignore[attr-defined,no-any-return]
+
+    @property
+    def side_by_side(self) -> bool:
+        """Whether several threads may fetch runs."""
+        return bool(getattr(self.source, "side_by_side", False))
+
+    def fetch(self, partitions: Sequence[int]) -> Iterator[Block]:
+        """Blocks of the source on this thread, changed."""
+        return map(self.mapping(0, self.n_rows), self.source.fetch(partitions))  # type: ignore[attr-defined]
+
+    @property
     def ship(self) -> Callable[[int, int], tuple[Callable[..., Iterator[Block]], Any]]:
         """How rows reach a worker of a cluster: as the source says, if it does, and changed there."""
         return partial(self._ship, self.source.ship)  # type: ignore[attr-defined]

@@ -83,6 +83,11 @@ class MarkovMemo:
     log_base: float = 0.0  # weighted sum of log h(x)
     active: ActivePaths | None = None
 
+    @property
+    def lasting(self) -> bool:
+        """Whether it cannot be made again: lists are of an earlier pass."""
+        return self.active is not None
+
 
 @dataclass(frozen=True)
 class HiddenMarkov(Model):

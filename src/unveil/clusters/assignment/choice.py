@@ -10,7 +10,8 @@
 
 The first of these is for tables of one partition or of cells times clusters up to 2**21, and for larger ones where few
 passes are left to make: it learns nothing from one pass for the next. What is remembered for each row must fit in
-512 MB, else the sweep is plain and remembers nothing but labels.
+512 MB, or 128 MB where rows are read from a file, or half of what a limit of memory leaves
+(`unveil.core.memory`); else the sweep is plain and remembers nothing but labels.
 """
 
 from __future__ import annotations
@@ -29,8 +30,12 @@ TREE_ROWS_PER_CLUSTER = 256  # for each cluster that the tree is grown from: six
 YINYANG_CLUSTERS = 16  # clusters below which every row is looked at anyway
 
 
-def choose(n_rows: int, n_columns: int, n_clusters: int, brief: bool = False) -> Assignment:
+def choose(
+    n_rows: int, n_columns: int, n_clusters: int, brief: bool = False, room: float = MEMORY_BYTES
+) -> Assignment:  # fmt: skip
     """The policy for a table; if it is to be `brief`, one that pays from the first pass on.
+
+    No more than `room` bytes are remembered, but for four of each row, for its label.
 
     >>> from unveil.clusters.assignment.choice import choose
     >>> choose(200_000, 64, 500), choose(200_000, 2, 100), choose(10**9, 2, 100), choose(150, 4, 3)
@@ -47,5 +52,5 @@ def choose(n_rows: int, n_columns: int, n_clusters: int, brief: bool = False) ->
         (Pruned(), n_clusters >= YINYANG_CLUSTERS, 0, 4 * (Pruned().groups + 2)),
     ):
         if suits:
-            return policy if n_rows * (cell * n_columns + row) <= MEMORY_BYTES else Plain(thrifty=True)
-    return Plain(thrifty=4 * n_rows * n_columns > MEMORY_BYTES)
+            return policy if n_rows * (cell * n_columns + row) <= room else Plain(thrifty=True)
+    return Plain(thrifty=4 * n_rows * n_columns > room)

@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from unveil.clusters.assignment.assign import Assignment
-from unveil.clusters.assignment.choice import choose
+from unveil.clusters.assignment.choice import MEMORY_BYTES, choose
 from unveil.clusters.assignment.direct import is_direct
 from unveil.clusters.assignment.kd_tree import KDTree
 from unveil.clusters.assignment.rules import Elkan, Hamerly, Plain, Pruned
@@ -28,6 +28,7 @@ from unveil.clusters.kmeans.starts import STARTS, StartGround, at_hand, is_refin
 from unveil.core.arrays import Floats
 from unveil.core.declared import FINITE, LARGEST, Declaration, Declared, RecordOf, at_least_zero, counts, numbers
 from unveil.core.loop import Parts
+from unveil.core.memory import memo_room
 from unveil.core.protocols import Source
 from unveil.core.result import Fit
 from unveil.estimation.base import Estimator, engine_for, seed_of
@@ -326,7 +327,8 @@ class KMeans(Estimator, CentredClusters, BaseEstimator):
     def _parts(self, shift: Floats, source: Source, n_clusters: int, tol: float) -> Parts:
         if self.algorithm == "auto":
             brief = is_refined(self.init, self.n_init)
-            assignment = choose(source.n_rows, source.n_columns, n_clusters, brief)
+            room = min(memo_room(not getattr(source, "random_access", False)), MEMORY_BYTES)
+            assignment = choose(source.n_rows, source.n_columns, n_clusters, brief, room)
         else:
             assignment = ALGORITHMS[self.algorithm]()
         geometry = self._geometry(source)

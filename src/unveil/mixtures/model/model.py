@@ -58,6 +58,11 @@ class BlockMemo:
     lists: ActiveLists | None = None
     cells: CellTable | None = None  # the rows laid out by the kinds of their cells
 
+    @property
+    def lasting(self) -> bool:
+        """Whether it cannot be made again: lists are of an earlier pass."""
+        return self.lists is not None
+
 
 Known = tuple["Mixture", Block, BlockMemo]  # what a model remembers of a block
 

@@ -1,7 +1,7 @@
 """Parquet and Arrow files (Feather is one), read through pyarrow a few megabytes at a time.
 
-Memory is what matters here: pages of a Parquet row group are read as they are needed (`buffer_size`, no
-`pre_buffer`), never the group as a whole, and one thread decodes, since the read-ahead is a thread already.
+Memory is what matters here: pages of a large Parquet row group are read as they are needed (`buffer_size`, no
+`pre_buffer`), never the group as a whole, and one thread decodes, since several readers may be at work.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import accumulate, groupby
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ from unveil.sources.files.types import fitted
 
 BATCH_ROWS = 1 << 15  # of a Parquet file handed out at a time
 BUFFER_BYTES = 1 << 22  # bytes of a Parquet file held at a time, shared out among the columns
+LARGEST_GROUP = 1 << 25  # bytes of a row group that is read as a whole, which is faster
 SMALLEST_BUFFER, LARGEST_BUFFER = 1 << 12, 1 << 20  # of a column: a page of memory, and the usual page of Parquet
 
 _WORDS = (
@@ -67,9 +68,10 @@ def numbers(cells: Any, dtype: np.dtype[Any]) -> Array:
 def chunk_of(batch: Any, start: int, request: ReadRequest) -> Chunk:
     """A record batch as a C-ordered table."""
     place = {name: j for j, name in enumerate(batch.schema.names)}
-    rows = np.empty((batch.num_rows, len(request.names)), dtype=request.dtype)
+    columns = np.empty((len(request.names), batch.num_rows), dtype=request.dtype)
     for j, name in enumerate(request.names):
-        rows[:, j] = numbers(batch.column(place[name]), request.dtype)
+        columns[j] = numbers(batch.column(place[name]), request.dtype)
+    rows = np.ascontiguousarray(columns.T)  # at once: half the time of writing column after column with gaps
     if request.weight is None:
         return Chunk(start, rows)
     return Chunk(start, rows, numbers(batch.column(place[request.weight]), np.dtype(np.float64)))
@@ -87,30 +89,39 @@ class Parquet:
     named: bool = True
 
     def header(self, path: Path) -> Header:
-        """From the footer alone."""
+        """From the footer alone, which is kept: it is not read again for every run of rows."""
+        stamp = _stamp(path)
         with self._open(path, 1) as file:
-            return Header(_columns(path, file.schema_arrow), int(file.metadata.num_rows), said=("Read as Parquet.",))
+            columns, metadata = _columns(path, file.schema_arrow), file.metadata
+        entries = tuple(start for start, _, _ in _row_groups(metadata)) or (0,)
+        groups = map(metadata.row_group, range(metadata.num_row_groups))
+        largest = max((int(group.total_byte_size) for group in groups), default=0)
+        return Header(columns, int(metadata.num_rows), None, ("Read as Parquet.",), entries, (stamp, metadata, largest))
 
     def chunks(self, path: Path, header: Header, request: ReadRequest) -> Iterator[Chunk]:
         """Batches of the row groups that are needed."""
         names = used(request)
-        with self._open(path, len(names)) as file:
+        with self._open(path, len(names), header) as file:
             for start, groups in _runs(file.metadata, request):
                 options = {"batch_size": request.size, "row_groups": groups, "columns": names, "use_threads": False}
                 for batch in file.iter_batches(**options):
-                    yield chunk_of(batch, start, request)
+                    if request.needs(start, start + batch.num_rows):
+                        yield chunk_of(batch, start, request)
                     start += batch.num_rows
 
     def batches(self, path: Path, header: Header, names: Sequence[str], tally: Any = None) -> Iterator[Any]:
         """All rows, some thousands at a time."""
-        with self._open(path, len(names)) as file:
+        with self._open(path, len(names), header) as file:
             yield from file.iter_batches(batch_size=BATCH_ROWS, columns=list(names), use_threads=False)
 
     @contextmanager
-    def _open(self, path: Path, n_columns: int) -> Iterator[Any]:
-        size = min(max(BUFFER_BYTES // n_columns, SMALLEST_BUFFER), LARGEST_BUFFER)
+    def _open(self, path: Path, n_columns: int, header: Header | None = None) -> Iterator[Any]:
+        stamp, known, largest = (None, None, 0) if header is None else header.index
+        if stamp != _stamp(path):
+            known, largest = None, LARGEST_GROUP + 1
+        size = min(max(BUFFER_BYTES // n_columns, SMALLEST_BUFFER), LARGEST_BUFFER) if largest > LARGEST_GROUP else 0
         with blame(path, "Parquet"), path.open("rb"):  # opened here first: Python's own errors are the clearer ones
-            file = pyarrow.parquet.ParquetFile(str(path), buffer_size=size, pre_buffer=False)
+            file = pyarrow.parquet.ParquetFile(str(path), metadata=known, buffer_size=size, pre_buffer=False)
             try:
                 yield file
             finally:
@@ -119,12 +130,24 @@ class Parquet:
 
 def _runs(metadata: Any, request: ReadRequest) -> Iterator[tuple[int, list[int]]]:
     """Runs of neighbouring row groups that are needed: number of the first row, and the groups."""
-    counts = [int(metadata.row_group(group).num_rows) for group in range(metadata.num_row_groups)]
-    starts = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]).tolist()
-    for needed, run in groupby(range(len(counts)), key=lambda group: request.needs(starts[group], starts[group + 1])):
+    for needed, run in groupby(_row_groups(metadata), key=lambda group: request.needs(group[0], group[1])):
         groups = list(run)
         if needed:
-            yield starts[groups[0]], groups
+            yield groups[0][0], [number for _, _, number in groups]
+
+
+def _row_groups(metadata: Any) -> list[tuple[int, int, int]]:
+    """Of each row group its first row, the row after its last, and its number; those without rows are left out."""
+    ends = list(accumulate(int(metadata.row_group(group).num_rows) for group in range(metadata.num_row_groups)))
+    places = zip([0, *ends], ends, range(len(ends)), strict=False)
+    return [(start, stop, number) for start, stop, number in places if stop > start]
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    """By which it shows that a file was written anew."""
+    with blame(path, "a table"):
+        state = path.stat()
+    return state.st_size, state.st_mtime_ns
 
 
 @dataclass(frozen=True)
@@ -138,23 +161,24 @@ class Feather:
         """The schema, and the number of rows where the file has an index of its batches."""
         with self._open(path) as reader:
             header, indexed = Header(_columns(path, reader.schema), None, said=("Read as Arrow.",)), _has_index(reader)
-        return header._replace(n_rows=self.count(path, header)) if indexed else header
+        return self.counted(path, header) if indexed else header
 
-    def count(self, path: Path, header: Header) -> int:
-        """From the heads of the batches, of which no more than one column is unpacked."""
+    def counted(self, path: Path, header: Header) -> Header:
+        """From the heads of the batches, of which no more than one column is unpacked. A stream has but one entry."""
         with self._open(path, [0] if header.columns else None) as reader:
-            return sum(int(batch.num_rows) for batch in _batches(reader))
+            ends = list(accumulate(int(batch.num_rows) for batch in _batches(reader)))
+            entries = tuple([0, *ends][: max(len(ends), 1)]) if _has_index(reader) else (0,)
+        return header._replace(n_rows=ends[-1] if ends else 0, entries=entries)
 
     def chunks(self, path: Path, header: Header, request: ReadRequest) -> Iterator[Chunk]:
         """Record batches in pieces."""
         places = {column.name: j for j, column in enumerate(header.columns)}
         with self._open(path, [places[name] for name in used(request)]) as reader:
-            start = 0
-            for batch in _batches(reader):
+            for start, batch in _needed(reader, header, request):
                 for offset in range(0, batch.num_rows, request.size):
                     piece = batch.slice(offset, request.size)
-                    yield chunk_of(piece, start, request)
-                    start += piece.num_rows
+                    if request.needs(start + offset, start + offset + piece.num_rows):
+                        yield chunk_of(piece, start + offset, request)
 
     def batches(self, path: Path, header: Header, names: Sequence[str], tally: Any = None) -> Iterator[Any]:
         """Record batches as they are stored."""
@@ -192,6 +216,20 @@ def _batches(reader: Any) -> Iterator[Any]:
         yield from (reader.get_batch(number) for number in range(reader.num_record_batches))
     else:
         yield from reader
+
+
+def _needed(reader: Any, header: Header, request: ReadRequest) -> Iterator[tuple[int, Any]]:
+    """The record batches that are needed, and the row that each begins with."""
+    if not _has_index(reader) or len(header.entries) != reader.num_record_batches:
+        start = 0
+        for batch in _batches(reader):
+            yield start, batch
+            start += batch.num_rows
+        return
+    ends = [*header.entries[1:], header.n_rows or 0]
+    for number, (start, stop) in enumerate(zip(header.entries, ends, strict=True)):
+        if request.needs(start, stop):
+            yield start, reader.get_batch(number)
 
 
 PARQUET = Parquet()

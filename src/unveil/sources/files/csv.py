@@ -16,6 +16,7 @@ from unveil.sources.files.spool import folder, kept
 from unveil.sources.files.text.bad import CellTally
 from unveil.sources.files.text.dialect import MISSING_WORDS as MISSING_WORDS
 from unveil.sources.files.text.layout import TextLayout, guess_layout
+from unveil.sources.files.text.pieces import batches_of_pieces, index_lines
 from unveil.sources.files.text.read import count_rows, explained, read_batches
 from unveil.sources.files.text.said import layout_words
 from unveil.sources.files.text.stream import TextFile
@@ -44,35 +45,39 @@ class Csv:
         empty = 0 if layout.whole and layout.n_sample == 0 else None
         return header_of(layout, empty, dialect_words(layout, said))
 
-    def count(self, path: Path, header: Header) -> int:
-        """By parsing the file once."""
-        return count_rows(self.text(path)[0], _layout(header))
+    def counted(self, path: Path, header: Header) -> Header:
+        """By parsing the file once, which finds where lines begin, too."""
+        file, layout = self.text(path)[0], _layout(header)
+        index = index_lines(file, layout)
+        if index is None:
+            return header._replace(n_rows=count_rows(file, layout))
+        return header._replace(n_rows=int(index.rows[-1]), entries=index.entries, index=index)
 
     def chunks(self, path: Path, header: Header, request: ReadRequest) -> Iterator[Chunk]:
-        """Every block of the file, needed or not: lines have no index. Whole numbers are read as numbers."""
+        """The pieces of the file that are needed, or every one where lines have no index. Whole numbers are numbers."""
         if header.n_rows == 0:
             return
-        layout, start = _layout(header), 0
+        layout = _layout(header)
         styles = {name: _as_number(layout.styles[name]) for name in used(request)}
         tally = request.tally or CellTally()
-        for batch in self._batches(path, layout, styles, tally):
-            _refuse_codes(path, tally, styles)
-            yield chunk_of(batch, start, request)
-            start += batch.num_rows
+        file, _ = self.text(path)
+        opened = None
+        if header.index is not None and not request.needs_all and header.index.fits(file):
+            opened = batches_of_pieces(file, layout, header.index, request.needs)
+        with explained(file, layout):
+            for start, batch in read_batches(file, layout, styles, tally, opened):
+                _refuse_codes(path, tally, styles)
+                if request.needs(start, start + batch.num_rows):
+                    yield chunk_of(batch, start, request)
 
     def batches(self, path: Path, header: Header, names: Sequence[str], tally: CellTally | None) -> Iterator[Any]:
         """Columns of the types of their styles."""
         if header.n_rows != 0:
             layout = _layout(header)
             styles = {name: layout.styles[name] for name in names}
-            yield from self._batches(path, layout, styles, tally or CellTally())
-
-    def _batches(
-        self, path: Path, layout: TextLayout, styles: dict[str, ColumnStyle], tally: CellTally
-    ) -> Iterator[Any]:
-        file, _ = self.text(path)
-        with explained(file, layout):
-            yield from read_batches(file, layout, styles, tally)
+            file, _ = self.text(path)
+            with explained(file, layout):
+                yield from (batch for _, batch in read_batches(file, layout, styles, tally or CellTally()))
 
     def text(self, path: Path) -> tuple[TextFile, str]:
         """Where the text is: in the file itself, or in a copy that is made once; and what there is to say of it."""

@@ -42,6 +42,8 @@ class Header(NamedTuple):
     n_rows: int | None  # None where only reading tells
     layout: TextLayout | None = None  # of a text table
     said: tuple[str, ...] = ()  # how it is read, a sentence each
+    entries: Sequence[int] = (0,)  # rows at which decoding may begin: row groups, record batches, blocks of lines
+    index: Any = None  # what the format itself knows of the places of rows: a footer, offsets of lines
 
 
 class ReadRequest(NamedTuple):
@@ -53,6 +55,7 @@ class ReadRequest(NamedTuple):
     size: int  # rows that are convenient to the reader; a hint
     needs: Callable[[int, int], bool]  # is any row from start to before stop needed? Others may be left out
     tally: CellTally | None = None  # where cells that do not fit are counted
+    needs_all: bool = False  # from the first row to the last: what a whole pass shows is to be seen
 
 
 class Format(Protocol):
@@ -63,8 +66,8 @@ class Format(Protocol):
     def header(self, path: Path) -> Header:
         """Columns and, where the file says, number of rows."""
 
-    def count(self, path: Path, header: Header) -> int:
-        """Number of rows, by reading all; asked only of formats whose headers may leave it open."""
+    def counted(self, path: Path, header: Header) -> Header:
+        """With the number of rows, by reading all, and where they may be entered; asked where a header lacks them."""
 
     def chunks(self, path: Path, header: Header, request: ReadRequest) -> Iterator[Chunk]:
         """The rows in order, numbered within the file."""

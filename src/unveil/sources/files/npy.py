@@ -41,7 +41,7 @@ class Npy:
         kind = pa.from_numpy_dtype(table.dtype.newbyteorder("="))
         columns = tuple(FileColumn(f"x{j}", word, single, kind) for j in range(table.shape[1]))
         said = ("Read as NumPy's array, whose columns have no names: they are called x0, x1 and so on.",)
-        return Header(columns, int(table.shape[0]), said=said)
+        return Header(columns, int(table.shape[0]), said=said, entries=range(max(len(table), 1)))
 
     def chunks(self, path: Path, header: Header, request: ReadRequest) -> Iterator[Chunk]:
         """Pieces that are needed, copied out of the map."""

@@ -4,26 +4,30 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator, Iterator, Sequence
+from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from unveil.core.partition import chosen_partitions, partition_rows
+from unveil.core.partition import chosen_partitions, partition_count, partition_rows
 from unveil.core.protocols import Block
 from unveil.sources.cut import Chunk, Wanted, cut
 from unveil.sources.errors import DataError as DataError
 from unveil.sources.files.ahead import read_ahead
-from unveil.sources.files.formats import ReadRequest
+from unveil.sources.files.cache import AUTO, Cache, Writer, stamps_of
+from unveil.sources.files.formats import Header, ReadRequest
 from unveil.sources.files.options import GUESSED, ReadingOptions
 from unveil.sources.files.paths import PathLike, find_files
 from unveil.sources.files.plan import File, ScanPlan, make_plan
+from unveil.sources.files.runs import cut_into_runs
 from unveil.sources.weighted import checked_weights
 
 if TYPE_CHECKING:
     from unveil.sources.files.text.bad import BadCells, CellTally
 
+MOST_IN_RUN = 32  # partitions
 PARTITIONS_AHEAD = 2  # partitions that wait, finished, for whoever reads
 
 
@@ -37,6 +41,7 @@ def scan(
     decimal: str | None = None,
     header: bool | None = None,
     missing: Sequence[str] | None = None,
+    cache: PathLike | None = AUTO,
 ) -> Scan:
     """A table in one or more files, to be given to any ``fit`` in place of an array. Nothing is loaded yet.
 
@@ -62,6 +67,10 @@ def scan(
         Whether the first line holds names. Without names, columns are called ``x1``, ``x2`` and so on.
     missing : list of str, optional
         Words that mean missing, besides the usual ones such as NA.
+    cache : "auto", path or None, default="auto"
+        Where rows are kept once they have been decoded, for later passes. "auto": those of text, JSON and Excel in a
+        private temporary folder, if that is on a disk of which they take no more than half of what is free, until the
+        scan is let go of. A folder: there, for later processes too. None: nowhere; every pass decodes the files.
 
     Returns
     -------
@@ -80,14 +89,16 @@ def scan(
     >>> folder.cleanup()
     """
     words = None if missing is None else (missing,) if isinstance(missing, str) else tuple(missing)
-    table = Scan(path, columns, weight, ReadingOptions(encoding, separator, decimal, header, words))
+    if not isinstance(cache, (str, os.PathLike, type(None))):
+        raise DataError(f"cache must be 'auto', a folder or None, got {cache!r}")
+    table = Scan(path, columns, weight, ReadingOptions(encoding, separator, decimal, header, words), cache)
     _ = table.dtype  # look at the files now, so that what is wrong with them is said here
     return table
 
 
 @final
 class Scan:
-    """A table in files; made by `unveil.scan`. Pickles as paths and options, so that a worker opens it itself."""
+    """A table in files; made by `unveil.scan`. Pickles as paths, options and what is known of heads and lines."""
 
     def __init__(
         self,
@@ -95,6 +106,7 @@ class Scan:
         columns: Sequence[str] | None = None,
         weight: str | None = None,
         options: ReadingOptions = GUESSED,
+        cache: PathLike | None = AUTO,
     ) -> None:
         if isinstance(columns, str):
             raise DataError(f"columns must be a list of names, got the string {columns!r}")
@@ -103,7 +115,9 @@ class Scan:
         self._columns = None if columns is None else tuple(columns)
         self._weight = weight
         self._options = options.checked()
+        self._place = None if cache is None else os.fspath(cache)
         self._counts: dict[int, int] = {}  # rows of those files that have been counted
+        self._indexed: dict[int, Header] = {}  # heads of those whose rows were looked for
         self._loose: dict[Path, set[str]] = {}  # columns in which a cell did not fit, by file
         self._bad: dict[str, BadCells] = {}
         self._footers: dict[Path, list[str]] = {}
@@ -112,6 +126,21 @@ class Scan:
     @cached_property
     def _plan(self) -> ScanPlan:
         return make_plan(self._paths, self._columns, self._weight, self._options)
+
+    @cached_property
+    def _cache(self) -> Cache:
+        """Where rows are kept that take long to decode; what an earlier process kept there is taken over."""
+        plan, place = self._plan, self._place
+        slow = any(file.header.layout is not None for file in plan.files)
+        asked = repr((plan.names, self._weight, plan.dtype.str, self._options))
+        cache = Cache(place if slow else None, stamps_of(self._paths) if slow else (), asked)
+        cache.look()
+        if cache.said is not None:
+            self._counts = dict(enumerate(cache.said["counts"]))
+            self._bad = _bad_from(cache.said["bad"])
+            self._footers = {Path(path): lines for path, lines in cache.said["footers"].items()}
+            self._seen = True
+        return cache
 
     @property
     def n_rows(self) -> int:
@@ -174,18 +203,78 @@ class Scan:
         wanted = Wanted(chosen, partition_rows(self.n_columns))
         yield from read_ahead(lambda: self._blocks(wanted), PARTITIONS_AHEAD)
 
+    def fetch(self, partitions: Sequence[int]) -> Iterator[Block]:
+        """Blocks as `read` gives them, decoded on the thread that asks for them, which may be one of many."""
+        chosen = chosen_partitions(partitions, self.n_rows, self.n_columns)
+        return self._blocks(Wanted(chosen, partition_rows(self.n_columns))) if chosen else iter(())
+
+    def runs(self, partitions: Sequence[int] | None = None, most: int = MOST_IN_RUN) -> list[tuple[int, ...]]:
+        """Into which runs an engine should cut `partitions` that several threads or machines are to `fetch`.
+
+        Together the runs are the `partitions` in increasing order, each once, all of them by default. A run begins
+        where decoding can begin, or less than a partition later: at a row group, a record batch, a block of lines. So
+        no row group is decoded by two of them, but for the one in which a partition lies across the end of a run: the
+        run decodes the first rows of the next one's row group. A run has at most `most` partitions, unless a single row
+        group has more, or a file cannot be entered in its middle (packed text): then that is one run. What is cut
+        depends on the files and the arguments alone, and no bit of any statistics depends on the cuts.
+        """
+        every = range(partition_count(self.n_rows, self.n_columns))
+        chosen = every if partitions is None else chosen_partitions(partitions, self.n_rows, self.n_columns)
+        entries: list[tuple[int, Sequence[int]]] = []
+        first = 0
+        if self._cache.kept is not None:
+            entries.append((0, range(self.n_rows)))
+        for number, file in enumerate(self._plan.files if not entries else ()):
+            entries.append((first, self._header(number, file).entries))
+            first += self._count(number, file)
+        return cut_into_runs(chosen, partition_rows(self.n_columns), max(int(most), 1), entries)
+
+    @property
+    def side_by_side(self) -> bool:
+        """Whether several threads may `fetch` runs: a text table is read through once first, which judges its cells."""
+        return self._seen or all(file.header.layout is None for file in self._plan.files)
+
     def ship(self, run: int, length: int) -> tuple[Any, Scan]:
         """How a worker of a cluster gets rows: it opens the files itself, at the same paths."""
-        return Scan.read, self
+        return Scan.fetch, self
 
     def _blocks(self, wanted: Wanted) -> Generator[Block, None, None]:
         """What the thread that reads ahead runs."""
         from unveil.sources.files.text.bad import CellTally
 
+        kept = self._cache.kept
+        if kept is not None and kept.usable():
+            yield from kept.blocks(wanted)
+            return
         tally = CellTally(self._loose, () if self._seen else self._plan.names)
-        yield from cut(self._chunks(wanted, tally), wanted)
-        if wanted.everything:
-            self._judge(tally)
+        writer = self._writer() if wanted.everything else None
+        try:
+            for block in cut(self._chunks(wanted, tally), wanted):
+                if writer is not None:
+                    writer.add(block)
+                yield block
+            if wanted.everything:
+                self._judge(tally)
+            if writer is not None and writer.finish():
+                self._cache.keep(writer, self._found())
+                writer = None
+        finally:
+            if writer is not None:
+                writer.discard()
+
+    def _writer(self) -> Writer | None:
+        """What keeps the rows of a whole pass, if they are to be kept."""
+        row = self.n_columns * self.dtype.itemsize + 8 * (self._weight is not None)
+        counts = [self._known(number, file) for number, file in enumerate(self._plan.files)]
+        text = sum(size for _, size, _ in self._cache.stamps)  # a cell takes some more bytes as a number
+        n_bytes = 2 * text if None in counts else row * sum(filter(None, counts))
+        return self._cache.writer(self.n_columns, self.dtype) if self._cache.is_worth(n_bytes) else None
+
+    def _found(self) -> dict[str, Any]:
+        """What the first pass over all rows found out, as JSON values."""
+        counts = [self._counts.get(number, file.header.n_rows) for number, file in enumerate(self._plan.files)]
+        footers = {str(path): lines for path, lines in self._footers.items()}
+        return {"counts": counts, "bad": {name: asdict(cells) for name, cells in self._bad.items()}, "footers": footers}
 
     def _judge(self, tally: CellTally) -> None:
         """Keep what a whole pass found; an error where a column has so many cells that do not fit that it is none."""
@@ -224,8 +313,10 @@ class Scan:
             return wanted.any_row(first + start, first + stop)
 
         tally.first_row = first
-        request = ReadRequest(self._plan.names, self._weight, self._plan.dtype, wanted.size, needs, tally)
-        for chunk in file.format.chunks(file.path, file.header, request):
+        plan, header = self._plan, self._indexed.get(number, file.header)
+        all_of_it = wanted.everything and not self._seen
+        request = ReadRequest(plan.names, self._weight, plan.dtype, wanted.size, needs, tally, all_of_it)
+        for chunk in file.format.chunks(file.path, header, request):
             seen = chunk.start + len(chunk.rows)
             if known is not None and seen > known:
                 break
@@ -239,14 +330,22 @@ class Scan:
 
     def _known(self, number: int, file: File) -> int | None:
         """Rows of a file, if that is known without reading it."""
+        _ = self._cache  # an earlier process may have counted them
         return self._counts.get(number, file.header.n_rows)
 
     def _count(self, number: int, file: File) -> int:
         """Rows of a file, counted if need be, once."""
         known = self._known(number, file)
-        if known is None:
-            known = self._counts[number] = file.format.count(file.path, file.header)
-        return known
+        return self._header(number, file).n_rows or 0 if known is None else known
+
+    def _header(self, number: int, file: File) -> Header:
+        """What is known of a file once its rows have been counted."""
+        if file.header.n_rows is not None:
+            return file.header
+        if number not in self._indexed:
+            header = self._indexed[number] = file.format.counted(file.path, file.header)
+            self._counts.setdefault(number, header.n_rows or 0)
+        return self._indexed[number]
 
     def __repr__(self) -> str:
         counts = [self._known(number, file) for number, file in enumerate(self._plan.files)]
@@ -254,8 +353,15 @@ class Scan:
         columns = "1 column" if self.n_columns == 1 else f"{self.n_columns:,} columns"
         return f"Scan({self._shown}, {rows}{columns})"
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_plan"}
+
+def _bad_from(said: dict[str, Any]) -> dict[str, BadCells]:
+    """Cells that did not fit, as they were noted."""
+    from unveil.sources.files.text.bad import BadCells
+
+    return {
+        name: BadCells(cells["count"], cells["of"], tuple(map(tuple, cells["first"])), tuple(cells["files"]))
+        for name, cells in said.items()
+    }
 
 
 def _said(word: str) -> str:

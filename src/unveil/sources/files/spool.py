@@ -9,11 +9,18 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from unveil.sources.errors import DataError
 
+try:
+    import fcntl
+except ImportError:  # Windows has other locks; there leftovers stay until the system clears its temporary folder
+    fcntl = None  # type: ignore[assignment]
+
+PREFIX, LOCK = "unveil-files-", "in-use"
 STDIN_NAME = "standard input"
 _lock = threading.RLock()
 _made: dict[Any, Any] = {}
@@ -51,9 +58,32 @@ def folder() -> Path:
 
 
 def _make_folder() -> Path:
-    made = Path(tempfile.mkdtemp(prefix="unveil-"))
+    _sweep(Path(tempfile.gettempdir()))
+    made = Path(tempfile.mkdtemp(prefix=PREFIX))
+    if fcntl is not None:
+        _made["lock"] = _locked(made / LOCK)  # held for as long as this process, or a child of it, lives
     atexit.register(_remove, made, os.getpid())
     return made
+
+
+def _sweep(home: Path) -> None:
+    """Remove what processes left behind that were killed: the locks of their folders are nobody's."""
+    for left in home.glob(f"{PREFIX}*") if fcntl is not None else ():
+        with suppress(OSError):
+            if (left / LOCK).stat().st_uid == os.getuid() and not left.is_symlink() and (lock := _locked(left / LOCK)):
+                shutil.rmtree(left, ignore_errors=True)
+                lock.close()
+
+
+def _locked(path: Path) -> Any:
+    """A file that is locked now; None where somebody else has locked it."""
+    file = path.open("ab")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        file.close()
+        return None
+    return file
 
 
 def _remove(made: Path, owner: int) -> None:

@@ -8,7 +8,7 @@ is never opened more than three times in a pass.
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator
+from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -40,19 +40,27 @@ class EncodingError(DataError):
         self.path, self.encoding = path, encoding
 
 
+Opened = Callable[[dict[str, Any], int], Iterator[tuple[int, pa.RecordBatch]]]
+
+
 def read_batches(
-    file: TextFile, layout: TextLayout, styles: dict[str, ColumnStyle], tally: CellTally
-) -> Iterator[pa.RecordBatch]:
-    """Record batches of the columns in `styles`, each of its style's type; bad cells are null and on the `tally`."""
+    file: TextFile, layout: TextLayout, styles: dict[str, ColumnStyle], tally: CellTally, opened: Opened | None = None
+) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """Record batches of the columns in `styles`, each of its style's type, and the row that each begins with.
+
+    Bad cells are null and on the `tally`. What is `opened`, by the types of columns and the row to go on from, are some
+    pieces of the table; by default all of it is read from its start.
+    """
     loose = tally.loose.setdefault(file.path, set())
     delivered = 0
     while True:
         reader = _Rows(file, layout, styles, loose, tally.strict)
         try:
-            for batch in reader.after(delivered, tally.footers):
-                typed = reader.typed(batch, tally, tally.first_row + delivered)
-                delivered += batch.num_rows
-                yield typed
+            rows = reader.after(delivered, tally.footers) if opened is None else opened(reader.types, delivered)
+            for start, batch in rows:
+                typed = reader.typed(batch, tally, tally.first_row + start)
+                delivered = start + batch.num_rows
+                yield start, typed
             return
         except _EndlessError as found:
             loose.add(found.name)
@@ -99,14 +107,18 @@ class _Rows:
         self.direct = plain - self.strict
         self.words = {kind: pa.array(layout.missing(kind)) for kind in ("text", "number")}
 
-    def after(self, row: int, footers: dict[Path, list[str]]) -> Iterator[pa.RecordBatch]:
-        """Batches of the rows from `row` on, text where pyarrow does not convert."""
-        types = {name: style.arrow if name in self.direct else pa.string() for name, style in self.styles.items()}
+    @property
+    def types(self) -> dict[str, Any]:
+        """Arrow's types of the columns as they are parsed: text where pyarrow does not convert."""
+        return {name: style.arrow if name in self.direct else pa.string() for name, style in self.styles.items()}
+
+    def after(self, row: int, footers: dict[Path, list[str]]) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """Batches of the rows from `row` on, and the row that each begins with."""
         start = 0
-        for batch in open_rows(self.file, self.layout, types, footers):
+        for batch in open_rows(self.file, self.layout, self.types, footers):
             stop = start + batch.num_rows
             if stop > row:
-                yield batch.slice(max(row - start, 0))
+                yield max(row, start), batch.slice(max(row - start, 0))
             start = stop
 
     def typed(self, batch: pa.RecordBatch, tally: CellTally, start: int) -> pa.RecordBatch:
@@ -139,33 +151,12 @@ def open_rows(
     file: TextFile, layout: TextLayout, types: dict[str, Any], footers: dict[Path, list[str]] | None = None
 ) -> Iterator[pa.RecordBatch]:
     """The columns in `types`. pyarrow's reader is dropped, never closed: it may be reading ahead still."""
-    dialect = layout.dialect
-    apart = dialect.short_header and dialect.header  # a line of names that is no row: passed over as a line
-    below, n_rows = int(dialect.header and not apart) + bool(dialect.below), 0
-    odd = OddRows(dialect.separator, dialect.skip + apart + below)
+    dialect, n_rows = layout.dialect, 0
+    odd = OddRows(dialect.separator, dialect.skip + int(dialect.header) + bool(dialect.below))
     with file.data.open("rb") as plain:
         head = plain.read(HEAD_BYTES)
     block = TEXT_BLOCK if b"\n" in head or len(head) < HEAD_BYTES else LONG_LINE_BLOCK
-    read = pyarrow.csv.ReadOptions(
-        use_threads=False,  # one thread converts: only then does pyarrow know the row of an error
-        block_size=block,
-        column_names=layout.names,
-        skip_rows=dialect.skip + apart,
-        skip_rows_after_names=below,
-    )
-    parsing = pyarrow.csv.ParseOptions(
-        delimiter="\t" if dialect.separator == WIDE_SPACE else dialect.separator,
-        quote_char=dialect.quote,
-        newlines_in_values=bool(dialect.separator.strip(" ")),
-        invalid_row_handler=odd.judge,
-    )
-    convert = pyarrow.csv.ConvertOptions(
-        include_columns=list(types),
-        column_types=types,
-        null_values=layout.missing("number"),
-        strings_can_be_null=False,  # words of text columns are looked at later: theirs are fewer
-        decimal_point=dialect.decimal,
-    )
+    read, parsing, convert = parsed_by(layout, types, block, odd.judge)
     try:
         for batch in pyarrow.csv.open_csv(utf8_stream(file, dialect), read, parsing, convert):
             n_rows += batch.num_rows
@@ -175,6 +166,36 @@ def open_rows(
         raise (odd.error() if odd.footers and "CSV parse error" in str(error) else error) from error
     if footers is not None:
         footers[file.path] = odd.footers
+
+
+def parsed_by(
+    layout: TextLayout, types: dict[str, Any], block: int, judge: Callable[[Any], str], from_top: bool = True
+) -> tuple[Any, Any, Any]:
+    """pyarrow's options for a table, of which `block` bytes are parsed at a time; or for some lines further down."""
+    dialect = layout.dialect
+    apart = dialect.short_header and dialect.header  # a line of names that is no row: passed over as a line
+    below = int(dialect.header and not apart) + bool(dialect.below)
+    read = pyarrow.csv.ReadOptions(
+        use_threads=False,  # one thread converts: only then does pyarrow know the row of an error
+        block_size=block,
+        column_names=layout.names,
+        skip_rows=dialect.skip + apart if from_top else 0,
+        skip_rows_after_names=below if from_top else 0,
+    )
+    parsing = pyarrow.csv.ParseOptions(
+        delimiter="\t" if dialect.separator == WIDE_SPACE else dialect.separator,
+        quote_char=dialect.quote,
+        newlines_in_values=bool(dialect.separator.strip(" ")),
+        invalid_row_handler=judge,
+    )
+    convert = pyarrow.csv.ConvertOptions(
+        include_columns=list(types),
+        column_types=types,
+        null_values=layout.missing("number"),
+        strings_can_be_null=False,  # words of text columns are looked at later: theirs are fewer
+        decimal_point=dialect.decimal,
+    )
+    return read, parsing, convert
 
 
 @contextmanager

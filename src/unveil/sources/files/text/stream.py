@@ -44,10 +44,22 @@ def unpacked(file: TextFile) -> Any:
     return pa.input_stream(str(file.data), compression=packing)
 
 
+def is_plain(file: TextFile, dialect: Dialect) -> bool:
+    """Whether its bytes are parsed as they are: no packing, another encoding or lines to be rewritten."""
+    with file.data.open("rb") as plain:
+        packed = any(plain.read(4).startswith(magic) for magic in _MAGIC)
+    rewritten = rewrite_of(dialect.separator, dialect.lines) is not None or _last_byte(file) == DOS_END
+    return not packed and _is_utf8(dialect) and not rewritten and dialect.quote == '"'
+
+
+def _is_utf8(dialect: Dialect) -> bool:
+    return dialect.encoding.lower().replace("_", "-") in ("utf-8", "utf8", "utf-8-sig", "ascii")
+
+
 def utf8_stream(file: TextFile, dialect: Dialect) -> Any:
     """The text in UTF-8, its lines rewritten where they are no separated values yet."""
     stream = unpacked(file)
-    if dialect.encoding.lower().replace("_", "-") not in ("utf-8", "utf8", "utf-8-sig", "ascii"):
+    if not _is_utf8(dialect):
         stream = pa.transcoding_input_stream(stream, dialect.encoding, "utf-8")
     ended = (DOS,) if _last_byte(file) == DOS_END else ()
     rewrite = rewrite_of(dialect.separator, (*ended, *dialect.lines))
