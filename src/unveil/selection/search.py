@@ -16,10 +16,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from unveil.core.checkpoint import ended_early
 from unveil.core.drive import drive, together
 from unveil.core.protocols import Asking
 from unveil.estimation.degenerate import degeneracy, steps_of
 from unveil.estimation.looks import looking_once
+from unveil.estimation.task import named_task
 from unveil.judgement.criteria.criteria import Fitted
 from unveil.judgement.criteria.fits import asks
 from unveil.judgement.criteria.held_out import is_chain, sequences_of
@@ -108,6 +110,21 @@ def select(
     ('votes', {'n_clusters': 2})
     """
     values = _checked_grid(estimator, grid)
+    given = {"grid": values, "criterion": criterion, "X": X, "sample_weight": sample_weight, "lengths": lengths}
+    with named_task("select", estimator, **given):
+        return _selected(estimator, X, values, criterion, sample_weight, lengths, callbacks)
+
+
+def _selected(
+    estimator: Any,
+    X: Any,
+    values: dict[str, tuple[Any, ...]],
+    criterion: str,
+    sample_weight: ArrayLike | None,
+    lengths: ArrayLike | None,
+    callbacks: Iterable[Callback],
+) -> Selection:
+    """The comparison, of a grid that was looked at."""
     weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     X = X if lengths is None else _sequences(estimator, X, lengths)
     strategy = strategy_for(estimator, X, weights, values, criterion)
@@ -119,6 +136,7 @@ def select(
     except KeyboardInterrupt:
         if all(row["error"] is not None for row in done.values()):
             raise
+        ended_early()
         logger.warning("select: interrupted after %d of %d combinations", len(done), len(combinations))
     table = [done[place] for place in sorted(done)]
     if all(row["error"] is not None for row in table):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from unveil.core.fingerprint import of_file
 from unveil.core.partition import chosen_partitions, partition_rows
 from unveil.core.protocols import Block
 from unveil.sources.cut import Chunk, Wanted, cut
@@ -173,6 +174,10 @@ class Scan:
             return
         wanted = Wanted(chosen, partition_rows(self.n_columns))
         yield from read_ahead(lambda: self._blocks(wanted), PARTITIONS_AHEAD)
+
+    def fingerprinted(self) -> Any:
+        """What tells it from other tables, for checkpoints: the files as they are now, and how they are read."""
+        return [of_file(path) for path in self._paths], self._columns, self._weight, self._options
 
     def ship(self, run: int, length: int) -> tuple[Any, Scan]:
         """How a worker of a cluster gets rows: it opens the files itself, at the same paths."""
