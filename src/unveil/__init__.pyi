@@ -39,5 +39,6 @@ from unveil.reporting.comparison.compare import compare as compare
 from unveil.reporting.report import report as report
 from unveil.selection.search import select as select
 from unveil.sources.files.scan import scan as scan
+from unveil.storage.checkpoint import checkpoint as checkpoint
 
 __version__: str

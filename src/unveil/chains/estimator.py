@@ -78,6 +78,7 @@ from unveil.estimation.scaffold import (
     sizes,
     slope,
 )
+from unveil.estimation.task import fit_task
 from unveil.expectations import Annealed
 from unveil.families.base import Family
 from unveil.numerics.blas import single_threaded_blas
@@ -199,7 +200,8 @@ class HMMEstimator(ChainMethods, Estimator, DensityMixin, BaseEstimator, ABC):
         -------
         self
         """
-        with single_threaded_blas():
+        given = {"X": X, "y": y, "lengths": lengths, "sample_weight": sample_weight, "sequence_weight": sequence_weight}
+        with single_threaded_blas(), fit_task(self, **given):
             fit_rows(self, self._opened(X, sample_weight, y, lengths, sequence_weight))
         return self
 

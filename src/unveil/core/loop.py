@@ -13,20 +13,22 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from itertools import count, islice
 from time import perf_counter
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from unveil.core.checkpoint import Progress, ended_early, progress
 from unveil.core.drive import Driver, drive, together
 from unveil.core.partition import count_of
 from unveil.core.protocols import Ask, Asking, Engine, Expectation, Model, Params, Piece, Schedule, Source, Work
 from unveil.core.result import Fit, History, Record, State, Status, add_events
-from unveil.core.snapshots import album, at_most
+from unveil.core.snapshots import Album, album, at_most, most_snapshots
 from unveil.core.statistics import Statistics
 from unveil.core.steps import ExpectationStep as ExpectationStep
 from unveil.core.steps import stream as stream
@@ -71,6 +73,18 @@ class _Passes:
         """Whole passes so far."""
         return int(self.partitions // self.count)
 
+    def resume(self, work: Work, here: Standing) -> Asking[None]:
+        """Go on with counting; blocks remember the last sweep again, which is made anew where they have to."""
+        if here.entering is not None:
+            params, state, (self.number, self.partitions) = here.entering
+            yield from self.parts.schedule.sweeping(work, params, state)
+        self.number, self.partitions = here.asked
+
+    def forgets_all(self) -> bool:
+        """Whether the next pass makes nothing of lists that blocks keep (they are drawn up anew, or there are none)."""
+        following = self.parts.expectation.at(self.passes)
+        return following.active is None or following.refresh == 1
+
     def ask(
         self, params: Params, partitions: Sequence[int] | None = None, piece: Piece | None = None
     ) -> Asking[Statistics]:
@@ -103,22 +117,41 @@ def fit(parts: Parts, start: Params) -> Fit:
     return outcome
 
 
+class Standing(NamedTuple):
+    """Where a climb stands between two sweeps: all that the next one goes by."""
+
+    params: Params
+    statistics: Statistics
+    schedule_state: Any
+    entered: Params  # at which the statistics were gathered
+    records: tuple[Record, ...]
+    events: Mapping[str, int]
+    asked: tuple[int, float]  # how many passes, and of how many partitions
+    entering: tuple[Params, Any, tuple[int, float]] | None = None  # what the last sweep began with
+    album: Album | None = None
+
+
 def climbing(parts: Parts, start: Params) -> Asking[Fit]:
     """The climb of `fit`, as it is driven along with others."""
     check_allowed(parts)
     passes = _Passes(parts)
     work = Work(parts.model, parts.source, passes.expect, passes.ask)
-    began = perf_counter()
-    params, statistics, schedule_state = start, Statistics(), None
-    entered = start
-    records: list[Record] = []
-    events: Counter[str] = Counter()
-    status = Status.MAX_ITER
-    before: State | None = None
     kept = album()
+    progress = progress_of("climb", parts, start)
+    if progress.outcome is not None:
+        return progress.outcome
+    here = Standing(start, Statistics(), None, start, (), {}, (0, 0.0), None, kept)
+    here = here if progress.state is None else progress.state
+    params, statistics, schedule_state, entered = here[:4]
+    records, events = list(here.records), Counter(here.events)
+    kept = None if here.album is None else here.album.copy()
+    began = perf_counter() - (records[-1].seconds if records else 0.0)
+    status = Status.MAX_ITER
+    before = State(len(records), params, statistics, records[-1], records, passes.owner) if records else None
     try:
-        for iteration in range(1, parts.max_iter + 1):
-            entering = params
+        yield from passes.resume(work, here)
+        for iteration in range(len(records) + 1, parts.max_iter + 1):
+            entering, state_before, asked = params, schedule_state, (passes.number, passes.partitions)
             params, statistics, schedule_state = yield from parts.schedule.sweeping(work, params, schedule_state)
             entered = parts.schedule.measured_at(entering, schedule_state)
             if kept is not None:
@@ -135,17 +168,43 @@ def climbing(parts: Parts, start: Params) -> Asking[Fit]:
                 status = Status.CONVERGED
                 break
             before = state
+            if progress.wanted and passes.forgets_all():
+                last = (entering, state_before, asked) if parts.model.recalls else None
+                told = tuple(records), dict(events), (passes.number, passes.partitions), last
+                seen = None if kept is None else kept.copy()
+                progress.reached(Standing(params, statistics, schedule_state, entered, *told, seen))
     except KeyboardInterrupt:
         status = Status.INTERRUPTED
     monotone = parts.schedule.monotone and parts.expectation.monotone
     params = parts.schedule.ending(params, schedule_state)
-    seen = () if kept is None else kept.ended(len(records), params)
-    history = History(tuple(records), dict(events), status, monotone, (), passes.passes, seen)
-    return Fit(params, statistics, history, entered)
+    shown = () if kept is None else kept.ended(len(records), params)
+    history = History(tuple(records), dict(events), status, monotone, (), passes.passes, shown)
+    return concluded(progress, Fit(params, statistics, history, entered))
+
+
+def progress_of(kind: str, parts: Parts, *inputs: Any) -> Progress:
+    """How far a climb came, if this run goes on where another one was."""
+    return progress(kind, *decisive(parts), *inputs)
+
+
+def decisive(parts: Parts) -> tuple[Any, ...]:
+    """What of the parts of a climb decides about its bits: all but where it runs and who looks on."""
+    kinds = parts.model, parts.source, parts.expectation, parts.schedule, parts.stop
+    return (*kinds, parts.max_iter, parts.seed, most_snapshots())
+
+
+def concluded(progress: Progress, outcome: Fit) -> Fit:
+    """An outcome, noted unless Ctrl-C was what ended the climb."""
+    if is_interrupted(outcome):
+        ended_early()
+    else:
+        progress.ended(outcome)
+    return outcome
 
 
 def told_of_interrupt(passes: int) -> Status:
     """Say that Ctrl-C came, and how the climb is to be remembered."""
+    ended_early()
     logger.warning("interrupted after %d passes; keeping the best so far", passes)
     return Status.INTERRUPTED
 
@@ -178,10 +237,12 @@ def best_of(runs: Iterable[Callable[[], Fit]], sound: Callable[[Fit], bool] = la
             if outcomes[-1].history.snapshots:
                 outcomes = _without_lost_snapshots(outcomes, sound)
             if is_interrupted(outcomes[-1]):
+                ended_early()
                 break
     except KeyboardInterrupt:
         if not outcomes:
             raise
+        ended_early()
         interrupted = True
     return _best(outcomes, sound, interrupted)
 

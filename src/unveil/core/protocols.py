@@ -134,6 +134,7 @@ class Model(ABC):
     """
 
     smooth: bool = True  # do statistics move smoothly with the parameters, so that they can be extrapolated?
+    recalls: bool = True  # may they tell of the pass before, by what blocks remember? To resume, it is made again then
 
     def prepare(self, params: Params) -> Any:
         """What the E step of every block needs, computed once a pass (Cholesky factors, say)."""

@@ -67,6 +67,11 @@ def at_most(most: int) -> Iterator[None]:
         _MOST.reset(token)
 
 
+def most_snapshots() -> int:
+    """How many a climb of this context keeps; 0 where nobody asks for any."""
+    return _MOST.get()
+
+
 def are_asked_for() -> bool:
     """Whether climbs of this context keep snapshots."""
     return _MOST.get() > 0
@@ -86,6 +91,12 @@ class Album:
             while len(self.kept) >= self.most > 1:  # there is to be room for the end
                 self.stride *= 2
                 self.kept = [one for one in self.kept if one.passes % self.stride == 0]
+
+    def copy(self) -> Album:
+        """The same, to be added to by itself."""
+        other = Album(self.most)
+        other.stride, other.kept = self.stride, list(self.kept)
+        return other
 
     def ended(
         self, passes: int, params: Any, shown: Callable[[Any], Any] = lambda params: params

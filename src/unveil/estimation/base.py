@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from unveil.certificate import Finding, FitWarning, NotConvergedWarning, examine
+from unveil.core.checkpoint import drawn
 from unveil.core.declared import Declaration
 from unveil.core.loop import Callback, watchers
 from unveil.core.protocols import Engine, Source
@@ -66,7 +67,7 @@ def seed_of(random_state: Any) -> int:
     """A seed drawn from what scikit-learn calls a random state."""
     if type(random_state) is int:
         return _seed_of_number(random_state)
-    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+    return drawn(lambda: int(check_random_state(random_state).randint(np.iinfo(np.int32).max)))
 
 
 @lru_cache(maxsize=1024)

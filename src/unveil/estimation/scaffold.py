@@ -19,6 +19,7 @@ import numpy as np
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from unveil.core.arrays import Floats, Indices
+from unveil.core.checkpoint import noted
 from unveil.core.drive import answer_to, drive, together
 from unveil.core.loop import (
     ExpectationStep,
@@ -28,6 +29,7 @@ from unveil.core.loop import (
     best_of,
     check_allowed,
     climbing,
+    decisive,
     fit,
     is_interrupted,
     record_of,
@@ -230,7 +232,8 @@ def _in_turn(task: Task) -> Iterator[Callable[[], Fit]]:
     def run(start: Start) -> Fit:
         nonlocal highest
         parts = task.parts if highest == -np.inf else replace(task.parts, stop=Trailing(task.parts.stop, highest))
-        outcome = task.run(parts, first_of(start))
+        params = first_of(start)
+        outcome = noted("restart", (*decisive(parts), params), partial(task.run, parts, params))
         if outcome.history and task.sound(outcome):
             highest = max(highest, float(np.nan_to_num(outcome.objective, nan=-np.inf)))
         return outcome

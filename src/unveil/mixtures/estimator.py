@@ -43,6 +43,7 @@ from unveil.estimation.scaffold import (
     sizes,
 )
 from unveil.estimation.shapes import Shapes, shapes_of
+from unveil.estimation.task import fit_task
 from unveil.families.base import Family
 from unveil.mixtures.empty import POLICIES
 from unveil.mixtures.methods import MixtureMethods
@@ -135,7 +136,7 @@ class MixtureEstimator(MixtureMethods, Estimator, DensityMixin, BaseEstimator, A
         -------
         self
         """
-        with single_threaded_blas():
+        with single_threaded_blas(), fit_task(self, X=X, sample_weight=sample_weight):
             fit_rows(self, self._opened(X, sample_weight))
         return self
 

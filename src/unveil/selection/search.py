@@ -18,10 +18,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from unveil.core.arrays import Floats
+from unveil.core.checkpoint import ended_early
 from unveil.core.drive import drive, together
 from unveil.core.protocols import Asking
 from unveil.estimation.degenerate import degeneracy, steps_of
 from unveil.estimation.looks import looking_once
+from unveil.estimation.task import named_task
 from unveil.judgement.criteria.criteria import Fitted
 from unveil.judgement.criteria.fits import asks
 from unveil.judgement.criteria.held_out import is_chain, sequences_of
@@ -109,10 +111,13 @@ def select(
     >>> selection.criterion, selection.best_params_
     ('votes', {'n_clusters': 2})
     """
-    X = X if lengths is None else _sequences(estimator, X, lengths)
-    weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-    found = compare(estimator, X, grid, criterion, weights, callbacks)
-    return replace(found, judged=judged(found.best_estimator_, X, weights, found.grid))
+    values = _checked_grid(estimator, grid)
+    given = {"grid": values, "criterion": criterion, "X": X, "sample_weight": sample_weight, "lengths": lengths}
+    with named_task("select", estimator, **given):
+        X = X if lengths is None else _sequences(estimator, X, lengths)
+        weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        found = compare(estimator, X, values, criterion, weights, callbacks)
+        return replace(found, judged=judged(found.best_estimator_, X, weights, found.grid))
 
 
 def compare(
@@ -134,6 +139,7 @@ def compare(
     except KeyboardInterrupt:
         if all(row["error"] is not None for row in done.values()):
             raise
+        ended_early()
         logger.warning("select: interrupted after %d of %d combinations", len(done), len(combinations))
     table = [done[place] for place in sorted(done)]
     if all(row["error"] is not None for row in table):

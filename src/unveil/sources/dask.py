@@ -76,6 +76,10 @@ class DaskSource:
                 rows = self.array[start * size : stop * size].compute()
                 yield from _blocks(start, size, rows, range(start, stop))
 
+    def fingerprinted(self) -> Any:
+        """What tells it from other collections, for checkpoints: the name that Dask gives it by its content."""
+        return self.array.name
+
     def ship(self, run: int, length: int) -> tuple[Callable[..., Iterator[Block]], Any]:
         """How a worker gets run number `run` of `length` partitions each: see `unveil.engines.dask`."""
         size = partition_rows(self.n_columns)

@@ -108,6 +108,8 @@ class HiddenMarkov(Model):
     0.0565
     """
 
+    recalls = False  # what blocks remember changes no bit
+
     family: Family
     n_components: int
     shift: Floats

@@ -29,6 +29,7 @@ from unveil.engines.threads import Threads
 from unveil.estimation.base import Estimator, engine_for, seed_of
 from unveil.estimation.declarations import sums
 from unveil.estimation.input import as_source, frame_of, sample_of
+from unveil.estimation.task import fit_task
 from unveil.numerics.blas import single_threaded_blas
 from unveil.sources.array import ArraySource
 from unveil.storage.atomic import PathLike
@@ -213,7 +214,7 @@ class KernelKMeans(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             How often each row counts.
         """
         self._validate_params()
-        with single_threaded_blas():
+        with single_threaded_blas(), fit_task(self, X=X, sample_weight=sample_weight):
             source = as_source(self, X, sample_weight, reset=True)
             if source.n_rows < self.n_clusters:
                 raise ValueError(f"n_samples={source.n_rows} should be >= n_clusters={self.n_clusters}.")

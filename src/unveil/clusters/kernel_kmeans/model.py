@@ -30,6 +30,7 @@ from unveil.clusters.seeding.far import candidates, uniform
 from unveil.clusters.seeding.ground import compete, sample
 from unveil.clusters.seeding.plusplus import draw_far
 from unveil.core.arrays import Floats, Labels
+from unveil.core.checkpoint import progress as progress_of
 from unveil.core.protocols import Block, Engine
 from unveil.core.result import Fit, History, Record, State, Status
 from unveil.core.statistics import Statistics
@@ -89,17 +90,48 @@ class FeatureProblem:
         return sums
 
 
+class ClusterState(NamedTuple):
+    """A partition, and what is kept in step with it."""
+
+    labels: Labels
+    sums: Floats
+    counts: Floats
+    totals: Floats
+    age: int
+    events: dict[str, int]
+
+
+def _blur(problem: FeatureProblem) -> float:
+    """A smaller change of the cost is none."""
+    return NORM_ROUNDING * float(problem.weights @ np.abs(problem.gram.diagonal))
+
+
 class FeatureClusters:
     """A partition of the rows on its way to a better one."""
 
     def __init__(self, problem: FeatureProblem, labels: Labels) -> None:
         self.problem, self.labels = problem, labels.astype(np.intp)
         self.diagonal = problem.gram.diagonal
-        self.blur = NORM_ROUNDING * float(
-            problem.weights @ np.abs(self.diagonal)
-        )  # a smaller change of the cost is none
+        self.blur = _blur(problem)
         self.events: Counter[str] = Counter()
         self.refresh()
+
+    @property
+    def state(self) -> ClusterState:
+        """All that a pass goes by, besides the problem; to be kept."""
+        labels, sums = self.labels.copy(), self.sums.copy()
+        return ClusterState(labels, sums, self.counts.copy(), self.totals.copy(), self.age, dict(self.events))
+
+    @classmethod
+    def standing(cls, problem: FeatureProblem, state: ClusterState) -> FeatureClusters:
+        """The partition that had this state."""
+        made = cls.__new__(cls)
+        made.problem, made.diagonal = problem, problem.gram.diagonal
+        made.blur = _blur(problem)
+        made.labels, made.sums = state.labels.copy(), state.sums.copy()
+        made.counts, made.totals = state.counts.copy(), state.totals.copy()
+        made.age, made.events = state.age, Counter(state.events)
+        return made
 
     def refresh(self) -> None:
         """Sums from scratch."""
@@ -302,14 +334,21 @@ def climb(
 
     Ctrl-C ends the run early and keeps what was reached. The parameters of the outcome are the `FeatureClusters`.
     """
-    began, weight = perf_counter(), float(problem.weights.sum())
-    clusters = FeatureClusters(problem, labels)
+    weight, inputs = float(problem.weights.sum()), (problem.gram, problem.weights, problem.n_clusters)
+    progress = progress_of("kernel k-means", *inputs, labels, max_iter, tol)
+    if progress.outcome is not None:
+        state, *rest = progress.outcome
+        return Fit(FeatureClusters.standing(problem, state), *rest)
+    if progress.state is None:
+        clusters, records = FeatureClusters(problem, labels), list[Record]()
+    else:
+        clusters, records = FeatureClusters.standing(problem, progress.state[0]), list(progress.state[1])
+    began = perf_counter() - (records[-1].seconds if records else 0.0)
     if not np.isfinite(clusters.cost):
         raise ValueError("kernel must give finite numbers for all pairs of rows; scale X or its parameters down")
-    records: list[Record] = []
     status = Status.MAX_ITER
     try:
-        for iteration in range(1, max_iter + 1):
+        for iteration in range(len(records) + 1, max_iter + 1):
             before = clusters.cost
             settled = clusters.step()
             after = clusters.cost
@@ -320,8 +359,13 @@ def climb(
             if settled or (tol > 0 and before - after <= tol * after):
                 status = Status.CONVERGED
                 break
+            if progress.wanted:
+                progress.reached((clusters.state, tuple(records)))
     except KeyboardInterrupt:
         status = Status.INTERRUPTED
         clusters.refresh()
     history = History(tuple(records), dict(clusters.events), status, True, (), len(records))
-    return Fit(clusters, Statistics(weight=weight, counts=clusters.counts), history)
+    statistics = Statistics(weight=weight, counts=clusters.counts)
+    if progress.wanted and status is not Status.INTERRUPTED:
+        progress.ended((clusters.state, statistics, history))
+    return Fit(clusters, statistics, history)

@@ -10,6 +10,7 @@ are to be moved) and what ends in an error go the general way.
 
 from __future__ import annotations
 
+from functools import partial
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -29,7 +30,8 @@ from unveil.clusters.assignment.direct import (
 from unveil.clusters.kmeans.geometry import is_lone, is_soon, lone_block
 from unveil.clusters.kmeans.model import AssignmentsFixed, Centres, KMeansModel
 from unveil.core.arrays import Array, Floats
-from unveil.core.loop import Parts, fit
+from unveil.core.checkpoint import noted
+from unveil.core.loop import Parts, decisive, fit
 from unveil.core.protocols import Block
 from unveil.core.result import Fit, History, Record, Status
 from unveil.core.snapshots import are_asked_for
@@ -97,6 +99,11 @@ def climb(parts: Parts, start: Centres) -> Fit:
     """What `fit` gives, in one call, or in one for each block and pass, where that will do."""
     if not _unwatched(parts):
         return fit(parts, start)
+    return noted("descent", (*decisive(parts), start), partial(_climb_unwatched, parts, start))
+
+
+def _climb_unwatched(parts: Parts, start: Centres) -> Fit:
+    """The climb in compiled code, if that will do."""
     source: Any = parts.source
     model: Any = parts.model
     began, goal = perf_counter(), (parts.stop.tol, parts.max_iter)  # type: ignore[attr-defined]

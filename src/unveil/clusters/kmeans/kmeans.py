@@ -36,6 +36,7 @@ from unveil.estimation.declarations import SEED, StreamOf, statistics, sums
 from unveil.estimation.registry import EXPECTATIONS, SCHEDULES, resolve
 from unveil.estimation.scaffold import Stream, feed, resumable
 from unveil.estimation.shapes import Shapes
+from unveil.estimation.task import fit_task
 from unveil.expectations import Hard
 from unveil.numerics.blas import single_threaded_blas
 from unveil.schedules.batch import Batch
@@ -223,7 +224,8 @@ class KMeans(Estimator, CentredClusters, BaseEstimator):
         """
         self._check()
         source = at_hand(self._source(X, sample_weight, reset=True))
-        with nullcontext() if self._at_once(source) else single_threaded_blas():
+        blas = nullcontext() if self._at_once(source) else single_threaded_blas()
+        with blas, fit_task(self, X=X, sample_weight=sample_weight):
             ground = self._ground(source)
             tol = self.tol * ground.variance if self.tol > 0 else 0.0  # which spares a pass
             parts = self._parts(ground.shift, source, self.n_clusters, tol)

@@ -24,6 +24,7 @@ from unveil.clusters.kmeans.descent import climb
 from unveil.clusters.kmeans.hartigan import HartiganOutcome, cost, hartigan
 from unveil.clusters.kmeans.model import Centres
 from unveil.core.arrays import Floats
+from unveil.core.checkpoint import ended_early, noted
 from unveil.core.drive import drive
 from unveil.core.loop import Parts, best_climbing, best_of, climbing
 from unveil.core.protocols import Source
@@ -51,10 +52,13 @@ class FramedTable(NamedTuple):
 
     def improved(self, centres: Floats) -> HartiganOutcome:
         """Rows moved one by one until no move helps."""
-        return hartigan(self.rows, self.weights, centres)
+        return noted("moves", (*self, centres), lambda: hartigan(self.rows, self.weights, centres))
 
     def shaken(self, centres: Floats, times: int, random: np.random.Generator) -> HartiganOutcome:
         """The lowest of `times` optima near that of `centres`, and of this one."""
+        return noted("shakes", (*self, centres, times, random), lambda: self._shaken(centres, times, random))
+
+    def _shaken(self, centres: Floats, times: int, random: np.random.Generator) -> HartiganOutcome:
         best = self.improved(centres)
         spent = cost(self.rows, self.weights, best)
         for _ in range(times):
@@ -92,6 +96,7 @@ class RestartClimb:
         try:
             return self._onward(outcome, len(outcome.history.restarts))
         except KeyboardInterrupt:
+            ended_early()
             return replace(outcome, history=replace(outcome.history, status=Status.INTERRUPTED))
 
     def _best_of(self, starts: Iterable[Centres]) -> Fit:

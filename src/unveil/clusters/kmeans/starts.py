@@ -14,7 +14,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -29,6 +29,7 @@ from unveil.clusters.kmeans.short_runs import ROWS_EACH, one_of_each, short_runs
 from unveil.clusters.kmeans.variance import mean_variance
 from unveil.clusters.seeding.plusplus import PlusPlus
 from unveil.core.arrays import Array, Floats, Indices
+from unveil.core.checkpoint import noted
 from unveil.core.partition import count_of
 from unveil.core.protocols import Block, Engine, Source
 from unveil.engines.threads import Threads
@@ -106,7 +107,8 @@ class SeededStart(NamedTuple):
         if self.streamed:
             _refuse_unscanned(word, ground)
             for seed in seeds:
-                yield seeding(ground.source, ground.engine, ground.shift, ground.n_clusters, seed)
+                place = ground.source, ground.engine, ground.shift, ground.n_clusters, seed
+                yield noted("seeding", (seeding, place[0], *place[2:]), partial(seeding, *place))
             return
         shared = Seeding(seeding, share_of(ground.engine))
         for seed in seeds:

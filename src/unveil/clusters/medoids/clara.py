@@ -14,8 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from time import perf_counter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from unveil.clusters.medoids.input import Pairs
 from unveil.clusters.medoids.search import MedoidSearch, counted, record_of
 from unveil.clusters.medoids.starts import Medoids, Start
 from unveil.core.arrays import Floats
+from unveil.core.checkpoint import ended_early, noted
 from unveil.core.result import Fit, History, Status
 from unveil.core.statistics import Statistics
 from unveil.sources.rows import sample_rows
@@ -90,12 +92,14 @@ class Clara:
             kept = None if best is None else best.params
             size = self.sizes.last(n_clusters) if number == count else self.sizes.of(n_clusters)
             begin = None if number < count and given is None else kept
+            asked = n_clusters, size, (seed, number), kept, begin
             try:
-                found = self._searched(n_clusters, size, (seed, number), kept, begin)
+                found = noted("sample", (*self.inputs, *asked), partial(self._searched, *asked))
                 best = self._better(best, found, perf_counter() - began)
             except KeyboardInterrupt:
                 if best is None:
                     raise
+                ended_early()
                 best = replace(best, history=replace(best.history, status=Status.INTERRUPTED))
             yield best
             if best.status is Status.INTERRUPTED:
@@ -106,9 +110,11 @@ class Clara:
         began = perf_counter() - best.history[-1].seconds
         for number in range(MOST_REFINEMENTS if best.status is not Status.INTERRUPTED else 0):
             try:
-                medoids = self._moved(best.params, (seed, FIRST_REFINEMENT + number))
+                asked = best.params, (seed, FIRST_REFINEMENT + number)
+                medoids = noted("moved", (*self.inputs, *asked), partial(self._moved, *asked))
                 found = self._better(best, replace(best, params=medoids), perf_counter() - began)
             except KeyboardInterrupt:
+                ended_early()
                 yield replace(best, history=replace(best.history, status=Status.INTERRUPTED))
                 return
             if found.params is best.params:
@@ -147,6 +153,14 @@ class Clara:
 
     def _measured(self, medoids: Medoids) -> Fit:
         """Medoids as they are, with their loss by all rows."""
+        return noted("loss", (*self.inputs, medoids), partial(self._looked_at, medoids))
+
+    @property
+    def inputs(self) -> tuple[Any, ...]:
+        """What a search goes by; pairs know more than what they are of."""
+        return self.pairs.fingerprinted(), self.start, self.max_iter
+
+    def _looked_at(self, medoids: Medoids) -> Fit:
         weight, loss = float(self.pairs.weights.sum()), self.pairs.nearest(medoids)[1]
         return Fit(medoids, Statistics(weight=weight), History((record_of(loss, weight, 0.0),)))
 

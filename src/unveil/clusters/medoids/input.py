@@ -78,6 +78,10 @@ class Pairs(ABC):
         weights = [np.ones(len(block.rows)) if block.weights is None else block.weights for block in self.source.read()]
         return np.concatenate(weights)
 
+    def fingerprinted(self) -> Any:
+        """What tells them from others, for checkpoints: the rows; and how they are measured, if they are."""
+        return self.source, getattr(self, "metric", None), getattr(self, "missing", None)
+
     @abstractmethod
     def all(self) -> NDArray[Any]:
         """Matrix of all rows, turned: row c holds the dissimilarities of all of them to c."""

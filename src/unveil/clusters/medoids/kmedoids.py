@@ -21,6 +21,7 @@ from unveil.clusters.medoids.dissimilarity import learned, metric_of
 from unveil.clusters.medoids.input import GivenMatrix, Measured, MedoidColumns, Pairs, concurrently, nearest_in, toward
 from unveil.clusters.medoids.search import MedoidSearch, counted, kicks_for
 from unveil.clusters.medoids.starts import Medoids, Start, build, greedy, plus_plus, random_rows
+from unveil.core.checkpoint import noted_each
 from unveil.core.declared import (
     FINITE,
     AllOf,
@@ -42,6 +43,7 @@ from unveil.core.protocols import Block, Engine, Source
 from unveil.core.result import Fit, State
 from unveil.estimation.base import Estimator, engine_for, seed_of
 from unveil.estimation.input import as_source, sample_of
+from unveil.estimation.task import fit_task
 from unveil.numerics.blas import single_threaded_blas
 from unveil.sources.rows import take
 from unveil.storage.atomic import PathLike
@@ -203,7 +205,7 @@ class KMedoids(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
             How often each row counts.
         """
         self._validate_params()
-        with single_threaded_blas():
+        with single_threaded_blas(), fit_task(self, X=X, sample_weight=sample_weight):
             source = as_source(self, X, sample_weight, reset=True, missing=self._missing)
             if source.n_rows < self.n_clusters:
                 raise ValueError(f"n_samples={source.n_rows} should be >= n_clusters={self.n_clusters}.")
@@ -253,7 +255,8 @@ class KMedoids(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         else:
             kicks = kicks_for(len(able), count)
             tasks = [partial(search.restart, start, self.n_clusters, seed, kicks) for seed in seeds]
-            fits = concurrently(engine, tasks)
+            inputs = [(*search.inputs, start, self.n_clusters, seed, kicks) for seed in seeds]
+            fits = noted_each("restart of medoids", inputs, tasks, partial(concurrently, engine))
         best = best_of(self._told(source, fits))
         order = search.by_size(best.params)  # or labels would have to be found twice
         return replace(best, params=able[best.params[order]])

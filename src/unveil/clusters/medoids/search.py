@@ -17,7 +17,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -27,6 +29,8 @@ from numpy.typing import NDArray
 from unveil.clusters.medoids import kernels
 from unveil.clusters.medoids.starts import Medoids, Start, best_medoid
 from unveil.core.arrays import Floats
+from unveil.core.checkpoint import noted
+from unveil.core.checkpoint import progress as progress_of
 from unveil.core.result import Fit, History, Record, Status
 from unveil.core.statistics import Statistics
 
@@ -78,7 +82,8 @@ class MedoidSearch:
         """Descents from one start after the other, until one ends where the best of those before did."""
         best = -np.inf
         for seed in seeds:
-            found = self.restart(start, n_clusters, seed)
+            inputs = *self.inputs, start, n_clusters, seed, 0
+            found = noted("restart of medoids", inputs, partial(self.restart, start, n_clusters, seed))
             yield found
             alike = abs(found.objective - best) <= kernels.GAIN_ROUNDING * abs(found.objective)
             if alike or not 1 < n_clusters < len(self.weights) or found.status is Status.INTERRUPTED:
@@ -103,18 +108,33 @@ class MedoidSearch:
         """Swap until no swap lowers the loss. Ctrl-C ends it after a round, and keeps what was reached."""
         if len(medoids) == 1:
             return self._single()
+        progress = progress_of("medoids", *self.inputs, medoids)
+        if progress.outcome is not None:
+            return progress.outcome  # type: ignore[no-any-return]
         medoids, room, loss, idle = medoids.astype(np.int64), self._room(len(medoids)), np.empty(1), 0
         records: list[Record] = []
+        if progress.state is not None:
+            medoids, room, loss = (deepcopy(part) for part in progress.state[:3])
+            idle, records = progress.state[3], list(progress.state[4])
         try:
             while idle < len(self.weights) and len(records) < self.max_iter:
                 state = (*room, NO_KICKS, NO_KICKS, 1, len(records) > 0, idle, loss)
                 idle = kernels.search(self.toward, self.weights, medoids, *state)
                 records.append(self._record(float(loss[0])))
+                if progress.wanted:
+                    progress.reached((*deepcopy((medoids, room, loss)), idle, tuple(records)))
         except KeyboardInterrupt:
             logger.warning("interrupted after %d rounds; keeping the best so far", len(records))
             return _fit(medoids, records or [self._record(self._loss(medoids))], Status.INTERRUPTED)
         status = Status.CONVERGED if idle >= len(self.weights) else Status.MAX_ITER
-        return _fit(medoids, records, status)
+        found = _fit(medoids, records, status)
+        progress.ended(found)
+        return found
+
+    @property
+    def inputs(self) -> tuple[Any, ...]:
+        """What a search goes by, besides where it starts."""
+        return self.toward, self.weights, self.max_iter
 
     def by_size(self, medoids: Medoids) -> Medoids:
         """Places of the medoids, in order of the falling weight of their rows."""

@@ -71,6 +71,8 @@ class GrammarModel(Model):
         How trees are drawn and shaken.
     """
 
+    recalls = False  # what blocks remember changes no bit
+
     form: NormalForm
     parents: Indices
     concentration: Floats | float = 1.0

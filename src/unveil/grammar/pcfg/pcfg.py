@@ -20,6 +20,7 @@ from unveil.core.result import Fit
 from unveil.estimation.base import Estimator, LaterFigures, seed_of
 from unveil.estimation.declarations import StreamOf, statistics, sums
 from unveil.estimation.scaffold import EM_CONSTRAINTS, Stream, adopt, climb, feed, parts_of, resumable, schedule_of
+from unveil.estimation.task import fit_task
 from unveil.grammar import Grammar, Nonterminal, Rule
 from unveil.grammar.pcfg.fitted import UNKNOWN_WORD_POLICIES
 from unveil.grammar.pcfg.fitting import (
@@ -257,7 +258,7 @@ class PCFG(GrammarMethods, Estimator, DensityMixin, BaseEstimator):
         """
         self._validate_params()
         sentences = read_sentences(X)
-        with single_threaded_blas():
+        with single_threaded_blas(), fit_task(self, X=sentences, sample_weight=sample_weight):
             weights = weights_of(sample_weight, len(sentences))
             self.random_seed_ = seed_of(self.random_state)
             recalled = self.grammar_ if self.warm_start and hasattr(self, "grammar_") else None

@@ -74,6 +74,8 @@ class Mixture(Model):
     `concentration` is the parameter of a symmetric Dirichlet prior on the weights; 1 is flat.
     """
 
+    recalls = False  # what blocks remember changes no bit
+
     family: Family
     n_components: int
     shift: Floats

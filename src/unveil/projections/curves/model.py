@@ -28,6 +28,8 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from unveil.core.arrays import Floats
+from unveil.core.checkpoint import ended_early
+from unveil.core.checkpoint import progress as progress_of
 from unveil.core.loop import Callback
 from unveil.core.protocols import Block, Engine, Memo, Source
 from unveil.core.result import History, Record, State, Status
@@ -194,11 +196,19 @@ class CurveFit:
 
         Ctrl-C ends the turns early and keeps the curve of the last one that was completed.
         """
-        began, status = perf_counter(), Status.MAX_ITER
-        polyline, projected = start.drawn(self._projected(start))
-        records = [_record(projected, began)]
+        inputs = {name: value for name, value in vars(self).items() if name != "engine"}
+        progress, status = progress_of("curve", inputs, start), Status.MAX_ITER
+        if progress.outcome is not None:
+            return progress.outcome  # type: ignore[no-any-return]
+        began = perf_counter()
+        if progress.state is None:
+            polyline, projected = start.drawn(self._projected(start))
+            records = [_record(projected, began)]
+        else:
+            polyline, projected, records = progress.state[0], progress.state[1], list(progress.state[2])
+            began -= records[-1].seconds
         try:
-            for turn in range(1, self.max_iter + 1):
+            for turn in range(len(records), self.max_iter + 1):
                 polyline, projected = self._turn(projected, polyline.length)
                 records.append(_record(projected, began))
                 for callback in callbacks:
@@ -206,11 +216,16 @@ class CurveFit:
                 if turn > 1 and self._settled(records, projected.weight * polyline.length**2):
                     status = Status.CONVERGED
                     break
+                progress.reached((polyline, projected, tuple(records)))
         except KeyboardInterrupt:
+            ended_early()
             logger.warning("interrupted after %d turns; keeping the curve of the last", len(records) - 1)
             status = Status.INTERRUPTED
         passes = 2 * (len(records) - 1) * (1 + self.bias_correction) + 1
-        return CurveOutcome(polyline, projected, History(tuple(records), {}, status, False, (), passes))
+        outcome = CurveOutcome(polyline, projected, History(tuple(records), {}, status, False, (), passes))
+        if status is not Status.INTERRUPTED:
+            progress.ended(outcome)
+        return outcome
 
     def _settled(self, records: list[Record], size: float) -> bool:
         """Whether the distance stays, or is rounding: rows on a straight line have none that could."""

@@ -24,6 +24,7 @@ from unveil.core.result import History, Status
 from unveil.core.statistics import tree_sum
 from unveil.estimation.base import engine_for, warn_of
 from unveil.estimation.input import finite_rows, frame_of, refuse_nonfinite, rows_in
+from unveil.estimation.task import fit_task
 from unveil.numerics.blas import single_threaded_blas
 from unveil.projections.curves.local import Local
 from unveil.projections.curves.model import (
@@ -204,7 +205,7 @@ class PrincipalCurve(Projection):
         self._validate_params()
         if self.closed and self.stretch > 0:
             raise ValueError(f"stretch={self.stretch!r} needs an open curve, got closed=True: it has no ends")
-        with single_threaded_blas():
+        with single_threaded_blas(), fit_task(self, X=X, sample_weight=sample_weight):
             source = rows_in(self, X, sample_weight, reset=True)
             outcome = self._run(source)
             self._keep(outcome, source)

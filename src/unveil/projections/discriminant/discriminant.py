@@ -39,6 +39,7 @@ from unveil.estimation.base import engine_for
 from unveil.estimation.declarations import sums
 from unveil.estimation.input import refuse_nonfinite, rows_in
 from unveil.estimation.scaffold import set_or_forget
+from unveil.estimation.task import fit_task
 from unveil.numerics.blas import single_threaded_blas
 from unveil.projections.affine import project
 from unveil.projections.discriminant.answers import (
@@ -224,7 +225,7 @@ class LinearDiscriminantAnalysis(ClassifierMixin, Projection):
             How often each row counts.
         """
         self._check_parameters()
-        with single_threaded_blas():
+        with single_threaded_blas(), fit_task(self, X=X, y=y, sample_weight=sample_weight):
             X, labels = self._labels(X, y)
             source = self._labelled(X, labels.codes, sample_weight, reset=True, min_rows=2)
             self.classes_ = labels.classes

@@ -44,6 +44,7 @@ from unveil.estimation.declarations import StreamOf, statistics, sums
 from unveil.estimation.input import refuse_nonfinite, rows_in
 from unveil.estimation.registry import SCHEDULES, resolve
 from unveil.estimation.scaffold import Stream, feed, resumable
+from unveil.estimation.task import fit_task
 from unveil.expectations import Exact
 from unveil.numerics.blas import single_threaded_blas
 from unveil.projections.factors.density import FactorDensity, FactorPosterior
@@ -180,7 +181,7 @@ class FactorEstimator(FactorDensity):
             How often each row counts: weight 3 equals the row three times, weight 0 equals no row.
         """
         self._validate_params()
-        with single_threaded_blas():
+        with single_threaded_blas(), fit_task(self, X=X, sample_weight=sample_weight):
             source = rows_in(self, X, sample_weight, reset=True, min_rows=2, missing=True)
             seen = self._see(source, dense_frame(source))
             exact = seen.complete and self._is_auto()  # whether moments are all that is needed

@@ -87,6 +87,8 @@ class PreparedFactors(NamedTuple):
 class Hidden(Model, ABC):
     """Rows in a frame: `shift` (d,) is taken off every row; `floors` (d,) is the least noise allowed."""
 
+    recalls = False  # what blocks remember changes no bit
+
     noise: NoiseModel
     shift: Floats
     floors: Floats

@@ -18,6 +18,7 @@ import numpy as np
 from scipy import linalg
 
 from unveil.core.arrays import Floats
+from unveil.core.checkpoint import ended_early
 from unveil.core.result import Status
 from unveil.projections.ica.contrasts import ContrastMoments
 
@@ -91,6 +92,7 @@ def interrupted(count: int) -> Status:
     """What a solver answers to Ctrl-C after so many passes; it goes on to the caller where there is nothing to keep."""
     if not count:
         raise KeyboardInterrupt
+    ended_early()
     logger.warning("interrupted after %d passes; keeping the best so far", count)
     return Status.INTERRUPTED
 

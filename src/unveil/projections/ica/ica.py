@@ -26,6 +26,7 @@ from unveil.core.result import Status
 from unveil.estimation.base import engine_for, warn_of
 from unveil.estimation.input import rows_in
 from unveil.estimation.plain_rows import as_floats
+from unveil.estimation.task import fit_task
 from unveil.numerics.blas import single_threaded_blas
 from unveil.projections.affine import project
 from unveil.projections.ica.fixed_point import UnmixingOutcome
@@ -207,7 +208,7 @@ class ICA(Projection):
         """
         self._validate_params()
         contrast, geometry = contrast_of(self), geometry_of(self)
-        with single_threaded_blas():
+        with single_threaded_blas(), fit_task(self, X=X, sample_weight=sample_weight):
             source = rows_in(self, X, sample_weight, reset=True, min_rows=2)
             engine = engine_for(self.engine, source)
             frame, findings = self._frame(engine, source, geometry)

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unveil.core.arrays import Floats
+from unveil.core.checkpoint import noted
 from unveil.core.protocols import Block, Engine, Memo, Source, Step
 from unveil.core.statistics import Statistics
 from unveil.projections.ica.contrasts import (
@@ -162,6 +163,12 @@ class Passes:
     ) -> ContrastMoments:
         """Means at `unmixing`; g is applied to the first `active` sources only, all by default."""
         active = len(unmixing) if active is None else active
+        rows = self.source if self.lone is None else self.lone
+        inputs = self.contrast, self._frame, rows, unmixing, active, curvature
+        return noted("unmixing", inputs, partial(self._means, unmixing, active, curvature))
+
+    def _means(self, unmixing: Floats, active: int, curvature: Curvature) -> ContrastMoments:
+        """The same, computed."""
         asked = self.contrast, self._frame, unmixing, active, curvature
         if self.lone is None:
             total = self._total(partial(contrast_statistics, *asked))

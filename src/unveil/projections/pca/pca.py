@@ -35,6 +35,7 @@ from unveil.core.statistics import Statistics
 from unveil.estimation.base import engine_for, seed_of, warn_of
 from unveil.estimation.declarations import sums
 from unveil.estimation.input import as_source
+from unveil.estimation.task import fit_task
 from unveil.numerics.blas import single_threaded_blas
 from unveil.projections.pca.certificate import certify, certify_passes
 from unveil.projections.pca.lanczos import LanczosSearch
@@ -249,7 +250,8 @@ noise_variance_, n_features_in_, feature_names_in_
         for name in ("outlier_weights_", "history_", "converged_", "n_iter_"):
             self.__dict__.pop(name, None)
         if self.robust or cell_weight is not None:
-            return self._fit_unevenly(X, sample_weight, feature_weight, cell_weight)
+            with fit_task(self, X=X, sample_weight=sample_weight, cell_weight=cell_weight):
+                return self._fit_unevenly(X, sample_weight, feature_weight, cell_weight)
         with single_threaded_blas():
             source = as_rows(self, X, sample_weight, reset=True)
             metric = ColumnMetric(self.scale, checked_feature_weight(feature_weight, source.n_columns))

@@ -26,6 +26,8 @@ import numpy as np
 from scipy import linalg
 
 from unveil.core.arrays import Floats
+from unveil.core.checkpoint import ended_early
+from unveil.core.checkpoint import progress as progress_of
 from unveil.core.loop import Callback
 from unveil.core.protocols import Block, Engine, Memo, Source
 from unveil.core.result import History, Record, State, Status
@@ -118,11 +120,16 @@ def _climb(
     engine: Engine, source: Source, start: RobustStart, tol: float, max_iter: int, callbacks: tuple[Callback, ...]
 ) -> tuple[_Reweighted, Statistics, History]:
     """Passes until the plane stands still: the last of them, what it found, and the path."""
-    began, records, status = perf_counter(), list[Record](), Status.MAX_ITER
+    records, status, progress = list[Record](), Status.MAX_ITER, progress_of("robust", source, start, tol, max_iter)
+    if progress.outcome is not None:
+        return progress.outcome  # type: ignore[no-any-return]
     step = _Reweighted(start.shift, start.plane, start.loss)
     last: tuple[_Reweighted, Statistics] | None = None
+    if progress.state is not None:
+        step, last, records = progress.state[0], progress.state[1], list(progress.state[2])
+    began = perf_counter() - (records[-1].seconds if records else 0.0)
     try:
-        for iteration in range(1, max_iter + 1):
+        for iteration in range(len(records) + 1, max_iter + 1):
             statistics, _ = engine.map_reduce(step, source, None)
             refuse_what_is_not_finite(source, statistics["products"])
             climbed = -float(statistics["loss"])
@@ -139,13 +146,18 @@ def _climb(
                 status = Status.CONVERGED
                 break
             step = replace(step, plane=plane)
+            progress.reached((step, last, tuple(records)))
     except KeyboardInterrupt:
         if last is None:
             raise
+        ended_early()
         logger.warning("interrupted after %d passes; keeping the last", len(records))
         status = Status.INTERRUPTED
     assert last is not None
-    return *last, History(tuple(records), {}, status, True, (), len(records))
+    outcome = *last, History(tuple(records), {}, status, True, (), len(records))
+    if status is not Status.INTERRUPTED:
+        progress.ended(outcome)
+    return outcome
 
 
 def _plane_of(statistics: Statistics, count: int) -> RobustPlane:

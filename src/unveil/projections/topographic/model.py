@@ -250,6 +250,8 @@ class SheetFamily(ExponentialFamily):
 class TopographicMap(Model):
     """A mixture of a `SheetFamily` whose points all have the same weight, for good."""
 
+    recalls = False  # what blocks remember changes no bit
+
     mixture: Mixture
 
     @property

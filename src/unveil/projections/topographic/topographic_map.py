@@ -31,6 +31,7 @@ from unveil.estimation.base import engine_for, seed_of
 from unveil.estimation.input import frame_of, refuse_nonfinite, rows_in
 from unveil.estimation.registry import EXPECTATIONS, SCHEDULES
 from unveil.estimation.scaffold import Task, climb, parts_of, stationarity
+from unveil.estimation.task import fit_task
 from unveil.expectations import Exact
 from unveil.mixtures.model.model import Mixture, MixtureParams
 from unveil.numerics.blas import single_threaded_blas
@@ -214,7 +215,7 @@ class GenerativeTopographicMap(Projection):
         self._validate_params()
         lattice = _shape("lattice_shape", self.lattice_shape, LATTICE_SHAPES[self.n_components], 2)
         bumps = _shape("basis_shape", self.basis_shape, BASIS_SHAPES[self.n_components], 1)
-        with single_threaded_blas():
+        with single_threaded_blas(), fit_task(self, X=X, sample_weight=sample_weight):
             source = self._source(X, sample_weight, reset=True)
             if source.n_columns < self.n_components:
                 got = f"n_components={self.n_components} with n_features = {source.n_columns}"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from unveil.core.fingerprint import of_file
 from unveil.core.partition import chosen_partitions, partition_count, partition_rows
 from unveil.core.protocols import Block
 from unveil.sources.cut import Chunk, Wanted, cut
@@ -233,6 +234,10 @@ class Scan:
     def side_by_side(self) -> bool:
         """Whether several threads may `fetch` runs: a text table is read through once first, which judges its cells."""
         return self._seen or all(file.header.layout is None for file in self._plan.files)
+
+    def fingerprinted(self) -> Any:
+        """What tells it from other tables, for checkpoints: the files as they are now, and how they are read."""
+        return [of_file(path) for path in self._paths], self._columns, self._weight, self._options
 
     def ship(self, run: int, length: int) -> tuple[Any, Scan]:
         """How a worker of a cluster gets rows: it opens the files itself, at the same paths."""
