@@ -3,8 +3,10 @@ import subprocess
 import sys
 
 import pytest
+from typer.main import get_command
 
 import unveil
+from unveil.cli.app import app
 
 VERBS = ("report", "fit", "predict", "transform", "select", "sample", "show", "parse", "compare", "models", "demo")
 VERBS += ("warm-up",)
@@ -26,6 +28,19 @@ def test_every_verb_has_help(run, verb):
     assert result.exit_code == 0
     assert "Usage" in result.stdout
     assert "bool" not in result.stdout  # flags take no value
+
+
+@pytest.mark.parametrize("columns", [40, 60, 80])
+@pytest.mark.parametrize("verb", ["report", "fit", "models"])
+def test_help_fits_its_screen(run, monkeypatch, verb, columns):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    said = run(verb, "--help").stdout
+    assert max(map(len, said.splitlines())) <= columns
+    assert "…" not in said  # as tables of typer cut off what has no room
+    assert "<str>" not in said  # nor types of Python
+    assert "<ModelName>" not in said
+    taken = {option for one in get_command(app).commands[verb].params for option in one.opts if option[0] == "-"}
+    assert taken <= set(said.replace(",", " ").split())
 
 
 def test_help_of_fit_says_what_ctrl_c_does(run):

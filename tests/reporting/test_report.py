@@ -101,6 +101,7 @@ def test_logs_are_undone_on_the_way_out(tmp_path):
     [
         (pd.DataFrame({"key": [f"K{n:04d}" for n in range(50)]}), {}, "no column is left to model"),
         (np.zeros((3, 2)), {}, "no column is left"),
+        (np.zeros((1, 2)), {}, "the table: 1 row; a report needs at least 2"),
         (blobs(), {"label": "nothing"}, "no column 'nothing'"),
         (blobs(), {"roles": {"x0": "numbr"}}, "did you mean 'number'"),
         (blobs(), {"max_components": 0}, "max_components must be a whole number"),

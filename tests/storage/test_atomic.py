@@ -1,4 +1,5 @@
 import os
+import resource
 import stat
 import subprocess
 import sys
@@ -31,6 +32,21 @@ def test_failure_leaves_the_old_file_and_no_other(tmp_path, error):
 
     with pytest.raises(error):
         interrupted()
+    assert target.read_text() == "old"
+    assert os.listdir(tmp_path) == ["out.txt"]
+
+
+def test_a_full_disk_is_said_of_the_file_that_had_no_room(tmp_path):
+    target = tmp_path / "out.txt"
+    target.write_text("old")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))  # as a quota does
+    try:
+        with pytest.raises(OSError, match="nothing was written") as raised, replacing(target) as temporary:
+            temporary.write_bytes(bytes(2000))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert raised.value.filename == str(target)
     assert target.read_text() == "old"
     assert os.listdir(tmp_path) == ["out.txt"]
 

@@ -89,7 +89,7 @@ def examine(
     findings = [*_convergence(history), *_monotone(history, excuse)]
     findings += [
         *(_remaining(history, "components" in (figures or {})) if likely else ()),
-        *_restarts(history, likely),
+        *_restarts(history, likely, counts is not None and len(counts) == 1),
         *_events(history),
     ]
     if counts is not None:
@@ -167,10 +167,13 @@ def _amount(nats: float) -> str:
     return f"{nats:,.0f}" if nats >= 100 else f"{nats:.2g}"
 
 
-def _restarts(history: History, likely: bool) -> Iterator[Finding]:
+def _restarts(history: History, likely: bool, alone: bool) -> Iterator[Finding]:
     """How many starts reached the best objective; the figure is the spread of all."""
     finals = np.nan_to_num(np.array(history.restarts), nan=-np.inf, neginf=-np.inf)
     if history.status is Status.STREAMING:
+        return
+    if alone and len(finals) < 2:
+        yield Finding("restarts", "fine", "one component: where it starts does not matter")
         return
     if len(finals) < 2:
         tried = history.events.get("tried", 1)

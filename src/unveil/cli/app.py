@@ -6,7 +6,7 @@ import sys
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperGroup
 
 import unveil
 from unveil.cli import (
@@ -24,24 +24,9 @@ from unveil.cli import (
     transform,
     warm_up,
 )
+from unveil.cli.helped import Verb, plain
 
 COMPLETION = ("install_completion", "show_completion")
-
-
-def _without_values(options: list[Any]) -> list[Any]:
-    """Options, of which flags are not listed with a type as if they took a value."""
-    for one in options:
-        if getattr(one, "is_flag", False):
-            one.metavar = ""
-    return options
-
-
-class PlainFlags(TyperCommand):
-    """A verb."""
-
-    def get_params(self, ctx: Any) -> Any:
-        """Options and arguments."""
-        return _without_values(super().get_params(ctx))
 
 
 class OneLineErrors(TyperGroup):
@@ -63,7 +48,7 @@ class OneLineErrors(TyperGroup):
 
     def get_params(self, ctx: Any) -> Any:
         """Options besides the verbs; those that set up completion are not listed: the end of the help names one."""
-        found = _without_values(super().get_params(ctx))
+        found = plain(super().get_params(ctx))
         for one in found:
             if one.name in COMPLETION:
                 one.hidden = True  # type: ignore[attr-defined]
@@ -119,4 +104,4 @@ VERBS = {
 }
 for _panel, _verbs in VERBS.items():
     for _verb in _verbs:
-        app.command(cls=PlainFlags, help=_paragraphs(_verb.__doc__ or ""), rich_help_panel=_panel)(_verb)
+        app.command(cls=Verb, help=_paragraphs(_verb.__doc__ or ""), rich_help_panel=_panel)(_verb)

@@ -19,8 +19,8 @@ option = partial(typer.Option, show_default=False)  # defaults are said in words
 number = partial(typer.Option, metavar="N")
 argument = partial(typer.Argument, show_default=False, show_choices=False)
 
-READING = "How the table is read (guessed, and said, where an option is absent)"
-ROLES = "What columns are (guessed, and said, where an option is absent)"
+READING = "How the table is read (else guessed, and said)"
+ROLES = "What columns are (else guessed, and said)"
 
 Data = Annotated[
     str,

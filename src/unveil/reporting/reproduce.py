@@ -69,10 +69,14 @@ def _joined(names: list[str]) -> str:
 def model_lines(analysis: Analysis) -> str:
     """The chosen model alone, as a constructor."""
     model, usual = analysis.model, type(analysis.model)().get_params(deep=False)
-    params = model.get_params(deep=False) | {"n_init": analysis.found.selection.best_estimator_.n_init}
-    settings = [f"{name}={value!r}" for name, value in params.items() if not _same(value, usual.get(name))]
+    params = model.get_params(deep=False)
     sampled = analysis.found.sampled < analysis.rows.n_rows
+    if sampled:
+        params["n_init"] = analysis.found.selection.best_estimator_.n_init
+    settings = [f"{name}={value!r}" for name, value in params.items() if not _same(value, usual.get(name))]
     origin = "# fitted to a sample, then from there to all rows\n" if sampled else ""
+    logged = [name for name, word in zip(analysis.rows.names, analysis.rows.transforms, strict=True) if word == "log"]
+    origin += f"# takes the log of {', '.join(logged)}\n" if logged else ""
     return origin + _call(f"unveil.{type(model).__name__}", settings)
 
 

@@ -7,6 +7,7 @@ a process that was killed, and goes when the same path is written again.
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 from collections.abc import Iterator
@@ -22,6 +23,7 @@ except ImportError:  # Windows: leftovers stay
 PathLike = str | os.PathLike[str]
 ENDING = ".part"
 LONGEST_NAME = 100  # bytes of a name that its temporary one keeps; names may not exceed 255
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # what the system says of a disk or a quota that is full
 LEFT_BEHIND = 60.0  # seconds after which a temporary file that nobody holds belongs to nobody
 
 
@@ -56,6 +58,10 @@ def replacing(path: PathLike) -> Iterator[Path]:
         os.replace(temporary, target)
         with suppress(OSError):  # folders cannot be opened everywhere
             _synchronise(target.parent)
+    except OSError as error:
+        if error.errno in NO_ROOM and error.filename in (None, str(temporary)):
+            raise OSError(error.errno, f"{os.strerror(error.errno)}; nothing was written", str(path)) from error
+        raise
     finally:
         os.close(held)
         temporary.unlink(missing_ok=True)

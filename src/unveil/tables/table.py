@@ -114,7 +114,7 @@ def _of_files(data: Any, columns: Sequence[str] | None, options: Any, recipe: di
     columns = _of_scan(data) if columns is None else columns
     known = set(reading.names if columns is None else columns)
     wanted = [name for name in reading.names if name in known] or None  # names that are not there are somebody else's
-    raw = gathered(reading.batches(wanted))
+    raw = gathered(reading.batches(wanted), name=reading.title)
     return Table(
         title=reading.title,
         path=os.fspath(data) if isinstance(data, (str, os.PathLike)) else None,
@@ -157,10 +157,12 @@ def _of_scan(data: Any) -> list[str] | None:
     return None if asked is None else [*asked, *filter(None, [data._weight])]
 
 
-def gathered(batches: Iterable[pa.RecordBatch], limit: int | None = None, one_list: bool = False) -> pa.Table:
+def gathered(
+    batches: Iterable[pa.RecordBatch], limit: int | None = None, one_list: bool = False, name: str = "the table"
+) -> pa.Table:
     """Batches as one table: in memory, or mapped from a temporary file where they take more than `limit` bytes.
 
-    Words by code stay so in the file if all batches have `one_list` of levels, which a file cannot hold otherwise.
+    Words by code stay so in the file if all batches have `one_list` of levels, which a file cannot hold otherwise. `name` is that of the table in errors.
     """
     limit = IN_MEMORY if limit is None else limit
     kept: list[pa.RecordBatch] = []
@@ -172,7 +174,7 @@ def gathered(batches: Iterable[pa.RecordBatch], limit: int | None = None, one_li
         if size > limit:
             return _spooled(kept, rest) if one_list else _spooled(list(map(_plain, kept)), map(_plain, rest))
     if not kept:
-        raise DataError("the table has no rows")
+        raise DataError(f"{name}: no rows; expected rows of cells below the names of columns")
     return pa.Table.from_batches(kept)
 
 

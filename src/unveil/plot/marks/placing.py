@@ -19,7 +19,7 @@ TALLEST = 500.0  # pixels that a figure may take up so that its axes share a sca
 WASTE = 1.0 / 3.0  # of the frame that equal scales may leave empty
 AROUND = 140  # pixels of titles and ticks above and below the frame
 CHARACTER, LINE = 7.4, 17.0  # pixels of a letter and of a line at 13 points, with some air
-MOST_DETOURS = 6  # places that a label gives up on a page so as to have room on a phone too
+MOST_DETOURS = 12  # places that a label gives up on a page so as to have room on a phone too: all around and more
 FLAT = 1e-9  # of the other way: so small a spread is a matter of rounding
 RINGS = (4.0, 16.0, 30.0, 46.0)  # pixels between a point and its label, from near to far
 

@@ -38,10 +38,13 @@ def dimensions(analysis: Analysis) -> Section | None:
     share = np.cumsum(pca.explained_variance_ratio_)
     enough = min(int(np.searchsorted(share, 0.9)) + 1, len(kept))
     first = "the first carries" if enough == 1 else f"the first {words.spelled(enough)} carry"
+    carried = f"{first} {words.percent(float(share[enough - 1]))} of all variance"
+    if enough == len(kept):
+        carried = "fewer than all of them carry less than 90% of all variance"
     lead = (
         f"Of the {words.spelled(len(kept))} columns of numbers, each on its own scale, "
         f"{words.spelled(null.n_directions)} {'direction carries' if null.n_directions == 1 else 'directions carry'} "
-        f"more variance than if the columns had nothing to do with each other; {first} 90% of all variance."
+        f"more variance than if the columns had nothing to do with each other; {carried}."
     )
     blocks: list[Block] = [
         figure("scree", scree(pca, null), "Variance along each direction, and that of shuffled columns")

@@ -26,6 +26,7 @@ from unveil.reporting.study.placed import PlacedRows, placed
 from unveil.reporting.study.rows import ModelRows, model_rows
 from unveil.reporting.study.rules import GroupRule, rules
 from unveil.reporting.study.settings import Settings
+from unveil.reporting.words import count
 from unveil.sources.errors import DataError
 from unveil.tables.prepared import Prepared
 
@@ -162,14 +163,17 @@ def _time(prepared: Prepared, rows: ModelRows, settings: Settings) -> TimeStudy 
 
 def _check_rows(prepared: Prepared, rows: ModelRows) -> None:
     """Errors for tables in which there is nothing to find."""
+    title, found = prepared.table.title, prepared.table.n_rows
+    if found < LEAST_ROWS:
+        raise DataError(f"{title}: {count(found, 'row')}; a report needs at least {LEAST_ROWS}")
     if not rows.names:
         parts = [f"{role.name!r} ({role.role})" for role in prepared.roles[:10]]
         raise DataError(
-            f"no column is left to model; the columns are {', '.join(parts)}: "
+            f"{title}: no column is left to model; the columns are {', '.join(parts)}: "
             "roles={'name': 'number'} or --roles name=number says otherwise"
         )
     if rows.n_rows < LEAST_ROWS:
         raise DataError(
-            f"{rows.n_rows} of {prepared.table.n_rows:,} rows hold something in the columns that are modelled; "
+            f"{title}: {rows.n_rows} of {found:,} rows hold something in the columns that are modelled; "
             f"a report needs at least {LEAST_ROWS}"
         )

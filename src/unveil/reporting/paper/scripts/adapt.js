@@ -4,6 +4,7 @@ const scheme = window.matchMedia("(prefers-color-scheme: dark)");
 const narrow = window.matchMedia("(max-width: 560px)");
 const touched = window.matchMedia("(pointer: coarse)");
 const paperWidth = 680; // pixels between the margins of a sheet
+const paperHeight = 740; // of a figure, so that it stands whole on a sheet with its heading and caption
 let onPaper = false;
 
 // Colours of unveil.plot.style that need a counterpart on dark paper: inks, first colour, halo.
@@ -120,7 +121,7 @@ function adapted(figure, width) {
   layout.uirevision = "kept"; // a replay and a change of scheme leave the reader's zoom alone
   if (touched.matches) layout.dragmode = false; // a finger scrolls the page
   if (onPaper) {
-    layout.height = layout.height > 520 ? layout.height : Math.min(layout.height, 340);
+    layout.height = layout.height > 520 ? Math.min(layout.height, paperHeight) : Math.min(layout.height, 340);
     layout.font = Object.assign({}, layout.font, { size: 11 });
     legendBelow(figure);
   } else if (narrow.matches) {

@@ -26,7 +26,6 @@ function startChoices(block) {
     choices.forEach((choice, place) => choice.classList.toggle("current", place === number));
     options.forEach((option, place) => { option.selected = place === number; });
     which.textContent = number + 1 + " of " + choices.length;
-    startScrollers(choices[number]);
   }
   // The neighbour among those that the filter leaves, and round at the ends.
   function move(by) {

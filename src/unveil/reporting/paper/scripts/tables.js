@@ -1,6 +1,7 @@
 // Tables: marks at an edge that hides columns, rows on demand, glosses of words in their heads; and listings to copy.
 
 function markEdges(scroller) {
+  if (!scroller.clientWidth) return; // in a closed fold: what it hides is not known, so the keyboard can reach it
   const hidden = scroller.scrollWidth - scroller.clientWidth;
   const edge = scroller.parentNode;
   edge.classList.toggle("cut-left", scroller.scrollLeft > 2);
@@ -12,13 +13,14 @@ function markEdges(scroller) {
   else scroller.removeAttribute("tabindex");
 }
 
-function startScrollers(within) {
-  within.querySelectorAll(".scroller").forEach(markEdges);
-}
+// Tables change with the window, with a fold that opens, and with rows that are shown on demand.
+const widths = new ResizeObserver((entries) => entries.forEach((one) => markEdges(one.target.closest(".scroller"))));
 
 function startTable(table) {
   const scroller = table.querySelector(".scroller");
   scroller.addEventListener("scroll", () => markEdges(scroller), { passive: true });
+  widths.observe(scroller);
+  widths.observe(scroller.querySelector("table"));
   const button = table.querySelector("button.all");
   if (!button) return;
   const words = [button.textContent, "Show fewer rows"];
@@ -26,7 +28,6 @@ function startTable(table) {
     const open = table.classList.toggle("whole");
     button.setAttribute("aria-expanded", String(open));
     button.textContent = words[open ? 1 : 0];
-    markEdges(scroller);
   });
 }
 
