@@ -89,3 +89,6 @@ def _locked(path: Path) -> Any:
 def _remove(made: Path, owner: int) -> None:
     if os.getpid() == owner:  # a process that was forked off leaves it alone
         shutil.rmtree(made, ignore_errors=True)
+    lock = _made.pop("lock", None)
+    if lock is not None:
+        lock.close()
