@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator, Iterator, Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from unveil.core.once import cached_property
 from unveil.core.partition import chosen_partitions, partition_rows
 from unveil.core.protocols import Block
 from unveil.sources.cut import Chunk, Wanted, cut
