@@ -16,13 +16,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
-from functools import cached_property
 from html import escape
 from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
 from unveil.core.declared import Declared, ListOf, OrNone, RecordOf, Word, bounds, counts
+from unveil.core.once import cached_property
 
 SEVERITIES = ("warning", "doubt", "note", "fine")  # the worst first
 QUESTIONS = {

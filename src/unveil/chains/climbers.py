@@ -10,7 +10,6 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +19,7 @@ from unveil.chains.small import SmallChain
 from unveil.chains.starts import ChainSample, Finish, Kinds, first_params, needs_points, supported
 from unveil.core.arrays import Floats
 from unveil.core.loop import Parts
+from unveil.core.once import cached_property
 from unveil.core.protocols import Block
 from unveil.core.result import Record, State
 from unveil.core.stopping import remaining_gain

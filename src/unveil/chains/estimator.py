@@ -79,6 +79,7 @@ from unveil.estimation.scaffold import (
     slope,
 )
 from unveil.estimation.task import fit_task
+from unveil.estimation.units import refuse_rough
 from unveil.expectations import Annealed
 from unveil.families.base import Family
 from unveil.numerics.blas import single_threaded_blas
@@ -309,8 +310,10 @@ class HMMEstimator(ChainMethods, Estimator, DensityMixin, BaseEstimator, ABC):
 
     def _frame(self, source: Sequences) -> Floats:
         """The shift of the frame: zero in columns that may not be shifted."""
-        middle = frame_of(rows_of(source))  # which refuses a column of which nothing is seen
-        return np.where(self._emission().family().framing(source.n_columns), middle, 0.0)
+        rows, shifted = rows_of(source), self._emission().family().framing(source.n_columns)
+        look = partial(refuse_rough, rows, shifted, getattr(self, "reg_covar", 1.0) == 0)
+        middle = frame_of(rows, look)  # which refuses a column of which nothing is seen
+        return np.where(shifted, middle, 0.0)
 
     def _rules(self) -> tuple[int, Any, Any, Any]:
         return self.n_components, self.transitions, self.fixed, self.tied

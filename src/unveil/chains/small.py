@@ -12,7 +12,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -26,6 +26,7 @@ from unveil.chains.model.model import HiddenMarkov, MarkovParams
 from unveil.chains.model.probability_table import START_COUNTS
 from unveil.core.arrays import Floats
 from unveil.core.loop import Callback, Parts, fit, told_of_interrupt
+from unveil.core.once import cached_property
 from unveil.core.protocols import Block
 from unveil.core.result import Fit, History, Record, State, Status
 from unveil.core.snapshots import album, one_after_the_other

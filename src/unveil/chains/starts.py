@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -28,6 +27,7 @@ from unveil.chains.kernels.runs import one_hot_runs
 from unveil.chains.model.model import HiddenMarkov, MarkovParams
 from unveil.core.arrays import Floats, Indices
 from unveil.core.drive import answer_to
+from unveil.core.once import cached_property
 from unveil.core.protocols import Ask, Asking, Block
 from unveil.core.result import Fit
 from unveil.core.statistics import Statistics

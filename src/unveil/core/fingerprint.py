@@ -14,7 +14,7 @@ import sys
 import weakref
 from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
-from functools import cached_property, partial
+from functools import partial
 from hashlib import blake2b
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from unveil.core.arrays import Array
+from unveil.core.once import cached_property
 
 DIGEST_BYTES = 16
 LARGE_ARRAY = 1 << 16  # bytes from which it is remembered what the fingerprint of an array was

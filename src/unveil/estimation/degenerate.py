@@ -169,6 +169,11 @@ def _flat(model: Any, spread: Spread) -> Iterator[Finding]:
     if _in_small_units(model, variances):
         yield _held(model, float(own.min()))
         return
+    if model.reg_covar > 0 and np.all(variances <= REGULARISED * model.reg_covar):
+        message = f"no column varies by as much as reg_covar={model.reg_covar:g}, which is all the spread that there is"
+        remedy = "ask for fewer components, or, if rows differ, scale the columns or lower reg_covar"
+        yield Finding("spread", "warning", message, float(own.min()), kind="point", remedy=remedy)
+        return
     full = flat.all(axis=1)
     worst = int(np.argmin(np.where(flat.any(axis=1), own[:, 0] - full * own.max(), np.inf)))
     point = bool(full[worst])

@@ -122,13 +122,15 @@ def _check_names(estimator: Any, source: Source, reset: bool) -> None:
         raise ValueError(f"X has columns {list(source.names)}, but {name} was fitted on {list(fitted)}, in this order")
 
 
-def frame_of(source: Source) -> NDArray[np.float64]:
+def frame_of(source: Source, look: Callable[[Array], object] | None = None) -> NDArray[np.float64]:
     """The shift of the frame: the mean of the first partition with weight, near enough to that of all the data.
 
-    Missing cells do not count; where a column has none there, the next partitions are asked.
+    Missing cells do not count; where a column has none there, the next partitions are asked. `look` is shown the rows.
     """
     shift = np.full(source.n_columns, np.nan)
     for block in _from_the_first(source):
+        if look is not None:
+            look(block.rows)
         rows = block.rows if block.weights is None else block.rows[block.weights > 0]
         unknown = np.isnan(shift)
         if len(rows) and unknown.any():

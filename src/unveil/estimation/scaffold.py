@@ -41,6 +41,7 @@ from unveil.core.stopping import GainLeft, Trailing, rule_for
 from unveil.estimation.base import LaterFigures, engine_for, seed_of
 from unveil.estimation.emissions.base import Emission
 from unveil.estimation.registry import EXPECTATIONS, SCHEDULES, resolve
+from unveil.estimation.units import units_told
 from unveil.expectations import Exact
 from unveil.schedules.adaptive import Adaptive
 from unveil.schedules.stepwise import Running, Stepwise
@@ -172,7 +173,9 @@ def schedule_of(word: Any) -> Schedule:
 
 def fit_rows(face: Face, source: Source) -> None:
     """All starts, each to its end; the best of them, with its components in canonical order, adopted."""
-    adopt(face, *drive(fitting(face, source)))
+    with units_told(source):
+        found = drive(fitting(face, source))
+    adopt(face, *found)
 
 
 def fitting(face: Face, source: Source) -> Asking[tuple[Stream, Mapping[str, float], LaterFigures | None]]:
@@ -192,7 +195,9 @@ def feed_rows(face: Face, source: Source, fresh: bool) -> None:
         face.random_seed_ = seed_of(face.random_state)
         model: Any = face._model(face._frame(source))
         face._stream = face._first(model, source)
-    adopt(face, feed(face._stream, face._parts(face._model(face._stream.shift), source)))
+    with units_told(source):
+        stream = feed(face._stream, face._parts(face._model(face._stream.shift), source))
+    adopt(face, stream)
 
 
 def learn(face: Face, source: Source) -> None:

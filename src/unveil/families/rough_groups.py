@@ -21,6 +21,7 @@ LEAST_WITHIN = 0.01  # of the variance of all rows: as many groups as rows leave
 LEAST_VARIANCE = 1e-12  # of a column of equal numbers, which has none at all
 
 
+@np.errstate(over="ignore", invalid="ignore")  # squares past the largest number: whoever makes the frame says so
 def within_variances(rows: Floats, weights: Floats, count: int) -> Floats:
     """Variance of each column of rows (rows, columns) within `count` groups of them; NaN is a missing cell.
 

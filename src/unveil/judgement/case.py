@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from unveil.certificate import Finding, FitWarning
 from unveil.core.arrays import Floats
+from unveil.core.once import cached_property
 from unveil.estimation.columns import column_number
 
 LOOKED_AT = 4096  # rows of a large table that are looked at; ten times as many where it is thorough

@@ -7,7 +7,6 @@ they are in the long run.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 from unveil.chains.fitted import states
 from unveil.chains.starts import sampled
 from unveil.core.arrays import Floats
+from unveil.core.once import cached_property
 from unveil.core.protocols import Block
 from unveil.judgement.case import Case
 from unveil.sources.array import ArraySource

@@ -44,6 +44,7 @@ from unveil.estimation.scaffold import (
 )
 from unveil.estimation.shapes import Shapes, shapes_of
 from unveil.estimation.task import fit_task
+from unveil.estimation.units import refuse_rough
 from unveil.families.base import Family
 from unveil.mixtures.empty import POLICIES
 from unveil.mixtures.methods import MixtureMethods
@@ -179,8 +180,10 @@ class MixtureEstimator(MixtureMethods, Estimator, DensityMixin, BaseEstimator, A
 
     def _frame(self, source: Source) -> Floats:
         """The shift of the frame: zero in columns that may not be shifted."""
-        middle = frame_of(source)  # which refuses a column of which nothing is seen
-        return np.where(self._emission().family().framing(source.n_columns), middle, 0.0)
+        rows, shifted = source, self._emission().family().framing(source.n_columns)
+        look = partial(refuse_rough, rows, shifted, getattr(self, "reg_covar", 1.0) == 0)
+        middle = frame_of(rows, look)  # which refuses a column of which nothing is seen
+        return np.where(shifted, middle, 0.0)
 
     def _model(self, shift: Floats, n_components: int | None = None) -> Mixture:
         prior = 1.0 if self.weight_concentration_prior is None else float(self.weight_concentration_prior)

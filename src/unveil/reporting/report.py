@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, final
 
 from unveil.certificate import Certificate
+from unveil.core.once import cached_property
 from unveil.estimation.registry import STRUCTURES
 from unveil.reporting import headline as said
 from unveil.reporting.outputs import prepared_folder, write_outputs

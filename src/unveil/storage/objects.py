@@ -13,11 +13,11 @@ import importlib
 import sys
 from collections import deque
 from enum import Enum
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from unveil.core.once import cached_property
 from unveil.storage.file import KINDS
 from unveil.storage.values import Arrays, decode, encode
 

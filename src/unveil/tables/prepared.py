@@ -6,7 +6,6 @@ import os
 import tempfile
 import weakref
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, final
 
@@ -14,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from unveil.core.arrays import Array, Floats
+from unveil.core.once import cached_property
 from unveil.sources.errors import DataError
 from unveil.tables import table as tables
 from unveil.tables.recipe import ColumnRecipe, Recipe

@@ -16,7 +16,7 @@ from unveil import KMeans
 from unveil.certificate import FitWarning
 from unveil.clusters.kmeans.geometry import Dense
 from unveil.clusters.kmeans.model import KMeansModel as Model
-from unveil.clusters.kmeans.prediction import assigned, distances
+from unveil.clusters.kmeans.prediction import FittedCentres, assigned, distances
 from unveil.core.protocols import Block
 
 Floats = NDArray[np.float64]
@@ -29,10 +29,11 @@ def table(n_rows: int = 700, d: int = 3) -> Floats:
 
 def test_a_block_at_its_nearest_centres() -> None:
     model = Model(2, np.zeros(1))
-    plan, rows = model.prepare(model.start([[0.0], [4.0]])), np.array([[1.0], [2.0], [7.0]], np.float32)
-    found = assigned(Dense(), model, plan, Block(0, 0, rows, np.array([1.0, 2.0, 3.0])))
+    centres, rows = np.array([[0.0], [4.0]]), np.array([[1.0], [2.0], [7.0]], np.float32)
+    fitted = FittedCentres(Dense(), model, model.prepare(model.start(centres)), centres)
+    found = assigned(fitted, Block(0, 0, rows, np.array([1.0, 2.0, 3.0])))
     assert (found.labels.tolist(), found.inertia, found.counts.tolist()) == ([0, 0, 1], 36.0, [3.0, 3.0])
-    apart = distances(Dense(), model, plan, Block(0, 0, rows))
+    apart = distances(fitted, Block(0, 0, rows))
     assert apart.dtype == np.float32
     assert apart.tolist() == [[1.0, 3.0], [2.0, 2.0], [7.0, 3.0]]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from unveil.core.arrays import Floats
+from unveil.core.once import cached_property
 
 SUM_TOLERANCE = 1e-6  # by which probabilities that a user writes down may miss 1
 

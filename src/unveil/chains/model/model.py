@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -28,6 +27,7 @@ from unveil.chains.model.probability_table import Stochastic
 from unveil.chains.model.sizes import SIZES, Sizes
 from unveil.chains.model.sparse_em import ActivePaths, expect_listed
 from unveil.core.arrays import Floats
+from unveil.core.once import cached_property
 from unveil.core.protocols import Block, Expectation, Memo, Model, Request
 from unveil.core.statistics import Statistics
 from unveil.families.base import Family

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from unveil.core.arrays import Array, Floats, Labels
+from unveil.core.once import cached_property
 from unveil.core.partition import partition_bounds, partition_count
 from unveil.core.protocols import Block, Engine
 from unveil.numerics.exp_log import exp_nonpositive

@@ -30,6 +30,7 @@ from unveil.estimation.base import Estimator, engine_for, seed_of
 from unveil.estimation.declarations import sums
 from unveil.estimation.input import as_source, frame_of, sample_of
 from unveil.estimation.task import fit_task
+from unveil.estimation.units import odd_square, refuse_units
 from unveil.numerics.blas import single_threaded_blas
 from unveil.sources.array import ArraySource
 from unveil.storage.atomic import PathLike
@@ -274,7 +275,10 @@ class KernelKMeans(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         if self.gamma is None:
             self.gamma_ = 1.0 / source.n_columns
         elif isinstance(self.gamma, str):
-            variance = float(np.var(rows, dtype=np.float64))
+            with np.errstate(over="ignore", invalid="ignore"):
+                variance = float(np.var(rows, dtype=np.float64))
+            if odd_square(variance):
+                refuse_units(source)
             self.gamma_ = 1.0 / (source.n_columns * variance) if variance > 0 else 1.0
         else:
             self.gamma_ = float(self.gamma)

@@ -24,7 +24,7 @@ from unveil.clusters.kmeans.geometry import METRICS, MISSING, RowGeometry, geome
 from unveil.clusters.kmeans.prediction import Assigned, CentredClusters
 from unveil.clusters.kmeans.restarts import HARTIGAN_WORK, FramedTable, RestartClimb
 from unveil.clusters.kmeans.short_runs import SEEDINGS
-from unveil.clusters.kmeans.starts import STARTS, StartGround, at_hand, is_refined, starts, times_of
+from unveil.clusters.kmeans.starts import STARTS, StartGround, at_hand, in_units, is_refined, starts, times_of
 from unveil.core.arrays import Floats
 from unveil.core.declared import FINITE, LARGEST, Declaration, Declared, RecordOf, at_least_zero, counts, numbers
 from unveil.core.loop import Parts
@@ -37,6 +37,7 @@ from unveil.estimation.registry import EXPECTATIONS, SCHEDULES, resolve
 from unveil.estimation.scaffold import Stream, feed, resumable
 from unveil.estimation.shapes import Shapes
 from unveil.estimation.task import fit_task
+from unveil.estimation.units import UnitsError, learn_in_other_units, odd_square, refuse_units
 from unveil.expectations import Hard
 from unveil.numerics.blas import single_threaded_blas
 from unveil.schedules.batch import Batch
@@ -224,18 +225,24 @@ class KMeans(Estimator, CentredClusters, BaseEstimator):
         """
         self._check()
         source = at_hand(self._source(X, sample_weight, reset=True))
-        blas = nullcontext() if self._at_once(source) else single_threaded_blas()
-        with blas, fit_task(self, X=X, sample_weight=sample_weight):
-            ground = self._ground(source)
-            tol = self.tol * ground.variance if self.tol > 0 else 0.0  # which spares a pass
-            parts = self._parts(ground.shift, source, self.n_clusters, tol)
-            table, policy = self._table(ground, parts), POLICIES[self.empty_clusters]
-            if policy.relocated:
-                parts = replace(parts, schedule=around(policy, parts.schedule, parts.engine))
-            climb = RestartClimb(parts, table)
-            begin = (ground.geometry.begin(one, ground.shift) for one in starts(self.init, self.n_init, ground))
-            alone = times_of(self.init, self.n_init) == 1
-            self._settle(climb.only(next(begin)) if alone else climb.best(begin), ground, source)
+        try:
+            blas = nullcontext() if self._at_once(source) else single_threaded_blas()
+            with blas, fit_task(self, X=X, sample_weight=sample_weight):
+                ground = self._ground(source)
+                if self.tol > 0 and odd_square(ground.variance):
+                    refuse_units(source)
+                tol = self.tol * ground.variance if self.tol > 0 else 0.0  # which spares a pass
+                parts = self._parts(ground.shift, source, self.n_clusters, tol)
+                table, policy = self._table(ground, parts), POLICIES[self.empty_clusters]
+                if policy.relocated:
+                    parts = replace(parts, schedule=around(policy, parts.schedule, parts.engine))
+                climb = RestartClimb(parts, table)
+                begin = (ground.geometry.begin(one, ground.shift) for one in starts(self.init, self.n_init, ground))
+                alone = times_of(self.init, self.n_init) == 1
+                self._settle(climb.only(next(begin)) if alone else climb.best(begin), ground, source)
+        except UnitsError as error:
+            init = in_units(self.init, error.exponent)
+            learn_in_other_units(self, error, {"cluster_centers_": 1, "inertia_": 2}, {"init": init})
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KMeans:
@@ -250,7 +257,10 @@ class KMeans(Estimator, CentredClusters, BaseEstimator):
             stream = self._begin(source) if fresh else self._stream
             parts = self._parts(stream.shift, source, len(stream.params.centres), 0.0)
             self._set_attributes(feed(stream, parts))
-            self._tell(self._stream.outcome, self._assign(source), None)
+            found = self._assign(source)
+            if not np.isfinite(found.inertia):
+                refuse_units(source, small=False)
+            self._tell(self._stream.outcome, found, None)
         return self
 
     def _begin(self, source: Source) -> Stream:
@@ -263,6 +273,8 @@ class KMeans(Estimator, CentredClusters, BaseEstimator):
         """Put the clusters in order, leave out what the policy for empty ones does not keep, and tell."""
         self._set_attributes(resumable(outcome, ground.shift, self._order(outcome)))
         found = self._assign(source)
+        if odd_square(found.inertia):
+            refuse_units(source)
         stay = kept(POLICIES[self.empty_clusters], found.counts)
         if not stay.all():
             outcome = remaining(outcome, stay[np.argsort(self._stream.order)])

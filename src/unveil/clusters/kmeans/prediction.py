@@ -20,6 +20,7 @@ from unveil.core.arrays import Floats
 from unveil.core.protocols import Block, Source
 from unveil.engines.threads import Threads
 from unveil.estimation.base import engine_for
+from unveil.estimation.units import divided, odd_length, odd_square, unit_of
 from unveil.numerics.blas import single_threaded_blas
 from unveil.sources.array import ArraySource
 
@@ -34,28 +35,61 @@ class Assigned(NamedTuple):
     counts: Floats  # weight of the rows of each cluster
 
 
-def assigned(geometry: RowGeometry, model: KMeansModel, plan: Any, block: Block) -> Assigned:
+class FittedCentres(NamedTuple):
+    """What rows are measured against."""
+
+    geometry: RowGeometry
+    model: KMeansModel
+    plan: Any
+    centres: Floats  # in the coordinates of the data
+
+    @classmethod
+    def of(cls, geometry: RowGeometry, centres: Floats, n_rows: int) -> FittedCentres:
+        """Made ready for so many rows."""
+        return cls(geometry, *geometry.fitted(centres, n_rows), centres)
+
+    def in_units_of(self, block: Block) -> tuple[FittedCentres, Block, int]:
+        """The same where squared distances are held, and the exponent of that unit; cells must be finite."""
+        self.geometry.check(block)
+        exponent = unit_of(block.rows, self.centres)
+        if not exponent:
+            return self, block, 0
+        there = FittedCentres.of(self.geometry, divided(self.centres, exponent), len(block.rows))
+        return there, block._replace(rows=divided(block.rows, exponent)), exponent
+
+
+def assigned(fitted: FittedCentres, block: Block) -> Assigned:
     """Labels, cost and counts of a block at the nearest centres."""
-    labels, cost = model.labels(plan, block)
-    if not np.isfinite(cost):
-        geometry.check(block)
-    counts = np.bincount(labels, block.weights, model.n_clusters).astype(np.float64)
+    labels, cost = _labelled(fitted, block)
+    counts = np.bincount(labels, block.weights, fitted.model.n_clusters).astype(np.float64)
     return Assigned(labels, cost, counts)
 
 
-def labels_of(geometry: RowGeometry, model: KMeansModel, plan: Any, block: Block) -> NDArray[np.int32]:
+def labels_of(fitted: FittedCentres, block: Block) -> NDArray[np.int32]:
     """Labels of a block."""
-    labels, cost = model.labels(plan, block)
-    if not np.isfinite(cost):
-        geometry.check(block)
-    return labels
+    return _labelled(fitted, block)[0]
 
 
-def distances(geometry: RowGeometry, model: KMeansModel, plan: Any, block: Block) -> NDArray[Any]:
+def _labelled(fitted: FittedCentres, block: Block) -> tuple[NDArray[np.int32], float]:
+    """Labels and cost of a block; in another unit where squares are not held in that of the rows."""
+    labels, cost = fitted.model.labels(fitted.plan, block)
+    if not odd_square(cost):
+        return labels, cost
+    there, rows, exponent = fitted.in_units_of(block)
+    if not exponent:
+        return labels, cost
+    labels, cost = there.model.labels(there.plan, rows)
+    with np.errstate(over="ignore", under="ignore"):
+        return labels, float(np.ldexp(cost, 2 * exponent))
+
+
+def distances(fitted: FittedCentres, block: Block) -> NDArray[Any]:
     """Distance of each row of a block to each centre, (rows, clusters), in the precision of the rows."""
-    found = model.apart(plan, block)
-    if not np.isfinite(np.sum(found)):
-        geometry.check(block)
+    found = fitted.model.apart(fitted.plan, block)
+    if odd_length(float(np.sum(found))):
+        there, rows, exponent = fitted.in_units_of(block)
+        if exponent:
+            found = np.ldexp(there.model.apart(there.plan, rows), exponent)
     return found.astype(block.rows.dtype, copy=False)
 
 
@@ -95,10 +129,10 @@ class CentredClusters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
     def _geometry(self, X: Any) -> RowGeometry:
         """The geometry of what a user hands in, or of a source."""
 
-    def _fitted(self, source: Source) -> tuple[RowGeometry, KMeansModel, Any]:
-        """The geometry of a source, a model, and its plan at the fitted centres."""
-        geometry, centres = self._geometry(source), np.asarray(self.cluster_centers_, dtype=np.float64)
-        return geometry, *geometry.fitted(centres, source.n_rows)
+    def _fitted(self, source: Source) -> FittedCentres:
+        """The fitted centres, ready for the rows of a source."""
+        centres = np.asarray(self.cluster_centers_, dtype=np.float64)
+        return FittedCentres.of(self._geometry(source), centres, source.n_rows)
 
     def _assign(self, source: Source) -> Assigned:
         """All rows at their nearest centres; costs and counts are added block by block, in order."""
@@ -108,20 +142,20 @@ class CentredClusters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
 
     def _each(self, function: Callable[..., Any], source: Source) -> list[Any]:
         """`function` of what is fitted and each block, on the engine; a single block that is at hand needs none."""
-        geometry, model, plan = self._fitted(source)
-        work = partial(function, geometry, model, plan)
+        fitted = self._fitted(source)
+        work = partial(function, fitted)
         if not is_lone(source):
             return list(engine_for(self.engine, source).map(work, source))
-        with single_threaded_blas() if model.assignment.products else nullcontext():
+        with single_threaded_blas() if fitted.model.assignment.products else nullcontext():
             return [work(lone_block(source))]
 
     def _rowwise(self, function: Callable[..., NDArray[Any]], source: Source) -> NDArray[Any]:
         """The same for what is said of each row by itself: a span of rows at hand goes to each thread, in one piece."""
         fitted, engine = self._fitted(source), engine_for(self.engine, source)
-        if fitted[1].assignment.products or not isinstance(engine, Threads) or not is_contiguous(source):
+        if fitted.model.assignment.products or not isinstance(engine, Threads) or not is_contiguous(source):
             return joined(self._each(function, source))
         spans = spans_of(source, engine.count, len(self.cluster_centers_))
-        return joined(list((engine.share if len(spans) > 1 else map)(partial(function, *fitted), spans)))
+        return joined(list((engine.share if len(spans) > 1 else map)(partial(function, fitted), spans)))
 
     def predict(self, X: Any) -> NDArray[np.int32]:
         """The nearest cluster of each row, the first of equals.

@@ -14,7 +14,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -30,6 +30,7 @@ from unveil.clusters.kmeans.variance import mean_variance
 from unveil.clusters.seeding.plusplus import PlusPlus
 from unveil.core.arrays import Array, Floats, Indices
 from unveil.core.checkpoint import noted
+from unveil.core.once import cached_property
 from unveil.core.partition import count_of
 from unveil.core.protocols import Block, Engine, Source
 from unveil.engines.threads import Threads
@@ -143,6 +144,20 @@ def starts(init: Any, n_init: Any, ground: StartGround) -> Iterator[Floats]:
         best = ground.refined if is_refined(init, n_init) else None
         return STARTS[init].centres(init, ground, times) if best is None else iter([best])
     return _called(init, ground, times) if callable(init) else _given(init, ground, times)
+
+
+def in_units(init: Any, exponent: int) -> Any:
+    """`init` for rows that are divided by 2**exponent."""
+    if isinstance(init, str):
+        return init
+    if not callable(init):
+        return np.ldexp(np.asarray(init, dtype=np.float64), -exponent)
+
+    def begun(rows: Any, n_clusters: int, random_state: Any) -> Any:
+        back = rows * 2.0**exponent  # in the units that the user knows
+        return np.ldexp(np.asarray(init(back, n_clusters, random_state=random_state), dtype=np.float64), -exponent)
+
+    return begun
 
 
 def _called(function: Callable[..., Any], ground: StartGround, times: int) -> Iterator[Floats]:

@@ -6,18 +6,20 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.clusters.medoids.dissimilarity import Dissimilarity, checked, matrix_tasks
+from unveil.clusters.medoids.dissimilarity import Dissimilarity, checked, euclidean, matrix_tasks
 from unveil.clusters.medoids.starts import Medoids
 from unveil.core.arrays import Floats
+from unveil.core.once import cached_property
 from unveil.core.protocols import Block, Engine, Source
 from unveil.engines.threads import Threads
 from unveil.estimation.input import finite_rows
+from unveil.estimation.units import divided, odd_length, unit_of
 from unveil.numerics.jit import kernel
 from unveil.sources.array import ArraySource
 from unveil.sources.rows import take
@@ -29,7 +31,12 @@ MIRROR_ROWS = 1024  # rows and columns that are compared with their mirror image
 
 def toward(metric: Dissimilarity, centres: Any, missing: bool, block: Block) -> NDArray[Any]:
     """Dissimilarity of each row of a block to each centre, in the precision of the rows; may cells be `missing`?"""
-    return metric(finite_rows(block, missing=missing), centres)
+    rows = finite_rows(block, missing=missing)
+    found = metric(rows, centres)
+    if metric is euclidean and odd_length(float(np.sum(found))):
+        exponent = unit_of(rows, centres)
+        return np.ldexp(metric(divided(rows, exponent), divided(centres, exponent)), exponent) if exponent else found
+    return found
 
 
 @dataclass(frozen=True)

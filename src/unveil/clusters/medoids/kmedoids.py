@@ -44,6 +44,7 @@ from unveil.core.result import Fit, State
 from unveil.estimation.base import Estimator, engine_for, seed_of
 from unveil.estimation.input import as_source, sample_of
 from unveil.estimation.task import fit_task
+from unveil.estimation.units import UnitsError, learn_in_other_units, odd_length, refuse_units
 from unveil.numerics.blas import single_threaded_blas
 from unveil.sources.rows import take
 from unveil.storage.atomic import PathLike
@@ -57,6 +58,11 @@ STARTS: dict[str, Start] = {
 }
 AUTO_STARTS = 4  # at most, with n_init="auto": where groups are told apart, the second ends where the first did
 SAMPLES = 5  # of method="clara", as Kaufman and Rousseeuw have it
+
+
+EUCLIDEAN = ("euclidean", "l2")
+SQUARING = (*EUCLIDEAN, "sqeuclidean", "nan_euclidean", "minkowski", "seuclidean", "mahalanobis")
+"""Metrics that square differences."""
 
 
 class KMedoids(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
@@ -213,7 +219,13 @@ class KMedoids(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
             engine = engine_for(self.engine, source)
             pairs = self._pairs(source, engine)
             search = self._sampled if self._in_samples(source) else self._whole
-            self._adopt(pairs, search(pairs, source, engine))
+            try:
+                self._adopt(pairs, search(pairs, source, engine))
+            except UnitsError as error:
+                if self.metric not in EUCLIDEAN:
+                    raise
+                learn_in_other_units(self, error, {"inertia_": 1, "cluster_centers_": 1})
+                return self
             self.cluster_centers_ = None if self._precomputed else take(source, self.medoid_indices_)
         return self
 
@@ -299,6 +311,8 @@ class KMedoids(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         """Set the fitted attributes."""
         medoids: Medoids = outcome.params
         labels, loss = pairs.nearest(medoids)
+        if isinstance(self.metric, str) and self.metric in SQUARING and odd_length(loss):
+            refuse_units(pairs.source)
         counts = np.bincount(labels, pairs.weights, self.n_clusters)
         if isinstance(self.init, str):
             order = np.argsort(-counts, kind="stable")

@@ -6,7 +6,6 @@ Covariances are shown in the shape of their structure. They may be given so, wri
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, final
 
 import numpy as np
@@ -14,6 +13,7 @@ from sklearn.utils.validation import check_array
 
 from unveil.core.arrays import Floats, Mask
 from unveil.core.declared import Declaration, Extent, MayLack, by_hand, numbers
+from unveil.core.once import cached_property
 from unveil.core.protocols import Source
 from unveil.estimation.emissions.base import Attributes, Emission, Tables
 from unveil.estimation.gaussian_prior import prior_of

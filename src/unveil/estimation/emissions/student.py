@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, final
 
 import numpy as np
 
 from unveil.core.arrays import Floats
 from unveil.core.declared import Declaration, numbers, positive
+from unveil.core.once import cached_property
 from unveil.estimation.emissions.base import Attributes, Emission
 from unveil.estimation.emissions.gaussian import held_by
 from unveil.estimation.input import NUMBERS, RowsIn

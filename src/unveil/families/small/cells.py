@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unveil.core.arrays import Floats
+from unveil.core.once import cached_property
 from unveil.families.kernels.cells import expect_rows, maximise_rows
 from unveil.families.kernels.missing import Ordered, cut_at_tiles, tile_of
 from unveil.families.small.cell_kinds import CellKind, CodeCells, NumberCells, RateCells

@@ -10,12 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from unveil.core.arrays import Floats, Indices, Labels, Mask
+from unveil.core.once import cached_property
 from unveil.families.small.wide_pass import WIDE, wide_pass
 
 if TYPE_CHECKING:

@@ -6,13 +6,13 @@ All blocks of a pass, and all calls of a fitted grammar, share one layout.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from unveil.core.arrays import Floats, Integers
+from unveil.core.once import cached_property
 from unveil.grammar.charts.limits import ChartLimits, Masks, Spans, limits_of
 from unveil.grammar.kernels.layout import ByParent, PackedGrammar, by_parent, pack
 from unveil.grammar.language.best import BestClosure, best_closure

@@ -12,13 +12,13 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from unveil.core.arrays import Floats, Indices
+from unveil.core.once import cached_property
 
 if TYPE_CHECKING:
     from unveil.grammar.language.trees import Tree

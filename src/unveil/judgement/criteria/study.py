@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from copy import deepcopy
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unveil.core.arrays import Floats
+from unveil.core.once import cached_property
 from unveil.judgement.criteria.dissimilarity import distances_of, is_kmeans
 from unveil.judgement.criteria.gap import Gap, References
 from unveil.judgement.criteria.resampling import ByCentres, ByClones

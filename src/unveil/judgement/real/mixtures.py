@@ -9,7 +9,6 @@ any cloud, so lines are laid by rows and looked at along others (`refits`).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import combinations
 from typing import Any
 
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 
 from unveil.core.arrays import Floats
+from unveil.core.once import cached_property
 from unveil.core.protocols import Block
 from unveil.families.columns.ellipses import Ellipses
 from unveil.judgement.case import Answer, Case

@@ -7,7 +7,6 @@ found again: the Jaccard index of a cluster with what its components have become
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +15,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.special import softmax
 
 from unveil.core.arrays import Floats
+from unveil.core.once import cached_property
 from unveil.core.protocols import Block
 from unveil.judgement.case import quietly
 from unveil.judgement.real.axes import Axes

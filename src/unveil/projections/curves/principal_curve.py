@@ -25,6 +25,7 @@ from unveil.core.statistics import tree_sum
 from unveil.estimation.base import engine_for, warn_of
 from unveil.estimation.input import finite_rows, frame_of, refuse_nonfinite, rows_in
 from unveil.estimation.task import fit_task
+from unveil.estimation.units import odd_square, refuse_units, units_told
 from unveil.numerics.blas import single_threaded_blas
 from unveil.projections.curves.local import Local
 from unveil.projections.curves.model import (
@@ -207,7 +208,8 @@ class PrincipalCurve(Projection):
             raise ValueError(f"stretch={self.stretch!r} needs an open curve, got closed=True: it has no ends")
         with single_threaded_blas(), fit_task(self, X=X, sample_weight=sample_weight):
             source = rows_in(self, X, sample_weight, reset=True)
-            outcome = self._run(source)
+            with units_told(source):
+                outcome = self._run(source)
             self._keep(outcome, source)
         self._tell(outcome)
         return self
@@ -234,6 +236,8 @@ class PrincipalCurve(Projection):
             shape = f"{source.n_rows} and {source.n_columns}"
             raise ValueError(f"closed=True needs at least 2 rows and 2 columns, got {shape}")
         found = moments_of(engine, source)
+        if odd_square(float(found.scatter.max(initial=0.0)) / found.weight):
+            refuse_units(source)
         axes, variances = leading_axes(found.scatter / found.weight)
         if not self.closed:
             return OntoLine(found.mean, axes[0]), found.mean

@@ -40,6 +40,7 @@ from unveil.estimation.declarations import sums
 from unveil.estimation.input import refuse_nonfinite, rows_in
 from unveil.estimation.scaffold import set_or_forget
 from unveil.estimation.task import fit_task
+from unveil.estimation.units import odd_square, refuse_units
 from unveil.numerics.blas import single_threaded_blas
 from unveil.projections.affine import project
 from unveil.projections.discriminant.answers import (
@@ -300,7 +301,10 @@ class LinearDiscriminantAnalysis(ClassifierMixin, Projection):
         scatter = gather(engine_for(self.engine, source), source, codes, len(self.classes_), apart)
         if not (np.all(np.isfinite(scatter.within)) and np.all(np.isfinite(scatter.centres))):
             refuse_nonfinite(source)
+            refuse_units(source, small=False)
             raise ValueError("X holds numbers so large that their squares overflow: scale its columns")
+        if odd_square(float(scatter.within.max(initial=0.0))):
+            refuse_units(source)
         if not scatter.weight > 0:
             raise ValueError("X has no row of positive weight")
         return scatter

@@ -45,6 +45,7 @@ from unveil.estimation.input import refuse_nonfinite, rows_in
 from unveil.estimation.registry import SCHEDULES, resolve
 from unveil.estimation.scaffold import Stream, feed, resumable
 from unveil.estimation.task import fit_task
+from unveil.estimation.units import refuse_units
 from unveil.expectations import Exact
 from unveil.numerics.blas import single_threaded_blas
 from unveil.projections.factors.density import FactorDensity, FactorPosterior
@@ -198,6 +199,7 @@ class FactorEstimator(FactorDensity):
         statistics = reduced(engine, partial(observed_moments, shift), source)
         if not np.all(np.isfinite(statistics["products"])):
             refuse_nonfinite(source, missing=True)
+            refuse_units(source, small=False)
         if before is not None:
             statistics = before + statistics
         _check_size(np.diagonal(statistics["products"]))
@@ -205,6 +207,7 @@ class FactorEstimator(FactorDensity):
         resolution = (4.0 * np.finfo(np.float64).eps * (shift + given.mean)) ** 2  # what rounding gives to such cells
         variances = np.where(variances > resolution, variances, 0.0)
         if not np.any(variances):
+            refuse_units(source)
             raise ValueError("X has no variance: all rows are equal, so there is nothing to explain")
         return SeenCells(source, engine, shift, statistics, given, self._noise.floors(variances))
 

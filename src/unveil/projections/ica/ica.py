@@ -27,6 +27,7 @@ from unveil.estimation.base import engine_for, warn_of
 from unveil.estimation.input import rows_in
 from unveil.estimation.plain_rows import as_floats
 from unveil.estimation.task import fit_task
+from unveil.estimation.units import UnitsError, learn_in_other_units
 from unveil.numerics.blas import single_threaded_blas
 from unveil.projections.affine import project
 from unveil.projections.ica.fixed_point import UnmixingOutcome
@@ -44,6 +45,10 @@ ENDINGS = {
     Status.MAX_ITER: "not converged after {}",
     Status.INTERRUPTED: "interrupted after {}; the best so far is kept",
 }
+
+
+UNIT_POWERS = {"mean_": 1, "mixing_": 1, "whitening_": -1, "components_": -1}
+"""How attributes go with the unit of the table."""
 
 
 class ICA(Projection):
@@ -208,15 +213,20 @@ class ICA(Projection):
         """
         self._validate_params()
         contrast, geometry = contrast_of(self), geometry_of(self)
-        with single_threaded_blas(), fit_task(self, X=X, sample_weight=sample_weight):
-            source = rows_in(self, X, sample_weight, reset=True, min_rows=2)
-            engine = engine_for(self.engine, source)
-            frame, findings = self._frame(engine, source, geometry)
-            lone = lone_block(engine, source)
-            evaluate = Passes(engine, source, contrast, frame.shift, frame.matrix, lone)
-            outcome = solved(self, evaluate, frame, geometry)
-            self._keep(evaluate, frame, outcome)
-            self._certify(outcome.status, findings, frame.weight)
+        try:
+            with single_threaded_blas(), fit_task(self, X=X, sample_weight=sample_weight):
+                source = rows_in(self, X, sample_weight, reset=True, min_rows=2)
+                engine = engine_for(self.engine, source)
+                frame, findings = self._frame(engine, source, geometry)
+                lone = lone_block(engine, source)
+                evaluate = Passes(engine, source, contrast, frame.shift, frame.matrix, lone)
+                outcome = solved(self, evaluate, frame, geometry)
+                self._keep(evaluate, frame, outcome)
+                self._certify(outcome.status, findings, frame.weight)
+        except UnitsError as error:
+            if not self.whiten:  # sources are in the units of the columns, and their squares told
+                raise
+            learn_in_other_units(self, error, UNIT_POWERS)
         return self
 
     def _frame(

@@ -36,6 +36,7 @@ from unveil.estimation.base import engine_for, seed_of, warn_of
 from unveil.estimation.declarations import sums
 from unveil.estimation.input import as_source
 from unveil.estimation.task import fit_task
+from unveil.estimation.units import odd_square, refuse_units
 from unveil.numerics.blas import single_threaded_blas
 from unveil.projections.pca.certificate import certify, certify_passes
 from unveil.projections.pca.lanczos import LanczosSearch
@@ -339,7 +340,12 @@ noise_variance_, n_features_in_, feature_names_in_
 
     def _solve(self, source: Source, metric: ColumnMetric) -> Spectrum:
         """The spectrum, by the route that suits the data and `svd_solver`."""
-        solver = self._suited(source) if self.svd_solver == "auto" else self.svd_solver
+        found = self._solved_by(self._suited(source) if self.svd_solver == "auto" else self.svd_solver, source, metric)
+        if odd_square(found.total):
+            refuse_units(source)
+        return found
+
+    def _solved_by(self, solver: str, source: Source, metric: ColumnMetric) -> Spectrum:
         if solver == "covariance_eigh":
             self._refuse_too_wide(source)
             wanted = int(self.n_components) if isinstance(self.n_components, Integral) else None

@@ -23,6 +23,7 @@ from scipy.special import gammaln
 from unveil.core.arrays import Floats
 from unveil.core.protocols import Engine, Source
 from unveil.estimation.input import refuse_nonfinite
+from unveil.estimation.units import refuse_units
 from unveil.projections.eigenvectors import eigenvectors
 from unveil.projections.passes import lone_block
 from unveil.projections.pca.lanczos import LanczosSearch, leading, signed
@@ -228,6 +229,7 @@ def refuse_what_is_not_finite(source: Source, sums: Floats) -> None:
     """Raise a ValueError that says which cell, or that squares are too large, where `sums` are not finite."""
     if not np.all(np.isfinite(sums)):
         refuse_nonfinite(source)
+        refuse_units(source, small=False)
         raise ValueError("X has cells whose squares add up to more than float64 can hold; divide it by a large number")
 
 

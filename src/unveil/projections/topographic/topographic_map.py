@@ -32,6 +32,7 @@ from unveil.estimation.input import frame_of, refuse_nonfinite, rows_in
 from unveil.estimation.registry import EXPECTATIONS, SCHEDULES
 from unveil.estimation.scaffold import Task, climb, parts_of, stationarity
 from unveil.estimation.task import fit_task
+from unveil.estimation.units import refuse_units
 from unveil.expectations import Exact
 from unveil.mixtures.model.model import Mixture, MixtureParams
 from unveil.numerics.blas import single_threaded_blas
@@ -229,8 +230,11 @@ class GenerativeTopographicMap(Projection):
         self.random_seed_ = seed_of(self.random_state)
         run = partial(_pass, engine, source)
         spread = spread_of(run, shift)
+        if not spread.variances.any():
+            refuse_units(source)
         if not SMALLEST_VARIANCE < spread.size < LARGEST_VARIANCE:
             refuse_nonfinite(source, missing=True)
+            refuse_units(source)
             got = f"a mean variance of {spread.size:.3g}"
             raise ValueError(f"X has {got}, whose powers float64 does not hold: scale its columns")
         self.lattice_, self.basis_ = grid(lattice), basis(grid(lattice))

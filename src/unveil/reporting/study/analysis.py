@@ -6,13 +6,13 @@ Parts that take long are left out where a time limit would be passed, and `Clock
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unveil.core.arrays import Floats
+from unveil.core.once import cached_property
 from unveil.judgement.criteria.silhouette import silhouettes
 from unveil.plot.groups.table_plane import plane_numbers
 from unveil.plot.marks.frame import plot_columns

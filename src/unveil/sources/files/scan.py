@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import asdict
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
 from unveil.core.fingerprint import of_file
+from unveil.core.once import cached_property
 from unveil.core.partition import chosen_partitions, partition_count, partition_rows
 from unveil.core.protocols import Block
 from unveil.sources.cut import Chunk, Wanted, cut
