@@ -73,16 +73,26 @@ def told(name: str, folder: str, kind: str, n_rows: int, read: dict[str, float],
     some, _ = child("fit", folder, kind, name, "part")
     memory, _ = child("fit", folder, kind, name, "memory")
     same = some["bits"] == memory["bits"]
-    least = {how: read[how] + (0.0 if name == "PCA" else memory[how] * n_rows / part) for how in ("wall", "cpu")}
+    passes = {which: some[which]["passes"] for which in ("short", "long")}
+    took = a_pass(stream, {which: stream[which]["passes"] for which in passes})
+    inside = a_pass(memory, passes)
+    least = {how: read[how] + (0.0 if name == "PCA" else inside[how] * n_rows / part) for how in took}
     over = megabytes > LIMIT
     print(
-        f"  {name:<27} {megabytes:4.0f} MB{' OVER' if over else ''}, a pass {_seconds(stream)}, "
-        f"{100 * least['wall'] / stream['wall']:.0f}% of what reading and computing allow "
-        f"({100 * least['cpu'] / stream['cpu']:.0f}% by processors), "
+        f"  {name:<27} {megabytes:4.0f} MB{' OVER' if over else ''}, {stream['long']['passes']:.1f} passes, "
+        f"one {_seconds(took)}, in memory {_seconds({how: inside[how] * n_rows / part for how in inside})}: "
+        f"{100 * least['wall'] / took['wall']:.0f}% of what reading{'' if name == 'PCA' else ' and computing'} allows "
+        f"({100 * least['cpu'] / took['cpu']:.0f}% by processors), "
         f"{'same bits' if same else 'OTHER BITS'} as in memory",
         flush=True,
     )
     return over or not same
+
+
+def a_pass(run: dict[str, Any], passes: dict[str, float]) -> dict[str, float]:
+    """Seconds of one pass, by what a longer fit took more than a short one."""
+    more = max(passes["long"] - passes["short"], 1e-9)
+    return {how: max(run["long"][how] - run["short"][how], 1e-9) / more for how in ("wall", "cpu")}
 
 
 def _seconds(took: dict[str, float]) -> str:

@@ -85,42 +85,62 @@ def read(folder: str, kind: str) -> dict[str, Any]:
 
 
 def fit(folder: str, kind: str, name: str, what: str) -> dict[str, Any]:
-    """A fit to a scan of all rows or of some, or to those in memory: seconds of a pass, and a hash of the parameters."""
+    """Two fits to a scan of all rows or of some, or to those in memory: what each took, and a hash of the parameters.
+
+    The second makes more passes, if the model iterates; all that is done once is in both. Before them comes one to some
+    rows, for which libraries load and kernels compile.
+    """
+    import unveil
+
+    warnings.simplefilter("ignore")  # that it stops at the limit of iterations is meant
+    given, iterates = MODELS[name]
+    passes = _counted_passes()
+
+    def once(which: str, **more: int) -> tuple[Any, dict[str, float]]:
+        table, labels = _table(folder, kind, name, which)
+        model = getattr(unveil, name)(**given, **more)
+        if labels is None and hasattr(table, "n_rows"):
+            _ = table.n_rows
+        before, began = passes[0], (time.perf_counter(), time.process_time())
+        model.fit(table) if labels is None else model.fit(table, labels)
+        took = {"wall": time.perf_counter() - began[0], "cpu": time.process_time() - began[1]}
+        return model, took | {"passes": passes[0] - before}
+
+    once("part", **({"max_iter": SHORT} if iterates else {}))
+    _, short = once(what, **({"max_iter": SHORT} if iterates else {}))
+    model, long = once(what, **({"max_iter": LONG} if iterates else {}))
+    return {"short": short if iterates else {"wall": 0.0, "cpu": 0.0, "passes": 0.0}, "long": long, "bits": bits(model)}
+
+
+def _table(folder: str, kind: str, name: str, which: str) -> tuple[Any, Any]:
+    """A table for a model, and labels where it takes them."""
     import numpy as np
 
     import unveil
 
-    warnings.simplefilter("ignore")  # that it stops at the limit of iterations is meant
     names = list(CODES) if name == "CategoricalMixture" else [f"x{j}" for j in range(N_COLUMNS)]
-    file = Path(folder, f"{'all' if what == 'all' else 'part'}.{kind}")
-    table: Any = unveil.scan(file, columns=names)
-    given, iterates = MODELS[name]
-    label = None
-    if name == "LinearDiscriminantAnalysis":
-        table, label = unveil.scan(file, columns=[*names, "group"]), "group"
-    if what == "memory":
-        table = np.concatenate([block.rows for block in table.read()])
-        if label is not None:
-            table, label = np.ascontiguousarray(table[:, :-1]), table[:, -1]
-
-    def once(**more: int) -> tuple[Any, float, float]:
-        model = getattr(unveil, name)(**given, **more)
-        began = time.perf_counter(), time.process_time()
-        model.fit(table) if label is None else model.fit(table, label)
-        return model, time.perf_counter() - began[0], time.process_time() - began[1]
-
-    short = once(max_iter=SHORT) if iterates else once()
-    if not iterates:
-        model, wall, cpu = once()  # libraries are loaded, and lines are found
-        return {"wall": wall, "cpu": cpu, "bits": bits(model)}
-    model, wall, cpu = once(max_iter=LONG)
-    passes = max(_passes(model) - _passes(short[0]), 1)
-    took = {"wall": (wall - short[1]) / passes, "cpu": (cpu - short[2]) / passes}
-    return {name: max(value, 1e-9) for name, value in took.items()} | {"bits": bits(model)}
+    labelled = name == "LinearDiscriminantAnalysis"
+    file = Path(folder, f"{'all' if which == 'all' else 'part'}.{kind}")
+    scan = unveil.scan(file, columns=[*names, "group"] if labelled else names)
+    if which != "memory":
+        return scan, "group" if labelled else None
+    rows = np.concatenate([block.rows for block in scan.read()])
+    return (np.ascontiguousarray(rows[:, :-1]), rows[:, -1]) if labelled else (rows, None)
 
 
-def _passes(model: Any) -> int:
-    return int(getattr(getattr(model, "history_", None), "passes", 0) or model.n_iter_)
+def _counted_passes() -> list[float]:
+    """How many times all rows of a scan were handed out, counted from now on."""
+    from unveil.sources.files.scan import Scan
+
+    passes, plain = [0.0], Scan._blocks
+
+    def counted(self: Any, wanted: Any) -> Any:
+        for block in plain(self, wanted):
+            passes[0] += len(block.rows) / self.n_rows
+            yield block
+
+    Scan._blocks = counted  # type: ignore[method-assign]
+    return passes
 
 
 def bits(model: Any) -> str:

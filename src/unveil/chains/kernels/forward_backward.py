@@ -174,15 +174,20 @@ def forward(
 
 
 @kernel
-def log_scales(inverses: Floats) -> float:
-    """The sum of the logs of scales, nearly all of which are powers of two."""
-    powers, rest = 0, 0.0
+def add_scales(inverses: Floats, powers: int, rest: float) -> tuple[int, float]:
+    """Powers of two that scales come to, and the sum of the logs of what is left of them; added to those before."""
     for inverse in inverses:
         power = 1023 - (bits_of(inverse) >> POWER_PLACE)
         powers -= power
         if inverse * 2.0**power != 1.0:
             rest += np.log(inverse * 2.0**power)
-    return powers * LN2 + rest
+    return powers, rest
+
+
+def log_scales(inverses: Floats) -> float:
+    """The sum of the logs of scales, nearly all of which are powers of two."""
+    powers, rest = add_scales(inverses, 0, 0.0)
+    return float(powers * LN2 + rest)
 
 
 @vector_code(types.float64)

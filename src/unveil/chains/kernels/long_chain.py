@@ -69,7 +69,7 @@ def smooth_long(
     """
     chain, weight = SweepChain(start, transition), float(weight)
     scores, codes = (scores, NO_CODES) if codes is None else with_missing(scores, codes)
-    sweep = _Sweep(chain, room(chain, scores, codes, len(out)), len(out), cuts)
+    sweep = LongSweep(chain, room(chain, scores, codes, len(out)), len(out), cuts)
     log_likelihood = sweep.there(share)
     if log_likelihood == -np.inf:  # no share is left, or one may be missing: log space tells
         starts, transitions = np.zeros(chain.n_states), np.zeros(chain.transition.shape)
@@ -86,7 +86,7 @@ def filter_long(scores: Floats, start: Floats, transition: Floats, out: Floats, 
     As `unveil.chains.kernels.filter.filter_states` for one sequence of any length; `share` as in `smooth_long`.
     """
     chain = SweepChain(start, transition)
-    sweep = _Sweep(chain, room(chain, scores, NO_CODES, len(scores)), len(scores), cuts)
+    sweep = LongSweep(chain, room(chain, scores, NO_CODES, len(scores)), len(scores), cuts)
     log_likelihood = sweep.there(share, filtering=True)
     if log_likelihood == -np.inf:
         return float(filter_states(scores, [len(scores)], start, transition, out)[0])
@@ -94,7 +94,7 @@ def filter_long(scores: Floats, start: Floats, transition: Floats, out: Floats, 
     return log_likelihood
 
 
-class _Half(NamedTuple):
+class Half(NamedTuple):
     """What a chunk's way back from a guess leaves."""
 
     middle: Floats  # w where the way back from the truth is to meet it
@@ -103,7 +103,7 @@ class _Half(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _Sweep:
+class LongSweep:
     """A chain of `length` steps and its room."""
 
     chain: SweepChain
@@ -187,17 +187,26 @@ class _Sweep:
         """Posteriors into `out`; sums of products for the transitions."""
         halves = share(lambda chunk: self.back_from_guess(chunk, weight, out), self.chunks)
         ahead, total = halves[-1].ahead, halves[-1].products
-        for (begin, end), half in zip(self.chunks[-2::-1], halves[-2::-1], strict=True):
-            middle = max(end - self.cuts.piece, begin, 1)
-            total = total + self.pull(middle, end, weight, ahead, out)
-            if _agree(ahead, half.middle):
-                ahead, products = half.ahead, half.products
-            else:
-                products = self.pull(max(begin, 1), middle, weight, ahead, out)
-            total = total + products
+        for chunk, half in zip(self.chunks[-2::-1], halves[-2::-1], strict=True):
+            near, far, ahead = self.back_from_truth(chunk, half, weight, ahead, out)
+            total = total + near + far
         return total
 
-    def back_from_guess(self, chunk: tuple[int, int], weight: float, out: Floats) -> _Half:
+    def back_from_truth(
+        self, chunk: tuple[int, int], half: Half, weight: float, ahead: Floats, out: Floats
+    ) -> tuple[Floats, Floats, Floats]:
+        """A chunk's way back from the w that the next one left, until it meets that from a guess.
+
+        Returns its products, those of the rest of the chunk, and w at the chunk's begin.
+        """
+        begin, end = chunk
+        middle = max(end - self.cuts.piece, begin, 1)
+        near = self.pull(middle, end, weight, ahead, out)
+        if _agree(ahead, half.middle):
+            return near, half.products, half.ahead
+        return near, self.pull(max(begin, 1), middle, weight, ahead, out), ahead
+
+    def back_from_guess(self, chunk: tuple[int, int], weight: float, out: Floats) -> Half:
         """A chunk's way back, as though the chain ended with it; for the last, which does, all of its products.
 
         It leaves the posteriors of its last row to the next chunk, to which they are those before the first.
@@ -206,12 +215,12 @@ class _Sweep:
         ahead, first = np.empty(self.rows.width), max(begin, 1)
         if end == self.length:
             _last_row(self.rows, 0, end, weight, ahead, out)
-            return _Half(ahead, ahead, self.pull(first, end, weight, ahead, out))
+            return Half(ahead, ahead, self.pull(first, end, weight, ahead, out))
         future = weight / self.row(self.rows.shares, end).sum()
         ahead[:] = self.emissions(end) * (self.rows.inverses[end - 1] * future)
         self.pull(middle := max(end - self.cuts.piece, first), end, weight, ahead, out)
         at_middle = ahead.copy()
-        return _Half(at_middle, ahead, self.pull(first, middle, weight, ahead, out))
+        return Half(at_middle, ahead, self.pull(first, middle, weight, ahead, out))
 
     def pull(self, begin: int, end: int, weight: float, ahead: Floats, out: Floats) -> Floats:
         """Back over some rows; `ahead` moves from `end` to `begin`. The sum of their products."""

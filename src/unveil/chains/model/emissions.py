@@ -88,6 +88,16 @@ class Emissions:
         out[block.weights == 0] = 0.0  # a step that does not count is a missing one, however unlikely it is
         return out, WeightedRows(block.weights, scored)
 
+    def score_chunk(self, plan: Any, block: Block, chunk: RowChunk, out: Floats) -> Scored:
+        """As `score`, for the rows of one chunk."""
+        scored = self._scored(plan, chunk, block.rows[chunk.place], out, False)
+        if block.weights is None:
+            return scored
+        weights = block.weights[chunk.place]
+        np.multiply(out, weights[:, None], out=out, where=weights[:, None] > 0)
+        out[weights == 0] = 0.0
+        return WeightedRows(weights, scored)
+
     def tiles(self, block: Block, patterns: Patterns | None) -> Iterator[Tile]:
         """The rows of a block, a few hundred at a time: their order aside, they are those of a mixture."""
         return tiles_of(self.family, self.n_states, self.shift, block, patterns)

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from unveil.chains.kernels.forward_backward import SweepChain
 from unveil.chains.kernels.paths import PathSteps
+from unveil.chains.model.checkpointed import expect_in_pieces, is_too_long
 from unveil.chains.model.emissions import Emissions, RowChunk
 from unveil.chains.model.expectations import BlockChains, expect_coded, path_expectation
 from unveil.chains.model.probability_table import Stochastic
@@ -145,6 +146,11 @@ class HiddenMarkov(Model):
         if expectation.active is not None:
             statistics, active = expect_listed(self, plan, block, chains, expectation, memo)
             return _based(statistics, memo.log_base), replace(memo, active=active)
+        exact = expectation.posterior and expectation.power == 1.0
+        if exact and chains.long and is_too_long(len(block.rows), self.n_components):
+            found_so = expect_in_pieces(self, plan, block, chains, memo.chunks)
+            if found_so is not None:
+                return _based(found_so, memo.log_base), memo
         if expectation.posterior and len(memo.chunks) == 1 and memo.chunks[0].codes is not None:
             coded = expect_coded(self, plan, block, chains, memo.chunks[0])
             if coded is not None:
