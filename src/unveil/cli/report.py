@@ -12,6 +12,7 @@ from unveil.cli.errors import interruption, say, was_interrupted
 from unveil.cli.models import chosen as word_of
 from unveil.cli.options import (
     ROLES,
+    Checkpoint,
     Columns,
     Data,
     Drop,
@@ -25,6 +26,7 @@ from unveil.cli.options import (
     pairs_in,
     protect,
     reads_tables,
+    resuming,
     use_threads,
 )
 from unveil.cli.output import echo_sentences
@@ -67,6 +69,7 @@ def report(
     ] = None,
     seed: Seed = 0,
     threads: Threads = None,
+    checkpoint: Checkpoint = None,
     force: Annotated[bool, typer.Option("--force", help="Replace files that no report wrote.")] = False,
     as_json: Json = False,
     columns: Columns = None,
@@ -128,7 +131,7 @@ def report(
         "seed": seed,
         **reading._asdict(),
     }
-    with progress(f"Report on {data}") as bar:
+    with resuming(checkpoint, inputs), progress(f"Report on {data}") as bar:
         found = unveil.report(data, **chosen, callbacks=[_leave_if_interrupted, bar.step])
         found.save(target, force=True)  # what may be replaced was settled above
         written = _folder_written(found, outputs, rows_format, target)
