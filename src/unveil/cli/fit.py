@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from contextlib import AbstractContextManager
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,6 +23,7 @@ from unveil.cli.models import (
     parameters,
 )
 from unveil.cli.options import (
+    Checkpoint,
     Columns,
     Data,
     Drop,
@@ -34,11 +36,13 @@ from unveil.cli.options import (
     Threads,
     Weight,
     argument,
+    is_begun,
     names_in,
     option,
     pairs_in,
     protect,
     reads_tables,
+    resuming,
     use_memory,
     use_threads,
 )
@@ -110,6 +114,7 @@ def fit(
     expectation: Annotated[
         str | None, option(metavar="WORD", help=f"How rows are shared out: {', '.join(EXPECTATIONS)}; {OWN}.")
     ] = None,
+    checkpoint: Checkpoint = None,
     force: Force = False,
     as_json: Json = False,
     *,
@@ -125,7 +130,8 @@ def fit(
     sentence a line. Most models take missing cells: unveil models says which.
 
     Ctrl-C while it fits keeps the best so far: the model is saved, a line says so, and the exit code is 130. So does
-    SIGTERM, with 143. Earlier than the end of the first pass there is nothing to keep, and nothing is written.
+    SIGTERM, with 143. Earlier than the end of the first pass there is nothing to keep, and nothing is written. With
+    --checkpoint the same command goes on where it was, whatever ended it, to the same bits.
     """
     import unveil
     from unveil.cli.rows.opened import Asked, files_of, opened_for
@@ -145,7 +151,8 @@ def fit(
     check_sequence(model, sequence)
     if grammar is not None:
         settled["grammar"] = _grammar(grammar)
-    protect(output, [data] if model.kind.text else files_of(data), force)
+    inputs = [data] if model.kind.text else files_of(data)
+    protect(output, inputs, force or is_begun(checkpoint))
     wished = Asked(data, names_in(columns), names_in(drop, "--drop"), pairs_in(roles, "--roles"), weight, sequence)
     opened = opened_for(model, wished._replace(label=label, reading=reading))
     if "kinds" in model.kind.options:
@@ -153,8 +160,9 @@ def fit(
     estimator = getattr(unveil, model.kind.estimator)(**settled)
     _announce(model, estimator, components)
     began = perf_counter()
-    interrupted = _run(estimator, opened, data)
-    opened.marked(estimator).save(output)
+    with resuming(checkpoint, inputs), _task(estimator, opened, output):
+        interrupted = _run(estimator, opened, data)
+        opened.marked(estimator).save(output)
     if interrupted:
         say(f"interrupted after {len(estimator.history_)} passes; the best so far is saved to {output}")
     seconds = perf_counter() - began
@@ -163,6 +171,13 @@ def fit(
     _tell(estimator, opened, output, seconds, as_json)
     if interrupted:
         raise typer.Exit(interruption())
+
+
+def _task(estimator: Any, opened: Any, output: str) -> AbstractContextManager[None]:
+    """What a checkpoint is of: the fit, and where it is saved, since the same command may replace that."""
+    from unveil.estimation.task import named_task
+
+    return named_task("fit", estimator, output=output, X=opened.X, y=opened.labels, **opened.beside)
 
 
 def _announce(model: ModelName, estimator: Any, components: int | None) -> None:

@@ -24,7 +24,7 @@ def _no_type(ctx: Any) -> None:
     return None
 
 
-class _Stacked(TyperCommand.context_class.formatter_class):  # type: ignore[misc, name-defined]
+class _Stacked(TyperCommand.context_class.formatter_class):  # type: ignore[misc, name-defined, valid-type]
     """Lists of options with what is said of each on lines of its own."""
 
     def __init__(self, *_: Any, **__: Any) -> None:
@@ -46,7 +46,7 @@ def _columns() -> int:
     return Console().width
 
 
-class _Context(TyperCommand.context_class):  # type: ignore[misc, name-defined]
+class _Context(TyperCommand.context_class):  # type: ignore[misc, name-defined, valid-type]
     formatter_class = _Stacked
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import os
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial, wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
@@ -51,6 +52,14 @@ MemoryLimit = Annotated[
         metavar="SIZE",
         help="Memory of the process, such as 2GB, that fits keep within where they can choose; changes nothing but the "
         "time.",
+    ),
+]
+Checkpoint = Annotated[
+    str | None,
+    option(
+        metavar="FILE",
+        help="Write there every minute how far it came; the same command, given again, goes on from there. Removed at "
+        "the end.",
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
@@ -151,6 +160,23 @@ def protect(
             raise ValueError(f"{output}: is an input and would be overwritten; choose another name")
     if target.is_file() and not force and not own(target):
         raise FileExistsError(f"{output}: is there already; --force replaces it")
+
+
+def resuming(path: str | None, inputs: Iterable[Path | str]) -> AbstractContextManager[None]:
+    """A checkpoint at `path`, which may be none of the files that are read; nothing where no path was given."""
+    import unveil
+
+    if path is None:
+        return nullcontext()
+    for source in inputs:
+        if os.path.exists(path) and os.path.exists(source) and os.path.samefile(path, source):
+            raise ValueError(f"--checkpoint {path}: is an input and would be overwritten; choose another name")
+    return unveil.checkpoint(path)
+
+
+def is_begun(path: str | None) -> bool:
+    """Whether there is a checkpoint to go on from: what it left at its end is then replaced by the same command."""
+    return path is not None and os.path.exists(path)
 
 
 Verb = TypeVar("Verb", bound=Callable[..., None])

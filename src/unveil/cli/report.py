@@ -12,6 +12,7 @@ from unveil.cli.errors import interruption, say, was_interrupted
 from unveil.cli.models import chosen as word_of
 from unveil.cli.options import (
     ROLES,
+    Checkpoint,
     Columns,
     Data,
     Drop,
@@ -26,6 +27,7 @@ from unveil.cli.options import (
     pairs_in,
     protect,
     reads_tables,
+    resuming,
     use_memory,
     use_threads,
 )
@@ -70,6 +72,7 @@ def report(
     seed: Seed = 0,
     threads: Threads = None,
     memory_limit: MemoryLimit = None,
+    checkpoint: Checkpoint = None,
     force: Annotated[bool, typer.Option("--force", help="Replace files that no report wrote.")] = False,
     as_json: Json = False,
     columns: Columns = None,
@@ -132,7 +135,7 @@ def report(
         "seed": seed,
         **reading._asdict(),
     }
-    with progress(f"Report on {data}") as bar:
+    with resuming(checkpoint, inputs), progress(f"Report on {data}") as bar:
         found = unveil.report(data, **chosen, callbacks=[_leave_if_interrupted, bar.step])
         found.save(target, force=True)  # what may be replaced was settled above
         written = _folder_written(found, outputs, rows_format, target)

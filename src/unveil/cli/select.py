@@ -10,6 +10,7 @@ import typer
 from unveil.cli.errors import interruption, printable, was_interrupted
 from unveil.cli.models import ModelName, chosen, named, named_so_far, parameters
 from unveil.cli.options import (
+    Checkpoint,
     Columns,
     Data,
     Drop,
@@ -22,11 +23,13 @@ from unveil.cli.options import (
     Threads,
     Weight,
     argument,
+    is_begun,
     names_in,
     option,
     pairs_in,
     protect,
     reads_tables,
+    resuming,
     use_memory,
     use_threads,
 )
@@ -71,6 +74,7 @@ def select(
     seed: Seed = 0,
     threads: Threads = None,
     memory_limit: MemoryLimit = None,
+    checkpoint: Checkpoint = None,
     force: Force = False,
     as_json: Json = False,
     *,
@@ -81,29 +85,34 @@ def select(
     The table has a line for each fit, the best marked. Below it: the verdict in words, how many groups there are (none
     is an answer, and so is "not clear"), and whether the best is sound, describes DATA and has real groups.
 
-    Ctrl-C ends the comparison: the best so far is told and saved, and the exit code is 130.
+    Ctrl-C ends the comparison: the best so far is told and saved, and the exit code is 130. With --checkpoint the same
+    command goes on where it was, whatever ended it.
     """
     import unveil
     from unveil.cli.progress import progress
     from unveil.cli.rows.opened import Asked, files_of, opened_for
+    from unveil.estimation.task import named_task
 
     use_threads(threads)
     use_memory(memory_limit)
     grid = _grid(model, components, covariance)
     settled = parameters(model, {"n_init": n_init}, seed)
     asked = Asked(data, names_in(columns), names_in(drop, "--drop"), pairs_in(roles, "--roles"), weight, sequence)
+    inputs = [data] if model.kind.text else files_of(data)
     if output is not None:
-        protect(output, [data] if model.kind.text else files_of(data), force)
+        protect(output, inputs, force or is_begun(checkpoint))
     opened = opened_for(model, asked._replace(reading=reading))
     estimator = getattr(unveil, model.kind.estimator)(**settled)
-    with progress(f"{model.value} on {data}") as bar:
-        outcome = unveil.select(
-            estimator, opened.X, grid, criterion=criterion, callbacks=[bar.tried(grid)], **opened.beside
-        )
-    best = opened.marked(outcome.best_estimator_)
-    best.certificate_ = outcome.certificate
-    if output is not None:
-        best.save(output)
+    asked_for = {"output": output, "grid": grid, "criterion": criterion, "X": opened.X, **opened.beside}
+    with resuming(checkpoint, inputs), named_task("select", estimator, **asked_for):
+        with progress(f"{model.value} on {data}") as bar:
+            outcome = unveil.select(
+                estimator, opened.X, grid, criterion=criterion, callbacks=[bar.tried(grid)], **opened.beside
+            )
+        best = opened.marked(outcome.best_estimator_)
+        best.certificate_ = outcome.certificate
+        if output is not None:
+            best.save(output)
     _tell(outcome, opened, output, as_json)
     if was_interrupted():
         raise typer.Exit(interruption())

@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any, final
 
 from unveil.certificate import Certificate
+from unveil.core.fingerprint import of_file
 from unveil.core.once import cached_property
 from unveil.estimation.registry import STRUCTURES
+from unveil.estimation.task import named_task
 from unveil.reporting import headline as said
 from unveil.reporting.outputs import prepared_folder, write_outputs
 from unveil.reporting.pages import page_of
@@ -21,6 +23,7 @@ from unveil.reporting.study.analysis import Analysis, analyse
 from unveil.reporting.study.settings import Callback, Clock, Settings
 from unveil.reporting.summary import summary_of
 from unveil.selection.outcome import Selection
+from unveil.sources.files.paths import find_files
 from unveil.sources.files.reading import ReadingOptions
 from unveil.storage.atomic import checked_target, replacing
 from unveil.tables.preparation import prepare
@@ -258,7 +261,8 @@ def report(
         "weights": weights,
     }
     prepared = prepare(data, **asked, reading=reading)
-    analysis = analyse(prepared, settings)
+    with named_task("report", None, data=_named(data), seed=seed, **keywords):
+        analysis = analyse(prepared, settings)
     transforms = dict(zip(analysis.rows.names, analysis.rows.transforms, strict=True))
     recipe = prepared.recipe.with_transforms({name: word for name, word in transforms.items() if word})
     analysis.model.recipe_ = recipe.to_dict()
@@ -267,6 +271,14 @@ def report(
 
 _SAID = {"columns", "drop", "roles", "label", "time", "weights", "max_components", "covariance_types", "time_limit"}
 _SAID |= set(ReadingOptions._fields)
+
+
+def _named(data: Any) -> Any:
+    """What a checkpoint knows the table by: files by what they are now."""
+    listed = isinstance(data, list | tuple) and all(isinstance(one, str | os.PathLike) for one in data)
+    if not (listed or isinstance(data, str | os.PathLike)) or data == "-":
+        return data
+    return [of_file(path) for path in find_files(data)]
 
 
 def _check_numbers(max_components: Any, seed: Any, time_limit: Any) -> None:
