@@ -109,7 +109,7 @@ class _Pieces:
     def there(self) -> float | None:
         """The log-likelihood, and checkpoints; None where a share that may matter was lost."""
         peaks: list[float] = []
-        powers, rest, last, n_rows = 0, 0.0, 0.0, len(self.block.rows)
+        powers, rest, last = 0, 0.0, 0.0
         for group in self._groups():
             made = share(self._guessed, group)
             for piece, (peak, lost) in made:
@@ -123,7 +123,6 @@ class _Pieces:
                 self.ends.append(_checkpoint(sweep, end))
         if self.plan.sweep.matrices.tiny and not self.plan.sweep.sure:
             return None
-        assert n_rows > 0
         return float(np.sum(peaks)) - float(powers * LN2 + rest) + float(np.log(last))
 
     def back(self) -> tuple[Floats, Floats]:

@@ -221,7 +221,7 @@ class LinearDiscriminantAnalysis(ClassifierMixin, Projection):
         ----------
         X : array, frame, scan or Dask array of shape (n_samples, n_features)
         y : array-like of shape (n_samples,), or str
-            LabelsOf: whole numbers or words. With a scan it may name a column, which is then none of the features.
+            Labels: whole numbers or words. With a scan it may name a column, which is then none of the features.
         sample_weight : array-like of shape (n_samples,), optional
             How often each row counts.
         """
