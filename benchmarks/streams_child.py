@@ -125,7 +125,7 @@ def _table(folder: str, kind: str, name: str, which: str) -> tuple[Any, Any]:
     if which != "memory":
         return scan, "group" if labelled else None
     rows = np.concatenate([block.rows for block in scan.read()])
-    return (np.ascontiguousarray(rows[:, :-1]), rows[:, -1]) if labelled else (rows, None)
+    return (np.ascontiguousarray(rows[:, :-1]), rows[:, -1].astype(np.int64)) if labelled else (rows, None)
 
 
 def _counted_passes() -> list[float]:

@@ -18,6 +18,7 @@ from numbers import Real
 UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
 LIMIT_NAME = "UNVEIL_MEMORY_LIMIT"  # of the environment variable that limits a process, and those that it starts
 STREAM_MEMOS = 1 << 27  # bytes that all rows of a stream may remember together, limit or not
+READERS = 1 << 28  # bytes that those hold together who decode a stream at the same time, limit or not
 LEAST = 64 << 20  # bytes: a limit below this is a slip of the unit
 
 _LIMIT: ContextVar[float] = ContextVar("unveil_memory_limit", default=math.inf)
@@ -87,6 +88,11 @@ def memo_room(streamed: bool) -> float:
     (True, inf)
     """
     return min(STREAM_MEMOS if streamed else math.inf, budget() / 2)
+
+
+def reading_room() -> float:
+    """Bytes that all who decode a stream at the same time may hold together."""
+    return min(READERS, budget() / 2)
 
 
 def resident() -> float:

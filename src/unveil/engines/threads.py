@@ -22,6 +22,7 @@ from time import thread_time
 from typing import Any, NamedTuple
 
 from unveil.core.idle_threads import lending
+from unveil.core.memory import reading_room
 from unveil.core.partition import count_of
 from unveil.core.protocols import Block, Source, Step
 from unveil.core.statistics import Statistics, TreeSum, subtrees
@@ -161,10 +162,12 @@ class Threads:
     def _decoded(self, source: Any, partitions: Sequence[int] | None) -> Iterator[_Run] | None:
         """Rows that have to be decoded, in runs that begin where decoding can: `unveil.sources.files.scan.Scan.runs`.
 
-        None where a source has no such runs, or so few that threads would wait for each other: then one thread reads
-        ahead of all that work.
+        None where a source has no such runs, or so few that threads would wait for each other, or where so many readers
+        would hold too much: then one thread reads ahead of all that work.
         """
         if self.count == 1 or not getattr(source, "side_by_side", False):
+            return None
+        if self.count * source.reader_bytes > reading_room():
             return None
         count = count_of(source) if partitions is None else len(partitions)
         runs = source.runs(partitions, max(min(count // (RUNS_EACH * self.count), DECODED_RUN), 1))

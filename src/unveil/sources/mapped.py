@@ -79,6 +79,11 @@ class Mapped(Over):
         """Whether several threads may fetch runs."""
         return bool(getattr(self.source, "side_by_side", False))
 
+    @property
+    def reader_bytes(self) -> int:
+        """What one who decodes may hold at a time."""
+        return int(self.source.reader_bytes)  # type: ignore[attr-defined]
+
     def fetch(self, partitions: Sequence[int]) -> Iterator[Block]:
         """Blocks of the source on this thread, changed."""
         return map(self.mapping(0, self.n_rows), self.source.fetch(partitions))  # type: ignore[attr-defined]

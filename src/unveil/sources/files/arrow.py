@@ -27,7 +27,7 @@ from unveil.sources.files.types import fitted
 
 BATCH_ROWS = 1 << 15  # of a Parquet file handed out at a time
 BUFFER_BYTES = 1 << 22  # bytes of a Parquet file held at a time, shared out among the columns
-LARGEST_GROUP = 1 << 25  # bytes of a row group that is read as a whole, which is faster
+LARGEST_GROUP = 1 << 24  # bytes of a row group that is read as a whole, which is faster
 SMALLEST_BUFFER, LARGEST_BUFFER = 1 << 12, 1 << 20  # of a column: a page of memory, and the usual page of Parquet
 
 _WORDS = (

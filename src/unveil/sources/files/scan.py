@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from unveil.sources.files.text.bad import BadCells, CellTally
 
 MOST_IN_RUN = 32  # partitions
+PAGES_BYTES, READER_BYTES = 9 << 19, 1 << 24  # of a column (compressed and not, a dictionary), and of lines and blocks
 PARTITIONS_AHEAD = 2  # partitions that wait, finished, for whoever reads
 
 
@@ -229,6 +230,11 @@ class Scan:
             entries.append((first, self._header(number, file).entries))
             first += self._count(number, file)
         return cut_into_runs(chosen, partition_rows(self.n_columns), max(int(most), 1), entries)
+
+    @property
+    def reader_bytes(self) -> int:
+        """What one who decodes may hold at a time: pages and dictionaries of all columns, or lines, and a block."""
+        return (PAGES_BYTES if self._cache.kept is None else 0) * self.n_columns + READER_BYTES
 
     @property
     def side_by_side(self) -> bool:
