@@ -30,6 +30,7 @@ T = TypeVar("T")
 
 LONG_ENOUGH = 0.05  # seconds of a computation whose outcome is worth a place
 SHARE_OF_TIME = 0.05  # that writing may take, whatever was asked for
+KINDS = ("task ", "estimator ")
 MOST_SAID = 3  # differences that a refusal names
 
 _NOTEBOOK: ContextVar[Notebook | None] = ContextVar("unveil_notebook", default=None)
@@ -106,6 +107,7 @@ class Notebook:
             if before.get(name) != now.get(name)
         ]
         if told:
+            told = told[:1] if told[0].startswith(KINDS) else told  # of another kind of work all the rest is another
             more = f", and {len(told) - MOST_SAID} more" if len(told) > MOST_SAID else ""
             raise CheckpointError(
                 f"{self.shown}: is the checkpoint of other work: {'; '.join(told[:MOST_SAID])}{more}. "

@@ -36,9 +36,18 @@ def named_task(what: str, estimator: Any, **given: Any) -> AbstractContextManage
     return kept.task({"task": what} | identity_of(kept, estimator, given))
 
 
+class Named(str):
+    """A word that is shown without quotes."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
 def identity_of(kept: Notebook, estimator: Any, given: dict[str, Any]) -> dict[str, str]:
     """Class, parameters and data, each in words."""
-    own = {} if estimator is None else {"estimator": type(estimator).__name__, **_parameters(estimator)}
+    own = {} if estimator is None else {"estimator": Named(type(estimator).__name__), **_parameters(estimator)}
     if getattr(estimator, "warm_start", False):
         own["fit to go on from"] = getattr(getattr(estimator, "_stream", None), "params", None)
     kept.prints.forget()
