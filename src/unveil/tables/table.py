@@ -164,7 +164,8 @@ def gathered(
 ) -> pa.Table:
     """Batches as one table: in memory, or mapped from a temporary file where they take more than `limit` bytes.
 
-    Words by code stay so in the file if all batches have `one_list` of levels, which a file cannot hold otherwise. `name` is that of the table in errors.
+    Words by code stay so in the file if all batches have `one_list` of levels, which a file cannot hold otherwise.
+    `name` is what errors call the table.
     """
     limit = IN_MEMORY if limit is None else limit
     kept: list[pa.RecordBatch] = []

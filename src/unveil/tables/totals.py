@@ -1,7 +1,7 @@
 """A row of totals or means below a table, which is no row of it: `Total,,,33012`.
 
-It is known by a word for it in its first cell, and by its numbers: one is the sum or the mean of those above, or the row
-is empty where all others are not. Rows that say so among the others, such as subtotals, are the user's affair.
+It is known by a word for it in its first cell, and by its numbers: one is the sum or the mean of those above, or it has
+an empty cell where no other row has. Rows that say so among the others, such as subtotals, are the user's affair.
 """
 
 from __future__ import annotations
@@ -13,8 +13,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 TOTALS = frozenset(
-    "total|totals|grand total|sum|sums|average|mean|summe|gesamt|gesamtsumme|insgesamt|mittelwert|durchschnitt|"
-    "total général|somme|moyenne|suma|total general|promedio|media|totale|somma|totaal|gemiddelde".split("|")
+    (
+        *("total", "totals", "grand total", "sum", "sums", "average", "mean"),
+        *("summe", "gesamt", "gesamtsumme", "insgesamt", "mittelwert", "durchschnitt"),
+        *("total général", "somme", "moyenne", "suma", "total general", "promedio", "media"),
+        *("totale", "somma", "totaal", "gemiddelde"),
+    )
 )  # English, German, French, Spanish, Italian, Dutch
 LEAST_ROWS = 3  # above it
 CLOSE = 1e-3  # of a sum or a mean: its figure may be rounded

@@ -40,7 +40,9 @@ class Npy:
         """From the head of the file alone."""
         table = _mapped(path)
         columns = tuple(_column(name, kind) for name, kind in _kinds(table).items())
-        named = "columns are its fields" if table.dtype.names else "columns have no names: they are called x0, x1 and so on"
+        named = (
+            "columns are its fields" if table.dtype.names else "columns have no names: they are called x0, x1 and so on"
+        )
         return Header(columns, len(table), said=(f"Read as NumPy's array, whose {named}.",))
 
     def chunks(self, path: Path, header: Header, request: ReadRequest) -> Iterator[Chunk]:
