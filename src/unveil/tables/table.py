@@ -23,6 +23,7 @@ from unveil.sources.files.reading import Reading, open_reading
 from unveil.sources.files.scan import Scan
 from unveil.tables.arrow import Cells, plain_cells
 from unveil.tables.frames import FrameTable, table_of
+from unveil.tables.totals import without_total
 
 IN_MEMORY = 1 << 30
 """Bytes of Arrow columns that are kept in memory; more go to a temporary file."""
@@ -89,7 +90,8 @@ def open_table(
     if not found.table.num_columns:
         raise DataError("the table has no columns")
     notes = dict.fromkeys(found.mixed, ("its cells are of different kinds, and were taken for words",))
-    return Table("the table", None, tuple(found.table.column_names), (), found.table, True, notes)
+    raw, total = without_total(found.table)
+    return Table("the table", None, tuple(raw.column_names), (total,) if total else (), raw, True, notes)
 
 
 def _of_large_array(data: Any) -> FrameTable | None:
@@ -114,12 +116,12 @@ def _of_files(data: Any, columns: Sequence[str] | None, options: Any, recipe: di
     columns = _of_scan(data) if columns is None else columns
     known = set(reading.names if columns is None else columns)
     wanted = [name for name in reading.names if name in known] or None  # names that are not there are somebody else's
-    raw = gathered(reading.batches(wanted), name=reading.title)
+    raw, total = without_total(gathered(reading.batches(wanted), name=reading.title), reading.bad)
     return Table(
         title=reading.title,
         path=os.fspath(data) if isinstance(data, (str, os.PathLike)) else None,
         names=tuple(raw.column_names),
-        said=reading.said,
+        said=(*reading.said, *filter(None, [total])),
         raw=raw,
         notes=_notes(reading),
         bad=reading.bad,
@@ -163,7 +165,7 @@ def gathered(
     """Batches as one table: in memory, or mapped from a temporary file where they take more than `limit` bytes.
 
     Words by code stay so in the file if all batches have `one_list` of levels, which a file cannot hold otherwise.
-    `name` is that of the table in errors.
+    `name` is what errors call the table.
     """
     limit = IN_MEMORY if limit is None else limit
     kept: list[pa.RecordBatch] = []

@@ -54,3 +54,16 @@ def test_arrays_that_are_no_tables(array: np.ndarray, said: str, tmp_path: Path)
 def test_one_dimension_is_a_column(tmp_path: Path) -> None:
     np.save(tmp_path / "t.npy", np.array([1.5, 2.5]))
     assert next(unveil.scan(tmp_path / "t.npy").read()).rows.tolist() == [[1.5], [2.5]]
+
+
+def test_fields_are_columns_of_their_own_names_and_types(tmp_path: Path) -> None:
+    table = np.zeros(50, dtype=[("size", ">f8"), ("n", "i4"), ("kept", "?")])
+    table["size"], table["n"], table["kept"] = np.linspace(0.0, 1.0, 50), np.arange(50), np.arange(50) % 2 == 0
+    np.save(tmp_path / "fields.npy", table)
+    read = next(unveil.scan(tmp_path / "fields.npy", columns=["n", "size"]).read()).rows
+    assert np.array_equal(read, np.column_stack([table["n"], table["size"]]))
+    whole = unveil.KMeans(2, random_state=0).fit(unveil.scan(tmp_path / "fields.npy", columns=["size"]))
+    assert np.array_equal(whole.labels_, unveil.KMeans(2, random_state=0).fit(table["size"][:, None]).labels_)
+    np.save(tmp_path / "words.npy", np.zeros(5, dtype=[("size", "f8"), ("word", "U5")]))
+    with pytest.raises(DataError, match="must hold numbers, got <U5 in word"):
+        unveil.scan(tmp_path / "words.npy")

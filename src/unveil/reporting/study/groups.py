@@ -27,6 +27,7 @@ BORDERLINE_ROWS = 10  # rows between groups that are listed, over all groups
 FLAT = 1e-12  # of the column's variance: a group may be a single value, and rounding must not make d infinite
 
 
+TIE = 1e-6  # between a value that a group has and one that it has not
 TINY = float(np.finfo(np.float64).tiny)
 
 
@@ -150,7 +151,8 @@ def _of_means(column: int, profile: ColumnProfile, g: int, others: NDArray[np.in
 def _of_levels(column: int, profile: ColumnProfile, g: int, others: NDArray[np.intp], share: Floats) -> Difference:
     inside, outside = profile.shares[g], share @ profile.shares[others]
     sizes = 2.0 * (np.arcsin(np.sqrt(np.clip(inside, 0, 1))) - np.arcsin(np.sqrt(np.clip(outside, 0, 1))))
-    level = int(np.argmax(np.abs(sizes)))
+    extent = np.abs(sizes) + np.where(sizes > 0, TIE, 0.0)  # of two values, that which it has says more
+    level = int(np.argmax(extent))
     return Difference(column, level, float(sizes[level]), float(inside[level]), float(outside[level]))
 
 

@@ -1,4 +1,4 @@
-"""NumPy's own file of one array, mapped into memory one piece at a time.
+"""NumPy's own file of one array, plain or with named fields, mapped into memory one piece at a time.
 
 A map that stays open would count every page it ever touched as resident; mapping anew for each piece lets them go.
 """
@@ -29,38 +29,39 @@ _WORDS = {"f": "number", "i": "integer", "u": "integer", "b": "yes/no"}
 
 @dataclass(frozen=True)
 class Npy:
-    """An array of numbers in two dimensions, or in one, which is a column. The columns are called x0, x1 and so on."""
+    """An array of numbers in two dimensions, or in one, which is a column; columns are called x0, x1 and so on.
+
+    The fields of a structured array are columns of their own names and types.
+    """
 
     named: bool = False
 
     def header(self, path: Path) -> Header:
         """From the head of the file alone."""
         table = _mapped(path)
-        word = _WORDS[table.dtype.kind]
-        single = table.dtype.newbyteorder("=") == np.float32
-        kind = pa.from_numpy_dtype(table.dtype.newbyteorder("="))
-        columns = tuple(FileColumn(f"x{j}", word, single, kind) for j in range(table.shape[1]))
-        said = ("Read as NumPy's array, whose columns have no names: they are called x0, x1 and so on.",)
-        return Header(columns, int(table.shape[0]), said=said, entries=range(max(len(table), 1)))
+        columns = tuple(_column(name, kind) for name, kind in _kinds(table).items())
+        named = (
+            "columns are its fields" if table.dtype.names else "columns have no names: they are called x0, x1 and so on"
+        )
+        said = (f"Read as NumPy's array, whose {named}.",)
+        return Header(columns, len(table), said=said, entries=range(max(len(table), 1)))
 
     def chunks(self, path: Path, header: Header, request: ReadRequest) -> Iterator[Chunk]:
         """Pieces that are needed, copied out of the map."""
-        places = [int(name.removeprefix("x")) for name in request.names]
-        whole = places == list(range(len(header.columns)))
+        whole = list(request.names) == [column.name for column in header.columns]
         for start in range(0, header.n_rows or 0, request.size):
             stop = min(start + request.size, header.n_rows or 0)
             if request.needs(start, stop):
                 piece = _mapped(path)[start:stop]
-                rows = np.array(piece if whole else piece[:, places], dtype=request.dtype, order="C")
-                yield Chunk(start, rows, _weights(piece, request.weight))
+                rows = np.array(_rows(piece, None if whole else request.names), dtype=request.dtype, order="C")
+                weights = None if request.weight is None else np.array(_cells(piece, request.weight), dtype=np.float64)
+                yield Chunk(start, rows, weights)
 
     def batches(self, path: Path, header: Header, names: Sequence[str], tally: Any = None) -> Iterator[Any]:
         """Pieces of the map, a copy of each column."""
-        places = [int(name.removeprefix("x")) for name in names]
         for start in range(0, header.n_rows or 0, BATCH_ROWS):
             piece = _mapped(path)[start : start + BATCH_ROWS]
-            native = piece.dtype.newbyteorder("=")
-            columns = [pa.array(piece[:, j].astype(native), from_pandas=True) for j in places]
+            columns = [pa.array(_native(_cells(piece, name)), from_pandas=True) for name in names]
             yield pa.RecordBatch.from_arrays(columns, names=list(names))
 
 
@@ -71,17 +72,41 @@ def _mapped(path: Path) -> Array:
             table: Any = np.load(path, mmap_mode="r")
         if isinstance(table, np.ndarray) and table.ndim == 1 and table.dtype.names is None:
             table = table[:, None]
-        if not isinstance(table, np.ndarray) or table.ndim != 2:
+        if not isinstance(table, np.ndarray) or table.ndim != (1 if table.dtype.names else 2):
             shape = getattr(table, "shape", "an archive")
             raise DataError(f"{path}: must hold an array of numbers of 1 or 2 dimensions, got {shape}")
-        if table.dtype.kind not in _WORDS:
-            raise DataError(f"{path}: must hold numbers, got {table.dtype}")
+        for name, kind in _kinds(table).items():
+            if kind.kind not in _WORDS:
+                raise DataError(f"{path}: must hold numbers, got {kind}{f' in {name}' if table.dtype.names else ''}")
         return table
 
 
-def _weights(piece: Array, weight: str | None) -> Any:
-    """The column of weights, if there is one."""
-    return None if weight is None else np.array(piece[:, int(weight.removeprefix("x"))], dtype=np.float64)
+def _kinds(table: Array) -> dict[str, np.dtype[Any]]:
+    """The columns and their types."""
+    if table.dtype.names:
+        return {name: table.dtype[name] for name in table.dtype.names}
+    return {f"x{j}": table.dtype for j in range(table.shape[1])}
+
+
+def _column(name: str, kind: np.dtype[Any]) -> FileColumn:
+    native = kind.newbyteorder("=")
+    return FileColumn(name, _WORDS[kind.kind], native == np.float32, pa.from_numpy_dtype(native))
+
+
+def _cells(piece: Array, name: str) -> Array:
+    """A column."""
+    return piece[name] if piece.dtype.names else piece[:, int(name.removeprefix("x"))]
+
+
+def _rows(piece: Array, names: Sequence[str] | None) -> Array:
+    """Columns side by side; all of them where no names are given."""
+    if names is None and not piece.dtype.names:
+        return piece
+    return np.column_stack([_cells(piece, name) for name in (_kinds(piece) if names is None else names)])
+
+
+def _native(cells: Array) -> Array:
+    return np.ascontiguousarray(cells, dtype=cells.dtype.newbyteorder("="))
 
 
 NPY = Npy()

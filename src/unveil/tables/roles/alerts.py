@@ -33,7 +33,10 @@ def _cells(seen: ColumnSurvey) -> Iterator[str]:
     if bad:
         row, text = next(iter(seen.bad.first), (0, ""))
         where = f", the first in row {row:,}: {str(text)[:40]!r}" if row else ""
-        yield f"{bad:,} cells that do not fit the column are taken for missing{where}"
+        cells = (
+            "1 cell that does not fit the column is" if bad == 1 else f"{bad:,} cells that do not fit the column are"
+        )
+        yield f"{cells} taken for missing{where}"
 
 
 def _sentinels(seen: ColumnSurvey) -> Iterator[str]:

@@ -182,7 +182,9 @@ def _few(seen: ColumnSurvey) -> ColumnRole | None:
     if says_label(seen.name):
         return _codes(seen, f"{shown}, and its name says that they stand for classes")
     if says_measured(seen.name):
-        return as_role(seen.name, "ordered category", f"{shown}, which its name says are measured", map(str, values))
+        return as_role(
+            seen.name, "ordered category", f"{shown}, few for what its name says is measured", map(str, values)
+        )
     if BELOW_ZERO * seen.distinct <= sum(value < 0 for value in values):
         return as_role(
             seen.name, "ordered category", f"{shown}, on both sides of zero, where codes are not", map(str, values)

@@ -22,7 +22,9 @@ def test_short_years_as_in_strptime(form: str) -> None:
     assert [str(day)[:10] for day in found] == [str(datetime.strptime(text, form).date()) for text in texts]
 
 
-@pytest.mark.parametrize("codes", [["10.12.11", "01.02.03"], ["1.2.13", "1.10.4"], ["10.13.15", "10.14.15"]])
+@pytest.mark.parametrize(
+    "codes", [["10.12.11", "01.02.03"], ["1.2.13", "1.10.4"], ["10.13.15", "10.14.15"], ["1.2.10", "3.0.11", "12.1.14"]]
+)
 def test_versions_are_no_dates(codes: list[str]) -> None:
     assert date_style(codes, 0, day_first=True) is None
 

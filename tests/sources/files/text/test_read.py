@@ -155,3 +155,27 @@ def test_zeros_far_down_make_codes(tmp_path: Path) -> None:
     assert reading.kinds == {"a": "text", "b": "integer"}
     assert table_of(reading)["a"][1500].as_py() == "007"
     assert "start with zeros" in reading.flagged["a"]
+
+
+NONE = "bags,doors\nNone,4\nDriver,{}\nBoth,3\nNone,4\n"
+
+
+@pytest.mark.parametrize(
+    ("doors", "options", "bags"),
+    [
+        ("", {}, ["None", "Driver", "Both", "None"]),  # cells are left empty elsewhere
+        ("", {"missing": ("None",)}, [None, "Driver", "Both", None]),
+        ("None", {}, [None, "Driver", "Both", None]),  # as Python writes what is missing
+        ("5", {}, [None, "Driver", "Both", None]),
+    ],
+)
+def test_none_is_a_word_where_missing_cells_are_written_otherwise(
+    tmp_path: Path, doors: str, options: dict[str, tuple[str]], bags: list[str | None]
+) -> None:
+    path = tmp_path / "cars.csv"
+    path.write_text(NONE.format(doors))
+    reading = open_reading(path, ReadingOptions(**options))
+    assert table_of(reading).column("bags").to_pylist() == bags
+    assert ("is taken for a word" in " ".join(reading.said)) == ("None" in bags)
+    again = open_reading(path, recipe=reading.recipe())
+    assert table_of(again).column("bags").to_pylist() == bags

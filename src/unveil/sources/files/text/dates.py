@@ -44,6 +44,8 @@ _COMPILED = {order: re.compile(form) for order, form in FORMS.items()}
 _ISO = re.compile(r"(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?)(Z|[-+]\d{2}(?::?\d{2})?)?)?")
 _SHORT_YEAR = re.compile(r"\d{1,2}[-. ]\d{1,2}[-., ]+\d{2}")  # as likely a version or a code as a date, but for
 _POINTED = re.compile(r"\d\d\.\d\d\.\d\d(?!\d)")  # 25.12.20, where some first number can be no month
+_BARE = re.compile(r"\d{1,2}\.\d{1,2}\.\d\d(?!\d)")  # 7.1.21, where many can be none: versions begin with small numbers
+LATE_DAYS = 0.25  # of the cells: as days of a month go, 60% are after the twelfth
 
 
 def date_style(cells: Sequence[str], allowed: float, day_first: bool) -> ColumnStyle | None:
@@ -63,11 +65,19 @@ def date_style(cells: Sequence[str], allowed: float, day_first: bool) -> ColumnS
     order = orders[0] if len(orders) == 1 else _open_order(orders, fits, day_first)
     found = [match for cell in cells if (match := _COMPILED[order].fullmatch(cell)) is not None]
     zones = {bool(match.group("z")) for match in found if match.group("H")}
-    codes = any(map(_POINTED.match, cells)) and all(int(match.group("d")) <= LAST_MONTH for match in found)
-    if len(zones) > 1 or codes:
+    if len(zones) > 1 or _may_be_codes(cells, found):
         return None
     ambiguous = len(orders) > 1 and not _settled(orders, fits)
     return ColumnStyle("date", order=order, timed=bool(zones), zoned=True in zones, ambiguous=ambiguous)
+
+
+def _may_be_codes(cells: Sequence[str], found: Sequence[re.Match[str]]) -> bool:
+    """Are these dates with points and two digits of the year as likely versions, such as 1.2.10?"""
+    bare = [cell for cell in cells if _BARE.match(cell)]
+    if not bare:
+        return False
+    late = sum(int(match.group("d")) > LAST_MONTH for match in found)
+    return late == 0 if all(map(_POINTED.match, bare)) else late < LATE_DAYS * len(found)
 
 
 def _iso_style(found: Sequence[re.Match[str]]) -> ColumnStyle | None:
@@ -82,7 +92,7 @@ def _as_date(cell: str, order: str) -> date | None:
     """The day of a cell, if it is one in this order."""
     found = _COMPILED[order].fullmatch(cell)
     short = found is not None and len(found.group("y")) == 2 and _SHORT_YEAR.match(cell)
-    if found is None or (short and not (order == "dmy" and _POINTED.match(cell))):
+    if found is None or (short and not (order == "dmy" and _BARE.match(cell))):
         return None
     year, month, day = found.group("y", "m", "d")
     number = int(month) if month.isdigit() else NUMBERS[month.lower()]

@@ -28,7 +28,8 @@ _ENCODINGS = {
 }
 ONE_COLUMN = "\x1f"  # a separator that no text holds
 COMMENTS = ("#", "%", "//")  # what lines start with that are no rows
-MISSING_WORDS = (*pyarrow.csv.ConvertOptions().null_values, "?", "None", "none")
+NONE = ("None", "none")  # missing as Python writes it, or a word among others: no airbags, no exercise
+MISSING_WORDS = (*pyarrow.csv.ConvertOptions().null_values, "?", *NONE)
 
 
 @dataclass(frozen=True)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from unveil.sources.errors import DataError
 from unveil.sources.files.options import ReadingOptions
 from unveil.sources.files.text.columns import guess_columns
-from unveil.sources.files.text.dialect import MISSING_WORDS, Dialect
+from unveil.sources.files.text.dialect import MISSING_WORDS, NONE, Dialect
 from unveil.sources.files.text.guess import guess_table
 from unveil.sources.files.text.stream import TextFile, take_sample
 from unveil.sources.files.text.style import ColumnStyle
@@ -43,6 +43,11 @@ class TextLayout(NamedTuple):
         own = self.dialect.missing if kind != "text" or self.dialect.missing_in_text else ()
         return [*MISSING_WORDS, *own]
 
+    def missing_in(self, style: ColumnStyle) -> list[str]:
+        """Words for missing cells in a column of this style."""
+        words = self.missing("text" if style.kind == "text" else "number")
+        return [word for word in words if word not in NONE] if style.none else words
+
 
 def guess_layout(file: TextFile, options: ReadingOptions, usual: Sequence[str]) -> TextLayout:
     """The layout of a file by a sample of it; `usual` are the separators that its name suggests."""
@@ -65,8 +70,23 @@ def guess_layout(file: TextFile, options: ReadingOptions, usual: Sequence[str]) 
     names = distinct_names(table.names) if table.names else [f"x{j}" for j in range(1, width + 1)]
     if not names:
         raise DataError(f"{file.path}: no cell in the file; expected a line of column names and rows below it")
-    styles = dict(zip(names, guess.styles, strict=True))
+    styles = dict(zip(names, _with_none(columns, guess.styles, options.missing or ()), strict=True))
     return TextLayout(dialect, styles, len(table.rows), sample.whole, table.even)
+
+
+def _with_none(
+    columns: Sequence[Sequence[str]], styles: Sequence[ColumnStyle], told: Iterable[str]
+) -> list[ColumnStyle]:
+    """Styles of text in which "None" is a word: where missing cells are written otherwise, and no number is "None"."""
+    cells = [{cell.strip() for cell in column} for column in columns]
+    pairs = list(zip(cells, styles, strict=True))
+    python = any(own.intersection(NONE) for own, style in pairs if style.kind != "text")
+    others = {*MISSING_WORDS} - {*NONE}
+    if python or {*told}.intersection(NONE) or not any(own & others for own in cells):
+        return list(styles)
+    return [
+        replace(style, none=True) if own.intersection(NONE) and style.kind == "text" else style for own, style in pairs
+    ]
 
 
 def distinct_names(names: Sequence[str]) -> list[str]:

@@ -105,7 +105,7 @@ class _Rows:
         self.strict = {name for name in styles if layout.styles[name].kind == "integer" and name in strict}
         plain = {name for name, style in styles.items() if style.direct(decimal) and name not in loose}
         self.direct = plain - self.strict
-        self.words = {kind: pa.array(layout.missing(kind)) for kind in ("text", "number")}
+        self.words = {name: pa.array(layout.missing_in(style)) for name, style in styles.items()}
 
     @property
     def types(self) -> dict[str, Any]:
@@ -126,8 +126,7 @@ class _Rows:
         columns = []
         for name, cells in zip(batch.schema.names, batch.columns, strict=True):
             if name not in self.direct:
-                style = self.styles[name]
-                words = self.words["text" if style.kind == "text" else "number"]
+                words = self.words[name]
                 plain = plain_integers(cells, words) if name in self.strict else None
                 cells = self._tolerant(name, cells, words, tally.column(name), start) if plain is None else plain
             elif self.styles[name].kind == "number" and pc.any(pc.is_inf(cells)).as_py():

@@ -38,6 +38,8 @@ def _sentence(style: ColumnStyle, decimal: str) -> str:
         order = _ORDERS[style.order]
         doubt = " That is a guess: no date shows which number is the day." if style.ambiguous else ""
         return f"Dates in {{}} are read as {order}.{doubt}"
+    if style.none:
+        return "'None' in {} is taken for a word, as missing cells are written otherwise."
     if style.why:
         why = style.why.replace("{", "{{").replace("}", "}}")
         return f"{{}} stays text: {why}."

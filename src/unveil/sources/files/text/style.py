@@ -24,6 +24,7 @@ class ColumnStyle:
     zoned: bool = False  # ... and with its distance from UTC
     ambiguous: bool = False  # a choice between two readings that the cells do not settle
     why: str = ""  # why it is text, where that is not plain
+    none: bool = False  # of text: is "None" a word of it, and no missing cell?
 
     @property
     def arrow(self) -> Any:
@@ -73,6 +74,8 @@ def merged(one: ColumnStyle, other: ColumnStyle) -> ColumnStyle:
         return other
     if {one.kind, other.kind} <= {"number", "integer"}:
         return _merged_numbers(one, other)
+    if one.kind == other.kind == "text":
+        return replace(one, none=one.none or other.none)
     if one.kind == other.kind == "date" and one.zoned == other.zoned:
         return _merged_dates(one, other)
     return ColumnStyle("text", why=f"some files hold {one.kind}, others {other.kind}")
