@@ -205,7 +205,7 @@ class Scan:
         """Whether several threads may `fetch` runs: a text table is read through once first, which judges its cells."""
         return self._seen or all(file.header.layout is None for file in self._plan.files)
 
-    def ship(self, run: int, length: int) -> tuple[Any, Scan]:
+    def ship(self, run: Sequence[int]) -> tuple[Any, Scan]:
         """How a worker of a cluster gets rows: it opens the files itself, at the same paths."""
         return Scan.fetch, self
 
