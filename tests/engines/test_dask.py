@@ -28,6 +28,7 @@ from unveil.core.partition import partition_count, partition_rows
 from unveil.core.protocols import Block, Memo, Source
 from unveil.core.statistics import Statistics, TreeSum, heights, tree_sum
 from unveil.engines import Dask, Threads
+from unveil.engines.cluster.flight import Flight
 from unveil.engines.cluster.rows import cut_runs
 from unveil.sources import ArraySource, with_weights
 from unveil.sources.dask import DaskSource
@@ -89,7 +90,12 @@ def one_thread() -> None:
 @pytest.fixture(scope="module")
 def client() -> Iterator[Client]:
     with (
-        dask.config.set({"distributed.admin.large-graph-warning-threshold": "100MB"}),  # arrays here go in whole
+        dask.config.set(
+            {
+                "distributed.admin.large-graph-warning-threshold": "100MB",  # arrays here go in whole
+                "distributed.deploy.lost-worker-timeout": "300s",  # a killed worker is not given up on a busy machine
+            }
+        ),
         LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as cluster,
         Client(cluster) as client,
     ):
@@ -263,7 +269,7 @@ def test_ctrl_c_cancels_what_is_under_way(client: Client, monkeypatch: pytest.Mo
         cancelled.extend(futures)
         cancel(futures, **options)
 
-    monkeypatch.setattr(client, "gather", interrupted)
+    monkeypatch.setattr(Flight, "_heard", interrupted)  # where it waits
     monkeypatch.setattr(client, "cancel", noted)
     with pytest.raises(KeyboardInterrupt):
         Dask(client).map_reduce(Squares(1.0), ArraySource(ROWS[: 5 * SIZE]), None)

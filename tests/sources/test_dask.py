@@ -6,7 +6,6 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 
-from unveil.core.partition import partition_count
 from unveil.sources import ArraySource
 from unveil.sources.dask import DaskSource, is_dask
 

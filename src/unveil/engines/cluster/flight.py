@@ -87,9 +87,9 @@ class Flight:
                 yield from self._gather(under_way[0], fold)
                 under_way.popleft()
         finally:
-            futures = [future for batch in under_way for future in (*batch.tops, *batch.leaves) if future is not None]
+            futures = {one.key: one for batch in under_way for one in (*batch.tops, *batch.leaves) if one is not None}
             if futures:
-                self.client.cancel(futures)
+                self.client.cancel(list(futures.values()))
 
     def _submit(self, batch: _Batch, fold: bool) -> None:
         """All of a batch that is not under way yet, or no longer."""
