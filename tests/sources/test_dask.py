@@ -6,7 +6,6 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 
-from unveil.core.partition import partition_count
 from unveil.sources import ArraySource
 from unveil.sources.dask import DaskSource, is_dask
 
@@ -36,17 +35,17 @@ def test_partitions_that_are_not_there_are_an_error() -> None:
         list(DaskSource(da.from_array(ROWS)).read([4]))
 
 
-@pytest.mark.parametrize("length", [1, 2, 4, 8])
-@pytest.mark.parametrize("keep", [False, True])
-def test_runs_hold_their_partitions(length: int, keep: bool) -> None:
-    source = DaskSource(da.from_array(ROWS, chunks=(13_579, 2)), keep=keep)
+@pytest.mark.parametrize("most", [1, 3, 4, 100])
+def test_runs_hold_their_partitions(most: int) -> None:
+    source = DaskSource(da.from_array(ROWS, chunks=(13_579, 2)))
     expected = list(ArraySource(ROWS).read())
-    count = partition_count(source.n_rows, source.n_columns)
-    for run in range(-(-count // length)):
-        read, rows = source.ship(run, length)
-        members = range(run * length, min((run + 1) * length, count))
-        blocks = list(read(rows.compute(), members))
-        assert [block.index for block in blocks] == list(members)
+    runs = source.runs(most=most)
+    assert [index for run in runs for index in run] == list(range(4))
+    assert max(map(len, runs)) == {1: 1, 3: 2, 4: 4, 100: 4}[most]
+    for run in (*runs, (1, 2)):  # the last is cut by somebody else
+        read, rows = source.ship(run)
+        blocks = list(read(rows.compute(), run))
+        assert [block.index for block in blocks] == list(run)
         assert all(block.rows.tobytes() == expected[block.index].rows.tobytes() for block in blocks)
         assert all(block.start == expected[block.index].start for block in blocks)
 

@@ -94,6 +94,7 @@ class HMMEstimator(ChainMethods, Estimator, DensityMixin, BaseEstimator, ABC):
 
     _card_from = "unveil.chains.fitted.shown:card"
     _shows_streams = True
+    _row_by_row = False
     _own_parts = {"MarkovParams": MarkovParams}  # noqa: RUF012  read only
     _of_older_files = {"regularise": None}  # noqa: RUF012  what was meant where a file does not name it
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012  scikit-learn's own convention

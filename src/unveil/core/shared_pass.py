@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
-from unveil.core.partition import bounds_of, count_of
+from unveil.core.partition import bounds_of
 from unveil.core.protocols import Block, Memo, Model, Step
 from unveil.core.statistics import Statistics
 from unveil.core.steps import ExpectationStep
@@ -182,14 +182,13 @@ class Views:
             yield _viewed(self._changes(block.start, block.start + len(block.rows)), block)
 
     @property
-    def ship(self) -> Callable[[int, int], tuple[Callable[..., Iterator[ViewedBlock]], Any]]:
+    def ship(self) -> Callable[[Sequence[int]], tuple[Callable[..., Iterator[ViewedBlock]], Any]]:
         """How rows reach a worker of a cluster: as the source says, if it does, and viewed there."""
         return partial(self._ship, self._base.ship)
 
-    def _ship(self, ship: Callable[..., Any], run: int, length: int) -> tuple[Callable[..., Any], Any]:
-        read, argument = ship(run, length)
-        first = bounds_of(self._base, run * length)[0]
-        last = bounds_of(self._base, min((run + 1) * length, count_of(self._base)) - 1)[1]
+    def _ship(self, ship: Callable[..., Any], run: Sequence[int]) -> tuple[Callable[..., Any], Any]:
+        read, argument = ship(run)
+        first, last = bounds_of(self._base, run[0])[0], bounds_of(self._base, run[-1])[1]
         return partial(_shipped, self._changes(first, last), read), argument
 
     def _changes(self, first: int, last: int) -> tuple[Change | None, ...]:

@@ -1,51 +1,48 @@
-"""Runs of partitions on a Dask cluster, with the bits of every other engine.
+"""Passes on a Dask cluster, with the bits of every other engine.
 
-A partition is too little work for a task, so neighbours travel in *runs* of 2**j. A task adds up what its run has of
-whole subtrees of the fixed tree (`unveil.core.statistics.TreeSum`) and hands in each with its height: the additions
-are the same ones, done elsewhere.
+A partition is too little work for a task, so neighbours travel in *runs*. A task adds up what its run has of whole
+subtrees of the fixed tree (`unveil.core.statistics`), tasks of their own add up these, and the last few come here: the
+additions are the same ones, done elsewhere. What crosses the network in a pass is the parameters, once to each worker,
+and statistics.
 
-A source may say how its rows reach a worker by an optional method ``ship(run, length)`` that returns ``(read,
-argument)``: on the worker, ``read(argument, partitions)`` yields the blocks of those partitions, all of them among
-``run * length ... (run + 1) * length - 1``. If the argument is a Dask collection, it is computed on the cluster for
-every pass. Rows of a source without the method are read here and sent once, so later passes send no rows.
-
-What a run remembers stays on the worker, inside the object that holds its rows, with the number of the submission that
-wrote it: a copy left behind by a moved run or a failed attempt is never taken for the newest. A killed worker loses
-memos, which costs time but no bits, and rows, which are sent again.
+What a run remembers stays on the worker. A killed worker loses memos, which costs time but no bits, and rows, which are
+computed or sent again. The parts are in `cluster/`: `rows` (runs, and how they get to a worker), `runs` (what is done
+there), `flight` (one pass, and what is done about losses).
 """
 
 from __future__ import annotations
 
-import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import CancelledError
-from dataclasses import dataclass, field
-from functools import partial
-from itertools import count, groupby
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from itertools import count
+from numbers import Real
+from typing import Any, ClassVar
 
-from unveil.core.partition import count_of, rows_of, width_of
-from unveil.core.protocols import Block, Memo, Source, Step
-from unveil.core.statistics import Statistics, TreeSum, subtrees
-from unveil.numerics.blas import single_threaded_blas
-
-RUN_PARTITIONS, RUN_CELLS = 32, 1 << 22  # a run has no more, 32 megabytes: large against the overhead of a task
-FEWEST_RUNS = 32  # runs are shorter where there would be fewer, so that a small table still occupies a cluster
-RETRY_PAUSES = (0.1, 1.0, 5.0)  # seconds before each new attempt after a worker was lost
+from unveil.core.drive import LastPartition
+from unveil.core.protocols import Block, Source, Step
+from unveil.core.statistics import Statistics, TreeSum
+from unveil.engines.cluster.client import client_of
+from unveil.engines.cluster.flight import Flight
+from unveil.engines.cluster.patience import ClusterLostError as ClusterLostError
+from unveil.engines.cluster.rows import Members, PlacedRows
+from unveil.engines.cluster.runs import Job, map_job, reduce_job
 
 _numbers = count(1)
-Kept = tuple[int, str]  # where the memos of a run are: number of the submission that wrote them, and the worker
+_placed: dict[tuple[int, str], PlacedRows] = {}  # rows stay on a cluster for as long as their source lives here
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Dask:
     """Run on a Dask cluster.
 
     Parameters
     ----------
-    client : distributed.Client or None, default=None
-        The cluster's client. None takes the current one, at the time of use.
+    client : distributed.Client, str or None, default=None
+        The cluster's client, or the address of its scheduler. None takes the current client, at the time of use.
+    patience : float, default=600.0
+        Seconds for which a fit waits for a cluster that has lost workers to finish anything again. Then it ends with
+        a `ClusterLostError`. As long as something is finished now and then, or workers are there and busy, it goes on.
 
     Examples
     --------
@@ -58,223 +55,76 @@ class Dask:
     [16384.0, 1616.0]
     """
 
+    remote: ClassVar[bool] = True  # rows are elsewhere: those that somebody wants to see are picked there
+
     client: Any = None
-    _sent: dict[tuple[int, str], dict[int, _Sent]] = field(default_factory=dict, init=False, repr=False)
+    patience: float = 600.0
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.patience, Real) or isinstance(self.patience, bool) or not self.patience >= 0:
+            raise ValueError(f"patience must be a number of seconds from 0 on, got {self.patience!r}")
 
     def map_reduce(
-        self, step: Step, source: Source, memos: dict[int, Kept] | None, partitions: Sequence[int] | None = None
-    ) -> tuple[Statistics, dict[int, Kept]]:
-        """Statistics of all blocks, added in tree order, and where the memos for the next pass are."""
+        self, step: Step, source: Source, memos: dict[int, int] | None, partitions: Sequence[int] | None = None
+    ) -> tuple[Statistics, dict[int, int]]:
+        """Statistics of all blocks, added in tree order, and which pass wrote the memos of each run."""
         memos = {} if memos is None else memos
-        total = TreeSum()
-        for job, (worker, sums) in self._flight(_reduce, step, source).results(_jobs(source, partitions, memos)):
-            memos[job.run] = job.number, worker
-            for height, statistics in sums:
+        source, rows = self._rows(source)
+        total, number = TreeSum(), next(_numbers)
+        jobs = _jobs(rows, partitions, memos, number)
+        for part in Flight(rows, source, reduce_job, step, self.patience).sums(jobs):
+            rows.note(part.places)
+            memos.update(dict.fromkeys((run for runs in part.places.values() for run in runs), number))
+            for height, statistics in part.sums:
                 total.push(statistics, height)
         return total.total(), memos
 
-    def map(self, function: Callable[[Block], Any], source: Source) -> Iterator[Any]:
-        """`function` of each block, in order."""
-        flight = self._flight(_apply, function, source)
-        return (value for _, values in flight.results(_jobs(source, None, {})) for value in values)
+    def map(
+        self, function: Callable[[Block], Any], source: Source, partitions: Sequence[int] | None = None
+    ) -> Iterator[Any]:
+        """`function` of each block, or of those of some partitions, in order."""
+        source, rows = self._rows(source)
+        jobs = _jobs(rows, partitions, {}, 0)
+        flight = Flight(rows, source, map_job, function, self.patience)
+        return (value for values in flight.each(jobs) for value in values)
 
-    def _flight(self, task: Callable[..., Any], payload: Any, source: Source) -> _Flight:
-        client = current_client() if self.client is None else self.client
+    def _rows(self, source: Source) -> tuple[Source, PlacedRows]:
+        """A source, and its rows on the cluster."""
+        source = source._source if isinstance(source, LastPartition) else source
+        client = client_of(self.client)
         key = id(source), client.id
-        if key not in self._sent:  # rows stay on the cluster for as long as both this engine and the source live
-            self._sent[key] = {}
-            weakref.finalize(source, self._sent.pop, key, None).atexit = False
-        return _Flight(client, task, payload, source, self._sent[key])
+        if key not in _placed:
+            _placed[key] = PlacedRows(client, Members(client), source)
+            weakref.finalize(source, _placed.pop, key, None).atexit = False
+        return source, _placed[key]
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Dask) and self.client is other.client  # work for one may be done by the other
+    def __repr__(self) -> str:
+        waits = "" if self.patience == type(self).patience else f", patience={self.patience:g}"
+        return f"Dask(client={self.client!r}{waits})"
+
+    def __eq__(self, other: object) -> bool:  # work for one may be done by the other
+        return isinstance(other, Dask) and self._identity == other._identity
 
     def __hash__(self) -> int:
-        return hash((Dask, id(self.client)))
+        return hash((Dask, self._identity))
+
+    @property
+    def _identity(self) -> tuple[Any, float]:
+        return self.client if isinstance(self.client, str) else id(self.client), self.patience
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Dask:
-        return Dask(self.client)  # scikit-learn's clone copies deeply; a client cannot be copied
+        return Dask(self.client, self.patience)  # scikit-learn's clone copies deeply; a client cannot be copied
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Dask, ()  # a client belongs to its process; elsewhere the current one is taken
+        # a client belongs to its process; elsewhere the current one is taken. An address holds everywhere.
+        return Dask, (self.client if isinstance(self.client, str) else None, self.patience)
 
 
-def current_client() -> Any:
-    """The current Dask client, or an error that says how to get one."""
-    try:
-        from distributed import Client
-    except ImportError as error:
-        raise ImportError('engine="dask" needs dask and distributed: install the extra, unveil[dask]') from error
-    try:
-        return Client.current()
-    except ValueError:
-        raise ValueError(
-            'engine="dask" found no Dask client in this process: make one first, client = distributed.Client(), '
-            "or pass engine=unveil.engines.Dask(client)"
-        ) from None
-
-
-def run_length(source: Source) -> int:
-    """Partitions in a run: a power of two that follows from the shape of the table alone."""
-    count = count_of(source)
-    cells = -(-rows_of(source, range(count)) // max(count, 1)) * max(width_of(source), 1)  # of a partition
-    most = min(RUN_PARTITIONS, RUN_CELLS // max(cells, 1), count // FEWEST_RUNS)
-    return 1 << (max(most, 1).bit_length() - 1)
-
-
-class _Job(NamedTuple):
-    """Some partitions of one run."""
-
-    run: int
-    partitions: tuple[int, ...]
-    position: int  # number of the first of them among all the leaves of the tree
-    kept: Kept | None
-    number: int = 0  # of the submission
-
-
-def _jobs(source: Source, partitions: Sequence[int] | None, memos: dict[int, Kept]) -> list[_Job]:
+def _jobs(rows: PlacedRows, partitions: Sequence[int] | None, memos: dict[int, int], number: int) -> list[Job]:
     """The partitions asked for, by runs."""
-    length = run_length(source)
-    wanted = range(count_of(source)) if partitions is None else sorted(set(partitions))
-    jobs: list[_Job] = []
+    jobs: list[Job] = []
     position = 0
-    for run, members in groupby(wanted, key=lambda index: index // length):
-        jobs.append(_Job(run, tuple(members), position, memos.get(run)))
-        position += len(jobs[-1].partitions)
+    for run, members in rows.by_run(partitions):
+        jobs.append(Job(run, members, position, memos.get(run, 0), number))
+        position += len(members)
     return jobs
-
-
-@dataclass(eq=False)
-class _Run:
-    """A run on its worker: how to read its blocks, and what they remember."""
-
-    read: Callable[..., Iterator[Block]]
-    nbytes: int = 0
-    memos: tuple[int, dict[int, Memo]] = (0, {})
-
-    def take(self, kept: Kept | None) -> dict[int, Memo]:
-        """The memos, if they are those `kept` speaks of. They leave: models may write to them before an error."""
-        (number, memos), self.memos = self.memos, (0, {})
-        return memos if kept is not None and kept[0] == number else {}
-
-    def __sizeof__(self) -> int:
-        return object.__sizeof__(self) + self.nbytes  # by this the scheduler weighs whether to move a run
-
-
-def _reduce(step: Step, run: _Run, job: _Job, *late: Any) -> tuple[str, list[tuple[int, Statistics]]]:
-    """On a worker: its address, and the statistics of a job by subtrees, with their heights."""
-    from distributed import get_worker
-
-    memos = run.take(job.kept)
-    leaves = _leaves(step, run.read(*late, job.partitions), memos)
-    with single_threaded_blas():
-        sums = list(subtrees(leaves, job.position, job.position + len(job.partitions)))
-    run.memos = job.number, memos
-    return get_worker().address, sums
-
-
-def _leaves(step: Step, blocks: Iterator[Block], memos: dict[int, Memo]) -> Iterator[Statistics]:
-    """Statistics of each block; the memos are brought up to date on the way."""
-    for block in blocks:
-        statistics, memo = step(block, memos.get(block.index))
-        if memo is not None:
-            memos[block.index] = memo
-        yield statistics
-
-
-def _apply(function: Callable[[Block], Any], run: _Run, job: _Job, *late: Any) -> list[Any]:
-    """On a worker: `function` of each block of a job."""
-    with single_threaded_blas():
-        return [function(block) for block in run.read(*late, job.partitions)]
-
-
-def _held(blocks: list[Block], partitions: Sequence[int]) -> Iterator[Block]:
-    """Those of `blocks` that are asked for."""
-    return (block for block in blocks if block.index in partitions)
-
-
-class _Sent(NamedTuple):
-    """A run as the client knows it: the future of its `_Run`, and a collection to compute for every pass, if any."""
-
-    future: Any
-    late: Any = None
-
-
-@dataclass(eq=False)
-class _Flight:
-    """One pass: the same task on every job, with a bounded number of them under way."""
-
-    client: Any
-    task: Callable[..., Any]
-    payload: Any
-    source: Source
-    sent: dict[int, _Sent]
-    remote: Any = None  # the payload on the cluster: sent once, not with every task
-
-    def results(self, jobs: list[_Job]) -> Iterator[tuple[_Job, Any]]:
-        """Jobs and what came of them, in order. Whatever ends this early cancels what is still under way."""
-        futures: list[Any] = [None] * len(jobs)
-        width = max(16, 2 * sum(self.client.nthreads().values()))
-        try:
-            for first in range(0, len(jobs), width):
-                ahead, batch = slice(first, first + 2 * width), slice(first, first + width)
-                results = _again(partial(self._gather, jobs, futures, ahead, batch), CancelledError)
-                futures[batch] = [None] * len(results)
-                yield from zip(jobs[batch], results, strict=True)
-        finally:
-            under_way = [future for future in futures if future is not None]
-            if under_way:
-                self.client.cancel(under_way)
-
-    def _gather(self, jobs: list[_Job], futures: list[Any], ahead: slice, batch: slice) -> list[Any]:
-        """Results of `batch`, once all that is not under way yet, or no longer, has been submitted."""
-        for index in range(*ahead.indices(len(jobs))):
-            if _lost(futures[index]):
-                jobs[index] = jobs[index]._replace(number=next(_numbers))
-                futures[index] = self._submit(jobs[index])
-        return list(self.client.gather(futures[batch]))
-
-    def _submit(self, job: _Job) -> Any:
-        if _lost(self.remote):
-            self.remote = self._send(self.payload)
-        if job.run not in self.sent or _lost(self.sent[job.run].future):
-            self.sent[job.run] = self._ship(job.run)
-        future, late = self.sent[job.run]
-        place: dict[str, Any] = {"priority": -job.run}  # a run is finished before the rows of the next are computed
-        if job.kept is not None:
-            place |= {"workers": [job.kept[1]], "allow_other_workers": True}
-        rows = [] if late is None else [self.client.compute(late, **place)]
-        return self.client.submit(self.task, self.remote, future, job, *rows, pure=False, **place)
-
-    def _ship(self, run: int) -> _Sent:
-        """Bring a run to the cluster."""
-        from dask import is_dask_collection
-
-        source, length = self.source, run_length(self.source)
-        if not hasattr(source, "ship"):
-            last = min((run + 1) * length, count_of(source))
-            blocks = list(source.read(range(run * length, last)))
-            return _Sent(self._send(_Run(partial(_held, blocks), sum(block.rows.nbytes for block in blocks))))
-        read, argument = source.ship(run, length)
-        if is_dask_collection(argument):
-            return _Sent(self._send(_Run(read)), argument)
-        return _Sent(self._send(_Run(partial(read, argument))))
-
-    def _send(self, value: Any) -> Any:
-        """The future of `value` on some worker; another one where that has just gone."""
-        return _again(lambda: self.client.scatter([value], hash=False)[0], OSError)
-
-
-def _lost(future: Any) -> bool:
-    """Is there nothing to wait for: never submitted, or gone with its worker?"""
-    return future is None or future.status in ("cancelled", "lost")
-
-
-def _again(attempt: Callable[[], Any], error: type[Exception]) -> Any:
-    """What `attempt` returns, tried again after each of the pauses if it fails with `error`."""
-    for pause in RETRY_PAUSES:
-        try:
-            return attempt()
-        except error:
-            time.sleep(pause)
-    return attempt()

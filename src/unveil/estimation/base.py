@@ -17,12 +17,15 @@ from unveil.core.declared import Declaration
 from unveil.core.loop import Callback, watchers
 from unveil.core.protocols import Engine, Source
 from unveil.core.result import Fit, State, Status
+from unveil.engines.cluster.client import is_client
+from unveil.engines.dask import Dask
 from unveil.estimation.arguments import validate
 from unveil.estimation.declarations import common
 from unveil.estimation.degenerate import degenerate_findings
 from unveil.estimation.input import FiniteGuard
+from unveil.estimation.lazy import answer_lazily
 from unveil.estimation.persistence import write_estimator
-from unveil.estimation.registry import ENGINES, resolve
+from unveil.estimation.registry import ENGINES, is_address, resolve
 from unveil.sources.dask import DaskSource
 from unveil.sources.mapped import Mapped
 from unveil.sources.sequences import Sequences
@@ -41,9 +44,11 @@ def engine_for(engine: Any, source: Source) -> Engine:
     """The engine that `engine` names; "auto" is threads, or Dask for data that lives on a cluster."""
     if isinstance(engine, str) and engine == "auto":
         engine = "dask" if on_cluster(source) else "threads"
+    if is_client(engine) or is_address(engine):
+        return Dask(engine)
     if isinstance(engine, str) and engine not in ENGINES:
         words = ", ".join(map(repr, ("auto", *ENGINES)))
-        raise ValueError(f"engine must be one of {words} or an object, got {engine!r}")
+        raise ValueError(f"engine must be one of {words}, the address of a Dask scheduler or an object, got {engine!r}")
     resolved: Engine = resolve("engine", engine, ENGINES, "map_reduce")
     return resolved
 
@@ -106,6 +111,12 @@ class Estimator:
     _card_from: ClassVar[str] = ""  # module:function of its own subject that tells a notebook what was found
     _shows_streams: ClassVar[bool] = False  # does `_set_attributes` take a stream, and set all that its parameters say?
     _stream: Stream  # where `partial_fit` goes on; set by every fit that can go on
+    _row_by_row: ClassVar[bool] = True  # does it say something of each row by itself? A chain does not
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if cls._row_by_row:
+            answer_lazily(cls)
 
     def save(self, path: PathLike) -> None:
         """Write the fitted estimator to a file that `unveil.load` reads.

@@ -18,12 +18,13 @@ from sklearn import config_context
 from sklearn.utils.validation import validate_data
 
 from unveil.core.arrays import Array, Floats, Mask
-from unveil.core.protocols import Block, Source
+from unveil.core.protocols import Block, Engine, Source
 from unveil.core.result import State
 from unveil.core.shared_pass import base_of, change_of
 from unveil.estimation.columns import column_number
 from unveil.estimation.looks import looked
 from unveil.estimation.numbers import plain_numbers
+from unveil.estimation.picking import Picked, picked
 from unveil.estimation.plain_rows import PlainRows, is_finite, plain_source
 from unveil.sources.array import ArraySource
 from unveil.sources.binarized import Binarized
@@ -181,36 +182,26 @@ def sample_of(
     most: int = SAMPLE_ROWS,
     missing: bool = False,
     least_each: int = SAMPLE_ROWS_EACH,
-) -> tuple[NDArray[Any], NDArray[np.float64] | None]:
+    engine: Engine | None = None,
+) -> Picked:
     """Rows that the start of so many `groups` is drawn from, and their weights: all, or a sample of a large table."""
     size = min(source.n_rows, max(least_each * groups, min(most, SAMPLE_ROWS, SAMPLE_CELLS // source.n_columns)))
     chosen = np.arange(size) if size == source.n_rows else sample_rows(source.n_rows, size, seed)
-    sample, weights = _rows_at(source, chosen, seed)
+    sample, weights = _rows_at(source, chosen, seed, engine)
     if not np.all(np.isfinite(sample)):
         refuse_nonfinite(source, missing)
     return sample, weights
 
 
-def _rows_at(source: Source, chosen: NDArray[Any], seed: int) -> tuple[NDArray[Any], NDArray[np.float64] | None]:
+def _rows_at(source: Source, chosen: NDArray[Any], seed: int, engine: Engine | None) -> Picked:
     """Rows by number, and their weights; `seed` and their count say which those are."""
     if isinstance(source, Weighted):  # rows are the same whatever their weights
-        rows, weights = _rows_at(source.source, chosen, seed)
+        rows, weights = _rows_at(source.source, chosen, seed, engine)
         return rows, source.weights[chosen] if weights is None else source.weights[chosen] * weights
     if isinstance(source, Binarized):
-        rows, weights = _rows_at(source.source, chosen, seed)
+        rows, weights = _rows_at(source.source, chosen, seed, engine)
         return source.mapping(0, len(rows))(Block(0, 0, rows)).rows, weights
-    return looked("sample", source, lambda: _picked(source, chosen), seed, len(chosen))
-
-
-def _picked(source: Source, chosen: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.float64] | None]:
-    rows, weights = [], []
-    for block in source.read():
-        first, last = np.searchsorted(chosen, (block.start, block.start + len(block.rows)))
-        here = chosen[first:last] - block.start
-        rows.append(block.rows[here])
-        if block.weights is not None:
-            weights.append(block.weights[here])
-    return np.concatenate(rows), np.concatenate(weights) if weights else None
+    return looked("sample", source, lambda: picked(source, chosen, engine), seed, len(chosen))
 
 
 def some_rows(source: Source, most: int = 1 << 14) -> NDArray[Any]:

@@ -40,7 +40,7 @@ from unveil.core.statistics import Statistics
 from unveil.core.stopping import GainLeft, Trailing, rule_for
 from unveil.estimation.base import LaterFigures, engine_for, seed_of
 from unveil.estimation.emissions.base import Emission
-from unveil.estimation.registry import EXPECTATIONS, SCHEDULES, resolve
+from unveil.estimation.registry import ENGINE_TAKEN, EXPECTATIONS, SCHEDULES, resolve
 from unveil.estimation.units import units_told
 from unveil.expectations import Exact
 from unveil.schedules.adaptive import Adaptive
@@ -55,7 +55,7 @@ EM_CONSTRAINTS: dict[str, list[Any]] = {
     "warm_start": ["boolean"],
     "verbose": ["verbose"],
     "verbose_interval": [Interval(Integral, 1, None, closed="left")],
-    "engine": [StrOptions({"auto", "threads", "dask"}), HasMethods("map_reduce")],
+    "engine": ENGINE_TAKEN,
     "schedule": [StrOptions({"auto", *SCHEDULES}), HasMethods("sweep")],
     "expectation": [StrOptions(set(EXPECTATIONS)), HasMethods("responsibilities")],
 }

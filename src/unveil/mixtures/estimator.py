@@ -272,9 +272,10 @@ class MixtureEstimator(MixtureMethods, Estimator, DensityMixin, BaseEstimator, A
         """Rows that starts are drawn from: enough to tell components apart, which the passes that follow make good."""
         k, n_columns = self.n_components, source.n_columns
         most, each = SMALL_WORK // (k * n_columns), SAMPLE_ROWS_EACH
+        engine = engine_for(self.engine, source)
         if self._is_searched(model) or (self._starts_short(model.shift) and climbs_at_once(model, n_columns)):
             most, each = SEARCH_ROWS, max(each, SEARCH_ROWS_PER_COLUMN * model.family.least_rows(n_columns))
-        return Sample(model, *sample_of(source, self.random_seed_, k, most, self._takes_missing, each))
+        return Sample(model, *sample_of(source, self.random_seed_, k, most, self._takes_missing, each, engine))
 
     def _is_searched(self, model: Mixture) -> bool:
         """Whether the start is searched for, by climbs over a sample that are compiled as a whole."""

@@ -52,7 +52,7 @@ class GaussianMixture(MixtureEstimator):
         n_components ** (2 / columns). The mode of the posterior is found, and its log-density is what is monitored.
     empty_components : {"reseed", "keep", "error"}, default="reseed"
         What becomes of a component that loses all its rows: "reseed" moves it to the rows that are explained worst.
-    engine : {"auto", "threads", "dask"} or engine, default="auto"
+    engine : {"auto", "threads", "dask"}, engine, Dask client or address, default="auto"
         Where the work runs; it changes nothing but the time.
     schedule : str or schedule, default="auto"
         When the parameters move: "batch", "incremental", "stepwise", "gradient", "ascent", "lbfgs", "squarem". "auto"

@@ -218,7 +218,7 @@ def report(
         Seconds after which no more is tried: the best answer so far, and the report says what was cut.
     seed : int, default=0
         The same seed gives the same report.
-    engine : {"auto", "threads", "dask"} or engine, default="auto"
+    engine : {"auto", "threads", "dask"}, engine, Dask client or address, default="auto"
         Where the work runs.
     callbacks : iterable of callable
         Each is shown a progress with ``words``, ``done`` and ``total`` now and then.

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from unveil.core.partition import partition_rows, width_of
+from unveil.core.partition import bounds_of, width_of
 from unveil.core.protocols import Block, Source
 
 
@@ -89,14 +89,14 @@ class Mapped(Over):
         return map(self.mapping(0, self.n_rows), self.source.fetch(partitions))  # type: ignore[attr-defined]
 
     @property
-    def ship(self) -> Callable[[int, int], tuple[Callable[..., Iterator[Block]], Any]]:
+    def ship(self) -> Callable[[Sequence[int]], tuple[Callable[..., Iterator[Block]], Any]]:
         """How rows reach a worker of a cluster: as the source says, if it does, and changed there."""
         return partial(self._ship, self.source.ship)  # type: ignore[attr-defined]
 
-    def _ship(self, ship: Callable[..., Any], run: int, length: int) -> tuple[Callable[..., Iterator[Block]], Any]:
-        read, argument = ship(run, length)
-        rows = length * partition_rows(self.width)
-        return partial(_changed, self.mapping(run * rows, (run + 1) * rows), read), argument
+    def _ship(self, ship: Callable[..., Any], run: Sequence[int]) -> tuple[Callable[..., Iterator[Block]], Any]:
+        read, argument = ship(run)
+        first, last = bounds_of(self, run[0])[0], bounds_of(self, run[-1])[1]
+        return partial(_changed, self.mapping(first, last), read), argument
 
 
 def _changed(

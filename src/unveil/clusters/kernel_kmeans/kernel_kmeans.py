@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.metrics.pairwise import kernel_metrics
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from unveil.certificate import Finding
@@ -29,6 +29,7 @@ from unveil.engines.threads import Threads
 from unveil.estimation.base import Estimator, engine_for, seed_of
 from unveil.estimation.declarations import sums
 from unveil.estimation.input import as_source, frame_of, sample_of
+from unveil.estimation.registry import ENGINE_TAKEN
 from unveil.estimation.task import fit_task
 from unveil.estimation.units import odd_square, refuse_units
 from unveil.numerics.blas import single_threaded_blas
@@ -83,7 +84,7 @@ class KernelKMeans(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         By default 300, or 10 a cluster if that is more.
     random_state, verbose
         As in scikit-learn.
-    engine : {"auto", "threads", "dask"} or engine, default="auto"
+    engine : {"auto", "threads", "dask"}, engine, Dask client or address, default="auto"
         Where the work runs; it changes nothing but the time. Exact passes run on threads of this process.
 
     Attributes
@@ -129,7 +130,7 @@ class KernelKMeans(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         "n_landmarks": [Interval(Integral, 1, None, closed="left"), None],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
-        "engine": [StrOptions({"auto", "threads", "dask"}), HasMethods("map_reduce")],
+        "engine": ENGINE_TAKEN,
     }
 
     _sizes: ClassVar[KernelSizes] = KernelSizes()

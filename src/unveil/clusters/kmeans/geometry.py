@@ -85,9 +85,9 @@ class RowGeometry(ABC):
         """Origin of the frame: near the mean of the cells that are there."""
         return frame_of(source)
 
-    def sample(self, source: Source, seed: int, n_clusters: int) -> Sample:
+    def sample(self, source: Source, seed: int, n_clusters: int, engine: Engine | None = None) -> Sample:
         """Rows that starts are drawn from, all or some of a large table, and their weights."""
-        return sample_of(source, seed, n_clusters)
+        return sample_of(source, seed, n_clusters, engine=engine)
 
     def variance(self, source: Source, engine: Engine, shift: Floats) -> float:
         """Mean variance of the columns."""
@@ -217,9 +217,9 @@ class Partial(RowGeometry):
         if self.sphere:
             raise ValueError("missing='partial' takes metric='euclidean', got 'cosine': a row with gaps has no angle")
 
-    def sample(self, source: Source, seed: int, n_clusters: int) -> Sample:
+    def sample(self, source: Source, seed: int, n_clusters: int, engine: Engine | None = None) -> Sample:
         """Rows with the means of their columns where they miss a cell."""
-        rows, weights = sample_of(source, seed, n_clusters, missing=True)
+        rows, weights = sample_of(source, seed, n_clusters, missing=True, engine=engine)
         there = ~np.isnan(rows)
         sums = np.where(there, rows, 0).sum(axis=0, dtype=np.float64)
         means = np.where(there.any(axis=0), sums / np.maximum(there.sum(axis=0), 1), frame_of(source))
@@ -271,7 +271,7 @@ class SparseGeometry(RowGeometry):
         """Zero."""
         return np.zeros(centres.shape[1])
 
-    def sample(self, source: Source, seed: int, n_clusters: int) -> Sample:
+    def sample(self, source: Source, seed: int, n_clusters: int, engine: Engine | None = None) -> Sample:
         """As many rows as of a dense table with as many cells as these have that are not zero."""
         head: Any = next(iter(source.read([0]))).rows
         width = -(-len(head.data) // len(head))

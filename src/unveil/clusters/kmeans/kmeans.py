@@ -33,7 +33,7 @@ from unveil.core.protocols import Source
 from unveil.core.result import Fit
 from unveil.estimation.base import Estimator, engine_for, seed_of
 from unveil.estimation.declarations import SEED, StreamOf, statistics, sums
-from unveil.estimation.registry import EXPECTATIONS, SCHEDULES, resolve
+from unveil.estimation.registry import ENGINE_TAKEN, EXPECTATIONS, SCHEDULES, resolve
 from unveil.estimation.scaffold import Stream, feed, resumable
 from unveil.estimation.shapes import Shapes
 from unveil.estimation.task import fit_task
@@ -102,7 +102,7 @@ class KMeans(Estimator, CentredClusters, BaseEstimator):
     missing : {"error", "partial"}, default="error"
         What NaN means: an error, or a cell that is missing. Distances are then those of the cells that are there,
         scaled up to all columns, and centres are means of them.
-    engine : {"auto", "threads", "dask"} or engine, default="auto"
+    engine : {"auto", "threads", "dask"}, engine, Dask client or address, default="auto"
         Where the work runs; it changes nothing but the time.
     schedule : {"batch", "stepwise"} or schedule, default="batch"
         When the centres move: after every pass, or after every mini-batch.
@@ -150,7 +150,7 @@ class KMeans(Estimator, CentredClusters, BaseEstimator):
         "empty_clusters": [StrOptions(set(POLICIES))],
         "metric": [StrOptions(set(METRICS))],
         "missing": [StrOptions(set(MISSING))],
-        "engine": [StrOptions({"auto", "threads", "dask"}), HasMethods("map_reduce")],
+        "engine": ENGINE_TAKEN,
         "schedule": [StrOptions(set(SCHEDULES)), HasMethods("sweep")],
         "expectation": [StrOptions({"hard"}), HasMethods("responsibilities")],
     }

@@ -28,13 +28,14 @@ from unveil.clusters.kmeans.geometry import RowGeometry, Sample, Seeding, is_lon
 from unveil.clusters.kmeans.short_runs import ROWS_EACH, one_of_each, short_runs
 from unveil.clusters.kmeans.variance import mean_variance
 from unveil.clusters.seeding.plusplus import PlusPlus
-from unveil.core.arrays import Array, Floats, Indices
+from unveil.core.arrays import Floats
 from unveil.core.checkpoint import noted
 from unveil.core.once import cached_property
 from unveil.core.partition import count_of
 from unveil.core.protocols import Block, Engine, Source
 from unveil.engines.threads import Threads
 from unveil.estimation.input import refuse_nonfinite
+from unveil.estimation.picking import picked
 from unveil.estimation.registry import lookup
 from unveil.sources.array import ArraySource
 
@@ -61,14 +62,14 @@ class StartGround:
     @cached_property
     def sample(self) -> Sample:
         """Rows, as the geometry draws from them, and their weights."""
-        return self.geometry.sample(self.source, self.seed, self.n_clusters)
+        return self.geometry.sample(self.source, self.seed, self.n_clusters, self.engine)
 
     @cached_property
     def rung(self) -> Block:
         """All rows of one partition, or some of a larger table: what is climbed first. For tables of numbers."""
         if is_lone(self.source):
             return lone_block(self.source)
-        return scattered_rows(self.source, max(RUNG_ROWS, ROWS_EACH * self.n_clusters), self.seed)
+        return scattered_rows(self.source, max(RUNG_ROWS, ROWS_EACH * self.n_clusters), self.seed, self.engine)
 
     @cached_property
     def refined(self) -> Floats | None:
@@ -198,25 +199,16 @@ def plain_plus_plus() -> PlusPlus:
     return PlusPlus(trials=1)
 
 
-def scattered_rows(source: Source, size: int, seed: int) -> Block:
+def scattered_rows(source: Source, size: int, seed: int, engine: Engine | None = None) -> Block:
     """Rows at random, all over a table, and their weights; all, if there are no more."""
     chosen = one_of_each(source.n_rows, min(size, source.n_rows), np.random.default_rng(seed))
     if isinstance(source, ArraySource):
         rows, weights = source.rows[chosen], None if source.weights is None else source.weights[chosen]
     else:
-        found = [_chosen(block, chosen) for block in source.read()]
-        rows = np.concatenate([here for here, _ in found])
-        weights = None if found[0][1] is None else np.concatenate([heavy for _, heavy in found if heavy is not None])
+        rows, weights = picked(source, chosen, engine)
     if not np.all(np.isfinite(rows)):
         refuse_nonfinite(source)
     return Block(0, 0, rows, weights)
-
-
-def _chosen(block: Block, numbers: Indices) -> tuple[Array, Floats | None]:
-    """Those rows of a block that are among some of the table, in order, and their weights."""
-    first, last = np.searchsorted(numbers, (block.start, block.start + len(block.rows)))
-    here = numbers[first:last] - block.start
-    return block.rows[here], None if block.weights is None else block.weights[here]
 
 
 def at_hand(source: Source) -> Source:

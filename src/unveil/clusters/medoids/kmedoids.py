@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.metrics.pairwise import _VALID_METRICS
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from unveil.certificate import Finding
@@ -43,6 +43,7 @@ from unveil.core.protocols import Block, Engine, Source
 from unveil.core.result import Fit, State
 from unveil.estimation.base import Estimator, engine_for, seed_of
 from unveil.estimation.input import as_source, sample_of
+from unveil.estimation.registry import ENGINE_TAKEN
 from unveil.estimation.task import fit_task
 from unveil.estimation.units import UnitsError, learn_in_other_units, odd_length, refuse_units
 from unveil.numerics.blas import single_threaded_blas
@@ -97,7 +98,7 @@ class KMedoids(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         dissimilarities anyway.
     verbose : int, default=0
     random_state : int, RandomState or None, default=None
-    engine : {"auto", "threads", "dask"} or engine, default="auto"
+    engine : {"auto", "threads", "dask"}, engine, Dask client or address, default="auto"
         Where the work runs; it changes nothing but the time.
 
     Attributes
@@ -144,7 +145,7 @@ class KMedoids(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         "method": [StrOptions({"auto", "fasterpam", "clara"})],
         "verbose": ["verbose"],
         "random_state": ["random_state"],
-        "engine": [StrOptions({"auto", "threads", "dask"}), HasMethods("map_reduce")],
+        "engine": ENGINE_TAKEN,
     }
 
     _sizes: ClassVar[SampleSizes] = SampleSizes()

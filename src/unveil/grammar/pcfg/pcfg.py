@@ -126,6 +126,7 @@ class PCFG(GrammarMethods, Estimator, DensityMixin, BaseEstimator):
     """
 
     _card_from = "unveil.grammar.pcfg.shown:card"
+    _row_by_row = False
     _own_parts = {kind.__name__: kind for kind in (Grammar, Nonterminal, Rule, GrammarParams)}  # noqa: RUF012  read only
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012  scikit-learn's own convention
         "grammar": [Grammar, str, None],

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from unveil.certificate import Certificate, Finding
@@ -24,6 +24,7 @@ from unveil.core.result import History, Status
 from unveil.core.statistics import tree_sum
 from unveil.estimation.base import engine_for, warn_of
 from unveil.estimation.input import finite_rows, frame_of, refuse_nonfinite, rows_in
+from unveil.estimation.registry import ENGINE_TAKEN
 from unveil.estimation.task import fit_task
 from unveil.estimation.units import odd_square, refuse_units, units_told
 from unveil.numerics.blas import single_threaded_blas
@@ -94,7 +95,7 @@ class PrincipalCurve(Projection):
         Most turns. Ctrl-C ends them early, and keeps the curve of the last one.
     verbose : int, default=0
         Log every turn.
-    engine : {"auto", "threads", "dask"} or engine, default="auto"
+    engine : {"auto", "threads", "dask"}, engine, Dask client or address, default="auto"
         Where passes over the rows run.
 
     Attributes
@@ -147,7 +148,7 @@ class PrincipalCurve(Projection):
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "verbose": ["verbose"],
-        "engine": [StrOptions({"auto", "threads", "dask"}), HasMethods("map_reduce")],
+        "engine": ENGINE_TAKEN,
     }
 
     def __init__(

@@ -38,6 +38,7 @@ from unveil.core.protocols import Source
 from unveil.estimation.base import engine_for
 from unveil.estimation.declarations import sums
 from unveil.estimation.input import refuse_nonfinite, rows_in
+from unveil.estimation.registry import ENGINE_TAKEN
 from unveil.estimation.scaffold import set_or_forget
 from unveil.estimation.task import fit_task
 from unveil.estimation.units import odd_square, refuse_units
@@ -96,7 +97,7 @@ class LinearDiscriminantAnalysis(ClassifierMixin, Projection):
     unbiased : bool, default=False
         Divide the scatter within classes by the number of rows less that of classes, as R's MASS does, rather than by
         that of rows, as scikit-learn does (before 1.9.1 its "svd" took the former).
-    engine : {"auto", "threads", "dask"} or engine, default="auto"
+    engine : {"auto", "threads", "dask"}, engine, Dask client or address, default="auto"
         Where the passes run.
 
     Attributes
@@ -143,7 +144,7 @@ class LinearDiscriminantAnalysis(ClassifierMixin, Projection):
         "covariance_estimator": [HasMethods("fit"), None],
         "covariance_type": [StrOptions({"shared", "spherical"})],
         "unbiased": ["boolean"],
-        "engine": [StrOptions({"auto", "threads", "dask"}), HasMethods("map_reduce")],
+        "engine": ENGINE_TAKEN,
     }
     _resumed_from = ("_scatter",)
 

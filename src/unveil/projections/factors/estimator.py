@@ -42,7 +42,7 @@ from unveil.core.stopping import BoundChange
 from unveil.estimation.base import engine_for
 from unveil.estimation.declarations import StreamOf, statistics, sums
 from unveil.estimation.input import refuse_nonfinite, rows_in
-from unveil.estimation.registry import SCHEDULES, resolve
+from unveil.estimation.registry import ENGINE_TAKEN, SCHEDULES, resolve
 from unveil.estimation.scaffold import Stream, feed, resumable
 from unveil.estimation.task import fit_task
 from unveil.estimation.units import refuse_units
@@ -112,7 +112,7 @@ class FactorEstimator(FactorDensity):
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "schedule": [StrOptions({"auto", *SCHEDULES}), HasMethods("sweep")],
-        "engine": [StrOptions({"auto", "threads", "dask"}), HasMethods("map_reduce")],
+        "engine": ENGINE_TAKEN,
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }

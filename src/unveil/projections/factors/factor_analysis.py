@@ -54,7 +54,7 @@ class FactorAnalysis(FactorEstimator):
         covariance to be expected, again and again with leaps between (squarem), or if very few are there, takes the
         scores for what is hidden, as any other does. Those that follow a gradient are refused: the model has no
         chart of its parameters.
-    engine : {"auto", "threads", "dask"} or engine, default="auto"
+    engine : {"auto", "threads", "dask"}, engine, Dask client or address, default="auto"
         Where passes run.
     random_state : int, RandomState or None, default=None
         For `sample`; nothing in a fit is random.

@@ -41,7 +41,7 @@ class ProbabilisticPCA(FactorEstimator):
     schedule : {"auto", "batch", "squarem", "incremental", "stepwise"} or schedule, default="auto"
         "auto" is the closed form for complete rows and squarem where cells are missing. Any other runs EM.
         Those that follow a gradient are refused: the model has no chart of its parameters.
-    engine : {"auto", "threads", "dask"} or engine, default="auto"
+    engine : {"auto", "threads", "dask"}, engine, Dask client or address, default="auto"
         Where passes run.
     random_state : int, RandomState or None, default=None
         For `sample`; nothing in a fit is random.

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
-from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOptions
+from sklearn.utils._param_validation import Interval, Options, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from unveil.certificate import Certificate, Finding
@@ -26,6 +26,7 @@ from unveil.core.result import Status
 from unveil.estimation.base import engine_for, warn_of
 from unveil.estimation.input import rows_in
 from unveil.estimation.plain_rows import as_floats
+from unveil.estimation.registry import ENGINE_TAKEN
 from unveil.estimation.task import fit_task
 from unveil.estimation.units import UnitsError, learn_in_other_units
 from unveil.numerics.blas import single_threaded_blas
@@ -90,7 +91,7 @@ class ICA(Projection):
         Level of the test whether a component can be told from Gaussian noise.
     random_state : int, RandomState instance or None, default=None
         Seed of the start, and of the sample of rows that the search begins on.
-    engine : {"auto", "threads", "dask"} or engine, default="auto"
+    engine : {"auto", "threads", "dask"}, engine, Dask client or address, default="auto"
         Where passes over the rows run.
 
     Attributes
@@ -146,7 +147,7 @@ class ICA(Projection):
         "extended": ["boolean"],
         "gaussianity_level": [Interval(Real, 0, 1, closed="both")],
         "random_state": ["random_state"],
-        "engine": [StrOptions({"auto", "threads", "dask"}), HasMethods("map_reduce")],
+        "engine": ENGINE_TAKEN,
     }
 
     def __init__(

@@ -130,7 +130,7 @@ def sampled(evaluate: Passes, count: int, random_state: Any) -> Passes | None:
     random = check_random_state(random_state)
     if isinstance(random_state, Integral):
         random.normal(size=(count, count))  # the start was drawn first
-    rows, weights = sample_of(source, int(random.randint(2**31 - 1)), 1, size)
+    rows, weights = sample_of(source, int(random.randint(2**31 - 1)), 1, size, engine=engine)
     if weights is not None and not weights.any():
         return None
     local, table = engine if isinstance(engine, Threads) else Threads(), ArraySource(rows, weights)

@@ -10,7 +10,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 
 from unveil.certificate import Certificate
@@ -35,6 +35,7 @@ from unveil.core.statistics import Statistics
 from unveil.estimation.base import engine_for, seed_of, warn_of
 from unveil.estimation.declarations import sums
 from unveil.estimation.input import as_source
+from unveil.estimation.registry import ENGINE_TAKEN
 from unveil.estimation.task import fit_task
 from unveil.estimation.units import odd_square, refuse_units
 from unveil.numerics.blas import single_threaded_blas
@@ -118,7 +119,7 @@ class PCA(PrincipalPlane):
         (Locantore et al. 1999; Maronna 2005). Rows far out on the plane count in full.
     random_state : int, RandomState or None, default=None
         For the first vectors of "arpack" and "randomized", and the starts of `robust`.
-    engine : {"auto", "threads", "dask"} or engine, default="auto"
+    engine : {"auto", "threads", "dask"}, engine, Dask client or address, default="auto"
         Where passes run; it changes nothing but the time.
 
     Attributes
@@ -172,7 +173,7 @@ noise_variance_, n_features_in_, feature_names_in_
         "power_iteration_normalizer": [StrOptions({"auto", "QR", "LU", "none"})],
         "robust": ["boolean"],
         "random_state": ["random_state"],
-        "engine": [StrOptions({"auto", "threads", "dask"}), HasMethods("map_reduce")],
+        "engine": ENGINE_TAKEN,
     }
     _resumed_from: ClassVar[tuple[str, ...]] = ("_moments",)
 

@@ -29,7 +29,7 @@ from unveil.core.result import Fit
 from unveil.core.statistics import Statistics
 from unveil.estimation.base import engine_for, seed_of
 from unveil.estimation.input import frame_of, refuse_nonfinite, rows_in
-from unveil.estimation.registry import EXPECTATIONS, SCHEDULES
+from unveil.estimation.registry import ENGINE_TAKEN, EXPECTATIONS, SCHEDULES
 from unveil.estimation.scaffold import Task, climb, parts_of, stationarity
 from unveil.estimation.task import fit_task
 from unveil.estimation.units import refuse_units
@@ -87,7 +87,7 @@ class GenerativeTopographicMap(Projection):
         For random starts, expectations that draw, and `sample`.
     verbose : int, default=0
         Whether to log the passes.
-    engine : {"auto", "threads", "dask"} or engine, default="auto"
+    engine : {"auto", "threads", "dask"}, engine, Dask client or address, default="auto"
         Where passes run.
     schedule : word or schedule, default="batch"
         When the parameters move: see `unveil.schedules`.
@@ -147,7 +147,7 @@ class GenerativeTopographicMap(Projection):
         "init": [StrOptions({"pca", "random"})],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
-        "engine": [StrOptions({"auto", "threads", "dask"}), HasMethods("map_reduce")],
+        "engine": ENGINE_TAKEN,
         "schedule": [StrOptions(set(SCHEDULES)), HasMethods("sweep")],
         "expectation": [StrOptions(set(EXPECTATIONS)), HasMethods("responsibilities")],
     }

@@ -245,7 +245,7 @@ class Scan:
         """What tells it from other tables, for checkpoints: the files as they are now, and how they are read."""
         return [of_file(path) for path in self._paths], self._columns, self._weight, self._options
 
-    def ship(self, run: int, length: int) -> tuple[Any, Scan]:
+    def ship(self, run: Sequence[int]) -> tuple[Any, Scan]:
         """How a worker of a cluster gets rows: it opens the files itself, at the same paths."""
         return Scan.fetch, self
 
