@@ -21,9 +21,10 @@ from threading import Event
 from time import thread_time
 from typing import Any, NamedTuple
 
+from unveil.core.idle_threads import default_workers as default_workers
 from unveil.core.idle_threads import lending
 from unveil.core.memory import reading_room
-from unveil.core.partition import count_of
+from unveil.core.partition import count_of, rows_of, width_of
 from unveil.core.protocols import Block, Source, Step
 from unveil.core.statistics import Statistics, TreeSum, subtrees
 from unveil.engines.memos import Memos
@@ -129,7 +130,7 @@ class Threads:
         elif ended is not None:
             runs, width = self._decoded(source, partitions), 2 * self.count
         if runs is None:
-            width = BLOCKS_AHEAD * self.count
+            width = max(min(BLOCKS_AHEAD * self.count, int(reading_room() / (2 * _bytes_of_block(source)))), 1)
             runs = (_Run(place, 1, [block]) for place, block in enumerate(source.read(partitions)))
         head = list(islice(runs, 2))  # a single run needs no pool
         work = (partial(task, run) for run in chain(head, runs))
@@ -175,6 +176,11 @@ class Threads:
             return None
         places = accumulate((len(run) for run in runs), initial=0)
         return (_Run(place, len(run), source.fetch(run)) for place, run in zip(places, runs, strict=False))
+
+
+def _bytes_of_block(source: Source) -> float:
+    """Of the largest, about; of a sparse one, by the cells that are stored."""
+    return 8.0 * max(rows_of(source, range(min(count_of(source), 1))) * width_of(source), 1)
 
 
 class _Run(NamedTuple):
@@ -262,13 +268,3 @@ def _pool(workers: int) -> ThreadPoolExecutor:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_pool.cache_clear)  # threads do not survive a fork
-
-
-def default_workers() -> int:
-    """Threads to use when nobody says: ``UNVEIL_THREADS``, or the cores that this process may run on."""
-    named = os.environ.get("UNVEIL_THREADS")
-    if named is None:
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if not named.isdigit() or int(named) < 1:
-        raise ValueError(f"UNVEIL_THREADS must be a positive integer, got {named!r}")
-    return int(named)

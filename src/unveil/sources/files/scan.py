@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from unveil.core.memory import reading_room
 from unveil.core.partition import chosen_partitions, partition_count, partition_rows
 from unveil.core.protocols import Block
 from unveil.sources.cut import Chunk, Wanted, cut
@@ -202,7 +203,9 @@ class Scan:
         if chosen == []:
             return
         wanted = Wanted(chosen, partition_rows(self.n_columns))
-        yield from read_ahead(lambda: self._blocks(wanted), PARTITIONS_AHEAD)
+        block = max(wanted.size * self.n_columns * self.dtype.itemsize, 1)
+        ahead = max(min(PARTITIONS_AHEAD, int(reading_room() / (2 * block))), 1)  # of wide tables a single one
+        yield from read_ahead(lambda: self._blocks(wanted), ahead)
 
     def fetch(self, partitions: Sequence[int]) -> Iterator[Block]:
         """Blocks as `read` gives them, decoded on the thread that asks for them, which may be one of many."""
