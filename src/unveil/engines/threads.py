@@ -111,7 +111,7 @@ class Threads:
 
     def _results(
         self,
-        task: Callable[[_Run], Any],
+        task: Callable[[_BlockRun], Any],
         source: Source,
         partitions: Sequence[int] | None,
         pace: float = math.inf,
@@ -124,14 +124,14 @@ class Threads:
         decodes for itself; else blocks of a file are handed out one by one, so that no more than a few results wait.
         """
         alone = (pace < QUICK_BLOCK or self.count == 1) and getattr(source, "random_access", False)
-        runs: Iterator[_Run] | None = None
+        runs: Iterator[_BlockRun] | None = None
         if getattr(source, "random_access", False):
             runs, width = self._runs(source, partitions, alone, pace), 2 * RUNS_EACH * self.count
         elif ended is not None:
             runs, width = self._decoded(source, partitions), 2 * self.count
         if runs is None:
             width = max(min(BLOCKS_AHEAD * self.count, int(reading_room() / (2 * _bytes_of_block(source)))), 1)
-            runs = (_Run(place, 1, [block]) for place, block in enumerate(source.read(partitions)))
+            runs = (_BlockRun(place, 1, [block]) for place, block in enumerate(source.read(partitions)))
         head = list(islice(runs, 2))  # a single run needs no pool
         work = (partial(task, run) for run in chain(head, runs))
         if self.count > 1 and len(head) == 1:
@@ -147,7 +147,7 @@ class Threads:
                 result = piece()
             yield result
 
-    def _runs(self, source: Source, partitions: Sequence[int] | None, alone: bool, pace: float) -> Iterator[_Run]:
+    def _runs(self, source: Source, partitions: Sequence[int] | None, alone: bool, pace: float) -> Iterator[_BlockRun]:
         """Rows that any thread can reach: neighbours travel together, so that there is little to hand out.
 
         Sources read as they are asked for rows, so it is the thread that uses a block which reads it.
@@ -158,9 +158,9 @@ class Threads:
         while not alone and size > 1 and size * pace > LONGEST_RUN:
             size //= 2
         pieces = ((first, every[first : first + size]) for first in range(0, len(every), size))
-        return (_Run(first, len(piece), source.read(piece)) for first, piece in pieces)
+        return (_BlockRun(first, len(piece), source.read(piece)) for first, piece in pieces)
 
-    def _decoded(self, source: Any, partitions: Sequence[int] | None) -> Iterator[_Run] | None:
+    def _decoded(self, source: Any, partitions: Sequence[int] | None) -> Iterator[_BlockRun] | None:
         """Rows that have to be decoded, in runs that begin where decoding can: `unveil.sources.files.scan.Scan.runs`.
 
         None where a source has no such runs, or so few that threads would wait for each other, or where so many readers
@@ -175,7 +175,7 @@ class Threads:
         if len(runs) < RUNS_EACH * self.count:
             return None
         places = accumulate((len(run) for run in runs), initial=0)
-        return (_Run(place, len(run), source.fetch(run)) for place, run in zip(places, runs, strict=False))
+        return (_BlockRun(place, len(run), source.fetch(run)) for place, run in zip(places, runs, strict=False))
 
 
 def _bytes_of_block(source: Source) -> float:
@@ -183,7 +183,7 @@ def _bytes_of_block(source: Source) -> float:
     return 8.0 * max(rows_of(source, range(min(count_of(source), 1))) * width_of(source), 1)
 
 
-class _Run(NamedTuple):
+class _BlockRun(NamedTuple):
     """Blocks that one thread works on."""
 
     place: int  # how many blocks come before
@@ -191,7 +191,7 @@ class _Run(NamedTuple):
     blocks: Iterable[Block]
 
 
-def _reduce(step: Step, memos: Memos, ended: Event, run: _Run) -> tuple[list[Any], float, int]:
+def _reduce(step: Step, memos: Memos, ended: Event, run: _BlockRun) -> tuple[list[Any], float, int]:
     """Sums over a run, by subtrees, the time it took and the number of its blocks."""
     began = thread_time()
     sums = list(subtrees(_leaves(step, memos, ended, run.blocks), run.place, run.place + run.n_blocks))
@@ -209,7 +209,7 @@ def _leaves(step: Step, memos: Memos, ended: Event, blocks: Iterable[Block]) -> 
         yield here
 
 
-def _apply(function: Callable[[Block], Any], run: _Run) -> list[Any]:
+def _apply(function: Callable[[Block], Any], run: _BlockRun) -> list[Any]:
     return [function(block) for block in run.blocks]
 
 

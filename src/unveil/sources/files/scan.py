@@ -17,7 +17,7 @@ from unveil.core.protocols import Block
 from unveil.sources.cut import Chunk, Wanted, cut
 from unveil.sources.errors import DataError as DataError
 from unveil.sources.files.ahead import read_ahead
-from unveil.sources.files.cache import AUTO, Cache, Writer, stamps_of
+from unveil.sources.files.cache import AUTO, CacheWriter, RowCache, stamps_of
 from unveil.sources.files.formats import Header, ReadRequest
 from unveil.sources.files.options import GUESSED, ReadingOptions
 from unveil.sources.files.paths import PathLike, find_files
@@ -130,12 +130,12 @@ class Scan:
         return make_plan(self._paths, self._columns, self._weight, self._options)
 
     @cached_property
-    def _cache(self) -> Cache:
+    def _cache(self) -> RowCache:
         """Where rows are kept that take long to decode; what an earlier process kept there is taken over."""
         plan, place = self._plan, self._place
         slow = any(file.header.layout is not None for file in plan.files)
         asked = repr((plan.names, self._weight, plan.dtype.str, self._options))
-        cache = Cache(place if slow else None, stamps_of(self._paths) if slow else (), asked)
+        cache = RowCache(place if slow else None, stamps_of(self._paths) if slow else (), asked)
         cache.look()
         if cache.said is not None:
             self._counts = dict(enumerate(cache.said["counts"]))
@@ -271,7 +271,7 @@ class Scan:
             if writer is not None:
                 writer.discard()
 
-    def _writer(self) -> Writer | None:
+    def _writer(self) -> CacheWriter | None:
         """What keeps the rows of a whole pass, if they are to be kept."""
         row = self.n_columns * self.dtype.itemsize + 8 * (self._weight is not None)
         counts = [self._known(number, file) for number, file in enumerate(self._plan.files)]
