@@ -46,7 +46,14 @@ class Counting:
 
     def read(self, partitions: Sequence[int] | None = None) -> Iterator[Any]:
         """Blocks of the source."""
-        for block in self._source.read(partitions):
+        yield from self._told(self._source.read(partitions))
+
+    def fetch(self, partitions: Sequence[int]) -> Iterator[Any]:
+        """Blocks of the source on this thread, counted."""
+        yield from self._told(self._source.fetch(partitions))
+
+    def _told(self, blocks: Iterator[Any]) -> Iterator[Any]:
+        for block in blocks:
             self.blocks += 1
             yield block
 

@@ -28,6 +28,13 @@ class Counted:
 
     def read(self, partitions: Sequence[int] | None = None) -> Iterator[Block]:
         """Blocks of the source, counted."""
-        for block in self._source.read(partitions):
+        yield from self._told(self._source.read(partitions))
+
+    def fetch(self, partitions: Sequence[int]) -> Iterator[Block]:
+        """Blocks of the source on this thread, counted."""
+        yield from self._told(self._source.fetch(partitions))
+
+    def _told(self, blocks: Iterator[Block]) -> Iterator[Block]:
+        for block in blocks:
             self.blocks += 1
             yield block

@@ -264,3 +264,14 @@ def test_discriminant_by_a_column_of_labels(run, refused, species):
     assert "needs --label" in refused("fit", "discriminant", species, "-o", "n")
     assert "--label is not an option of kmeans" in refused("fit", "kmeans", species, "--label", "species", "-o", "n")
     assert not Path("n").exists()
+
+
+def test_a_limit_of_memory_holds_for_the_process(run, iris, monkeypatch):
+    from unveil.core import memory
+
+    monkeypatch.setenv(memory.LIMIT_NAME, "900GB")  # put back after the run
+    assert run("fit", "kmeans", iris, "-k", 3, "-o", "m", "--memory-limit", "4GB").exit_code == 0
+    assert 0 < memory.budget() < 4e9
+    wrong = run("predict", "m", iris, "--memory-limit", "4 parsecs")
+    assert wrong.exit_code == 2
+    assert "--memory-limit must be as '2GB' or a number of bytes, 64 MiB at least, got '4 parsecs'" in wrong.stderr

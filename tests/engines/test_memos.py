@@ -15,7 +15,7 @@ from unveil.engines.memos import Memos, Stored, bytes_of_arrays
 ROWS = np.random.default_rng(0).normal(size=(70_000, 3)) + 4.0 * (np.arange(70_000) % 3)[:, None]
 MODELS = {
     "K-means": lambda **more: unveil.KMeans(
-        9, algorithm="hamerly", init="scalable", max_iter=6, random_state=0, **more
+        9, algorithm="hamerly", init="k-means||", max_iter=6, random_state=0, **more
     ),
     "sparse EM": lambda **more: unveil.GaussianMixture(
         4, expectation=unveil.expectations.Sparse(2, 3), max_iter=5, tol=0.0, random_state=0, **more
@@ -44,7 +44,6 @@ def test_no_bit_depends_on_the_room(name: str, tmp_path: Path, monkeypatch: pyte
         for each in made:
             held = [memo for memo in each.values() if not isinstance(memo, Stored)]
             assert sum(map(bytes_of_arrays, held)) == each.n_bytes <= room
-            assert room > 0 or not held
 
 
 def test_a_limit_leaves_half_to_all_else() -> None:
@@ -58,7 +57,7 @@ def test_a_limit_leaves_half_to_all_else() -> None:
     assert Memos(Held()).room == np.inf
     with unveil.memory_limit(memory.resident() + 2e8):
         assert Memos(Held()).room <= 1e8
-    with unveil.memory_limit("64MB"):
+    with unveil.memory_limit("64MiB"):
         assert Memos(Streamed()).room == memory.reading_room() == 0
 
 

@@ -7,6 +7,7 @@ cuts its block into pieces hands those to `share`. The pieces follow from the da
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -34,3 +35,13 @@ def lending(threads: Share) -> Iterator[None]:
         yield
     finally:
         _lent.reset(token)
+
+
+def default_workers() -> int:
+    """Threads to use when nobody says: ``UNVEIL_THREADS``, or the cores that this process may run on."""
+    named = os.environ.get("UNVEIL_THREADS")
+    if named is None:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if not named.isdigit() or int(named) < 1:
+        raise ValueError(f"UNVEIL_THREADS must be a positive integer, got {named!r}")
+    return int(named)

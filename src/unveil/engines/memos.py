@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import math
 import pickle
+import shutil
 import tempfile
+import weakref
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from threading import Lock
@@ -36,7 +38,7 @@ class Memos(dict[int, Any]):
         self.room = memo_room(not getattr(source, "random_access", False))
         self._sizes: dict[int, int] = {}
         self._total, self._lock = 0, Lock()
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._folder: Path | None = None
 
     def recall(self, index: int) -> Any:
         """What a block remembers; None where that is nothing."""
@@ -72,8 +74,9 @@ class Memos(dict[int, Any]):
     def _store(self, index: int, memo: Any) -> Stored:
         with self._lock:
             if self._folder is None:
-                self._folder = tempfile.TemporaryDirectory(prefix="unveil-memos-")
-            path = Path(self._folder.name, str(index))
+                self._folder = Path(tempfile.mkdtemp(prefix="unveil-memos-"))
+                weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+            path = self._folder / str(index)
         with path.open("wb") as file:
             pickle.dump(memo, file, protocol=5)
         return Stored(path)

@@ -21,9 +21,10 @@ from threading import Event
 from time import thread_time
 from typing import Any, NamedTuple
 
+from unveil.core.idle_threads import default_workers as default_workers
 from unveil.core.idle_threads import lending
 from unveil.core.memory import reading_room
-from unveil.core.partition import count_of
+from unveil.core.partition import count_of, rows_of, width_of
 from unveil.core.protocols import Block, Source, Step
 from unveil.core.statistics import Statistics, TreeSum, subtrees
 from unveil.engines.memos import Memos
@@ -110,7 +111,7 @@ class Threads:
 
     def _results(
         self,
-        task: Callable[[_Run], Any],
+        task: Callable[[_BlockRun], Any],
         source: Source,
         partitions: Sequence[int] | None,
         pace: float = math.inf,
@@ -123,14 +124,14 @@ class Threads:
         decodes for itself; else blocks of a file are handed out one by one, so that no more than a few results wait.
         """
         alone = (pace < QUICK_BLOCK or self.count == 1) and getattr(source, "random_access", False)
-        runs: Iterator[_Run] | None = None
+        runs: Iterator[_BlockRun] | None = None
         if getattr(source, "random_access", False):
             runs, width = self._runs(source, partitions, alone, pace), 2 * RUNS_EACH * self.count
         elif ended is not None:
             runs, width = self._decoded(source, partitions), 2 * self.count
         if runs is None:
-            width = BLOCKS_AHEAD * self.count
-            runs = (_Run(place, 1, [block]) for place, block in enumerate(source.read(partitions)))
+            width = max(min(BLOCKS_AHEAD * self.count, int(reading_room() / (2 * _bytes_of_block(source)))), 1)
+            runs = (_BlockRun(place, 1, [block]) for place, block in enumerate(source.read(partitions)))
         head = list(islice(runs, 2))  # a single run needs no pool
         work = (partial(task, run) for run in chain(head, runs))
         if self.count > 1 and len(head) == 1:
@@ -146,7 +147,7 @@ class Threads:
                 result = piece()
             yield result
 
-    def _runs(self, source: Source, partitions: Sequence[int] | None, alone: bool, pace: float) -> Iterator[_Run]:
+    def _runs(self, source: Source, partitions: Sequence[int] | None, alone: bool, pace: float) -> Iterator[_BlockRun]:
         """Rows that any thread can reach: neighbours travel together, so that there is little to hand out.
 
         Sources read as they are asked for rows, so it is the thread that uses a block which reads it.
@@ -157,9 +158,9 @@ class Threads:
         while not alone and size > 1 and size * pace > LONGEST_RUN:
             size //= 2
         pieces = ((first, every[first : first + size]) for first in range(0, len(every), size))
-        return (_Run(first, len(piece), source.read(piece)) for first, piece in pieces)
+        return (_BlockRun(first, len(piece), source.read(piece)) for first, piece in pieces)
 
-    def _decoded(self, source: Any, partitions: Sequence[int] | None) -> Iterator[_Run] | None:
+    def _decoded(self, source: Any, partitions: Sequence[int] | None) -> Iterator[_BlockRun] | None:
         """Rows that have to be decoded, in runs that begin where decoding can: `unveil.sources.files.scan.Scan.runs`.
 
         None where a source has no such runs, or so few that threads would wait for each other, or where so many readers
@@ -174,10 +175,15 @@ class Threads:
         if len(runs) < RUNS_EACH * self.count:
             return None
         places = accumulate((len(run) for run in runs), initial=0)
-        return (_Run(place, len(run), source.fetch(run)) for place, run in zip(places, runs, strict=False))
+        return (_BlockRun(place, len(run), source.fetch(run)) for place, run in zip(places, runs, strict=False))
 
 
-class _Run(NamedTuple):
+def _bytes_of_block(source: Source) -> float:
+    """Of the largest, about; of a sparse one, by the cells that are stored."""
+    return 8.0 * max(rows_of(source, range(min(count_of(source), 1))) * width_of(source), 1)
+
+
+class _BlockRun(NamedTuple):
     """Blocks that one thread works on."""
 
     place: int  # how many blocks come before
@@ -185,7 +191,7 @@ class _Run(NamedTuple):
     blocks: Iterable[Block]
 
 
-def _reduce(step: Step, memos: Memos, ended: Event, run: _Run) -> tuple[list[Any], float, int]:
+def _reduce(step: Step, memos: Memos, ended: Event, run: _BlockRun) -> tuple[list[Any], float, int]:
     """Sums over a run, by subtrees, the time it took and the number of its blocks."""
     began = thread_time()
     sums = list(subtrees(_leaves(step, memos, ended, run.blocks), run.place, run.place + run.n_blocks))
@@ -203,7 +209,7 @@ def _leaves(step: Step, memos: Memos, ended: Event, blocks: Iterable[Block]) -> 
         yield here
 
 
-def _apply(function: Callable[[Block], Any], run: _Run) -> list[Any]:
+def _apply(function: Callable[[Block], Any], run: _BlockRun) -> list[Any]:
     return [function(block) for block in run.blocks]
 
 
@@ -262,13 +268,3 @@ def _pool(workers: int) -> ThreadPoolExecutor:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_pool.cache_clear)  # threads do not survive a fork
-
-
-def default_workers() -> int:
-    """Threads to use when nobody says: ``UNVEIL_THREADS``, or the cores that this process may run on."""
-    named = os.environ.get("UNVEIL_THREADS")
-    if named is None:
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if not named.isdigit() or int(named) < 1:
-        raise ValueError(f"UNVEIL_THREADS must be a positive integer, got {named!r}")
-    return int(named)

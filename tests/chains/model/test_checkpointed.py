@@ -83,19 +83,18 @@ def test_what_may_be_lost_needs_the_whole(done: list[bool], monkeypatch: pytest.
     assert done == [False]
 
 
-def test_little_is_held(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of 40 times the steps and 16 states: checkpoints and a few chunks, not four tables."""
-    rows = np.tile(COUNTS, (40, 1))
+def test_twice_the_steps_take_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     model = HiddenMarkov(Poisson(), 16, np.zeros(6), sizes=SMALL)
     params = MarkovParams(np.full(16, 1 / 16), np.full((16, 16), 1 / 16), PoissonParams(1.0 + NOISE.random((16, 6))))
-    block, table = Block(0, 0, rows, None, np.array([len(rows)])), 8 * 16 * len(rows)
-    held = []
-    for tables in (1 << 40, 1):
+    held: dict[int, list[int]] = {1: [], 1 << 40: []}
+    for tables, times in ((1, 20), (1, 40), (1 << 40, 20), (1 << 40, 40)):
         monkeypatch.setattr(checkpointed, "TABLES", tables)
-        model.expect(model.prepare(params), block, Exact(), None, np.random.default_rng)
+        rows = np.tile(COUNTS, (times, 1))
+        block = Block(0, 0, rows, None, np.array([len(rows)]))
+        _, memo = model.expect(model.prepare(params), block, Exact(), None, np.random.default_rng)
         tracemalloc.start()
-        model.expect(model.prepare(params), block, Exact(), None, np.random.default_rng)
-        held.append(tracemalloc.get_traced_memory()[1])
+        model.expect(model.prepare(params), block, Exact(), memo, np.random.default_rng)
+        held[tables].append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
-    assert held[0] > 2.5 * table
-    assert held[1] < 0.5 * table
+    assert held[1][1] < 1.1 * held[1][0]
+    assert held[1 << 40][1] > 1.8 * held[1 << 40][0]

@@ -102,7 +102,7 @@ def test_a_disk_that_fills_ends_no_pass(decoded: list[int], tmp_path: Path, monk
         self.failed = True
 
     before = own()
-    monkeypatch.setattr(cache.Writer, "add", full)
+    monkeypatch.setattr(cache.CacheWriter, "add", full)
     scan = unveil.scan(written(tmp_path))
     assert same(scan, ROWS)
     assert same(scan, ROWS)

@@ -51,7 +51,7 @@ def expect_in_pieces(
     if cuts.chunk % PAD or not (coded or cuts.chunk == model.sizes.chunk_rows) or (coded and block.weights is not None):
         return None
     levels = model.emissions.levels(plan.family, chunks[0]) if coded else None
-    chain = _Pieces(model, plan, block, chunks, levels, float(chains.each[0]))
+    chain = _ChainInPieces(model, plan, block, chunks, levels, float(chains.each[0]))
     found = chain.there()
     if found is None:
         return None
@@ -68,7 +68,7 @@ def expect_in_pieces(
     )
 
 
-class _Checkpoint(NamedTuple):
+class _ChunkEnd(NamedTuple):
     """What the last row of a chunk, and the one before it, hold."""
 
     shares: Floats
@@ -76,7 +76,7 @@ class _Checkpoint(NamedTuple):
     inverses: Floats  # of both
 
 
-class _Piece(NamedTuple):
+class _ChainPiece(NamedTuple):
     """A chunk with its tables."""
 
     number: int
@@ -88,7 +88,7 @@ class _Piece(NamedTuple):
 
 
 @dataclass
-class _Pieces:
+class _ChainInPieces:
     """A chain, and what is held of it."""
 
     model: HiddenMarkov
@@ -97,7 +97,7 @@ class _Pieces:
     chunks: tuple[RowChunk, ...]  # of emissions
     levels: CodedRows | None
     weight: float
-    ends: list[_Checkpoint] = field(default_factory=list)
+    ends: list[_ChunkEnd] = field(default_factory=list)
     aheads: dict[int, Floats] = field(default_factory=dict)  # w at the end of each chunk
     sums: dict[int, Floats] = field(default_factory=dict)  # moments by the place of their rows
 
@@ -161,7 +161,7 @@ class _Pieces:
             add_by_code(self.levels.codes[first:stop], piece.out[first - line : stop - line], sums)
         return self.levels.levels.gather(sums)
 
-    def _again(self) -> Iterator[tuple[_Piece, int, int]]:
+    def _again(self) -> Iterator[tuple[_ChainPiece, int, int]]:
         """Chunks with their posteriors, from the first on, and the lines that they have them of."""
         for group in self._groups():
             for piece, half in share(self._returned, group):
@@ -176,7 +176,7 @@ class _Pieces:
         count = len(self.cuts)
         return (range(first, min(first + SIDE_BY_SIDE, count)) for first in range(0, count, SIDE_BY_SIDE))
 
-    def _guessed(self, number: int) -> tuple[_Piece, tuple[float, bool]]:
+    def _guessed(self, number: int) -> tuple[_ChainPiece, tuple[float, bool]]:
         """A chunk with its tables, swept from a guess."""
         begin, end = self.cuts[number]
         origin = begin - PAD if begin else 0
@@ -193,10 +193,10 @@ class _Pieces:
             rows = room(self.plan.sweep, out, NO_CODES, lines)
         last = number == len(self.cuts) - 1
         sweep = LongSweep(self.plan.sweep, rows, lines if last else lines + 1, self.model.sizes.cuts)
-        piece = _Piece(number, sweep, origin, (begin - origin, end - origin), scored, out)
+        piece = _ChainPiece(number, sweep, origin, (begin - origin, end - origin), scored, out)
         return piece, sweep.guess(piece.chunk)
 
-    def _corrected(self, piece: _Piece, guessed: bool) -> bool:
+    def _corrected(self, piece: _ChainPiece, guessed: bool) -> bool:
         """Sweep on from the checkpoint before, until that agrees with the guess; False where no share is left."""
         if piece.number == 0:
             return guessed
@@ -208,19 +208,19 @@ class _Pieces:
             piece.sweep.row(rows.emissions, begin)[:] = before.emissions
         return piece.sweep.correct(begin, end, guessed)
 
-    def _returned(self, number: int) -> tuple[_Piece, Half]:
+    def _returned(self, number: int) -> tuple[_ChainPiece, Half]:
         """A chunk whose tables are made again, on its way back from a guess."""
         piece, (peak, _) = self._guessed(number)
         self._corrected(piece, peak > -np.inf)
         return piece, piece.sweep.back_from_guess(piece.chunk, self.weight, piece.out)
 
 
-def _checkpoint(sweep: LongSweep, end: int) -> _Checkpoint:
+def _checkpoint(sweep: LongSweep, end: int) -> _ChunkEnd:
     shares, emissions = sweep.row(sweep.rows.shares, end).copy(), sweep.emissions(end).copy()
-    return _Checkpoint(shares, emissions, sweep.rows.inverses[end - 1 : end + 1].copy())
+    return _ChunkEnd(shares, emissions, sweep.rows.inverses[end - 1 : end + 1].copy())
 
 
-def _moments(piece: _Piece) -> list[tuple[int, Floats]]:
+def _moments(piece: _ChainPiece) -> list[tuple[int, Floats]]:
     """Sums of the statistics of each chunk of emissions, by the place of its first row."""
     return [
         (

@@ -4,8 +4,8 @@ The first whole pass over a text table writes what it decodes beside handing it 
 or float64, then their weights. Later passes read that, any partition at once, as fast as the disk is. What is kept is
 keyed by the identity of the files (path, size, time) and by all that says how they are read.
 
-``"auto"`` keeps it in a private folder of this process, where it is worth it (`Cache.is_worth`), until the scan is let
-go of or the process ends. A folder that the user names keeps it for later processes.
+``"auto"`` keeps it in a private folder of this process, where it is worth it (`RowCache.is_worth`), until the scan is
+let go of or the process ends. A folder that the user names keeps it for later processes.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def stamps_of(paths: Sequence[Path]) -> tuple[Stamp, ...]:
     return tuple((str(path), state.st_size, state.st_mtime_ns) for path, state in states)
 
 
-class Kept(NamedTuple):
+class DecodedRows(NamedTuple):
     """Rows on disk."""
 
     path: Path
@@ -81,13 +81,13 @@ class Kept(NamedTuple):
 
 
 @dataclass
-class Cache:
+class RowCache:
     """Where the rows of one scan are kept, if they are."""
 
     place: str | None  # "auto", a folder, or None
     stamps: tuple[Stamp, ...]
     asked: str  # what is read, and how
-    kept: Kept | None = None
+    kept: DecodedRows | None = None
     said: dict[str, Any] | None = None  # what the pass that wrote it found out
 
     def look(self) -> None:
@@ -97,7 +97,7 @@ class Cache:
         with suppress(OSError, ValueError, KeyError, TypeError):
             said = json.loads(self._note.read_text())
             shape = said["n_rows"], said["n_columns"], np.dtype(said["dtype"]), said["weighted"]
-            kept = Kept(self._data, *shape, self.stamps)
+            kept = DecodedRows(self._data, *shape, self.stamps)
             if kept.usable():
                 self.kept, self.said = kept, said["found"]
 
@@ -111,15 +111,15 @@ class Cache:
             return room and not (self.place == AUTO and _is_memory(home))
         return False
 
-    def writer(self, n_columns: int, dtype: np.dtype[Any]) -> Writer | None:
+    def writer(self, n_columns: int, dtype: np.dtype[Any]) -> CacheWriter | None:
         """What takes the blocks of a whole pass; None where nothing can be written."""
         with suppress(OSError):
-            return Writer(self._home(), n_columns, dtype)
+            return CacheWriter(self._home(), n_columns, dtype)
         return None
 
-    def keep(self, writer: Writer, found: dict[str, Any]) -> None:
+    def keep(self, writer: CacheWriter, found: dict[str, Any]) -> None:
         """Take over what was written."""
-        kept = Kept(writer.path, writer.n_rows, writer.n_columns, writer.dtype, writer.weighted, self.stamps)
+        kept = DecodedRows(writer.path, writer.n_rows, writer.n_columns, writer.dtype, writer.weighted, self.stamps)
         if self.place == AUTO:
             self.kept, self.said = kept, found
             weakref.finalize(self, _unlink, writer.path, os.getpid())
@@ -155,7 +155,7 @@ class Cache:
         return self._data.with_suffix(".json")
 
 
-class Writer:
+class CacheWriter:
     """Blocks of one pass on their way to disk. A disk that fills ends it in silence: the pass goes on without."""
 
     def __init__(self, home: Path, n_columns: int, dtype: np.dtype[Any]) -> None:

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from unveil.core.fingerprint import of_file
+from unveil.core.memory import reading_room
 from unveil.core.once import cached_property
 from unveil.core.partition import chosen_partitions, partition_count, partition_rows
 from unveil.core.protocols import Block
 from unveil.sources.cut import Chunk, Wanted, cut
 from unveil.sources.errors import DataError as DataError
 from unveil.sources.files.ahead import read_ahead
-from unveil.sources.files.cache import AUTO, Cache, Writer, stamps_of
+from unveil.sources.files.cache import AUTO, CacheWriter, RowCache, stamps_of
 from unveil.sources.files.formats import Header, ReadRequest
 from unveil.sources.files.options import GUESSED, ReadingOptions
 from unveil.sources.files.paths import PathLike, find_files
@@ -130,12 +131,12 @@ class Scan:
         return make_plan(self._paths, self._columns, self._weight, self._options)
 
     @cached_property
-    def _cache(self) -> Cache:
+    def _cache(self) -> RowCache:
         """Where rows are kept that take long to decode; what an earlier process kept there is taken over."""
         plan, place = self._plan, self._place
         slow = any(file.header.layout is not None for file in plan.files)
         asked = repr((plan.names, self._weight, plan.dtype.str, self._options))
-        cache = Cache(place if slow else None, stamps_of(self._paths) if slow else (), asked)
+        cache = RowCache(place if slow else None, stamps_of(self._paths) if slow else (), asked)
         cache.look()
         if cache.said is not None:
             self._counts = dict(enumerate(cache.said["counts"]))
@@ -203,7 +204,9 @@ class Scan:
         if chosen == []:
             return
         wanted = Wanted(chosen, partition_rows(self.n_columns))
-        yield from read_ahead(lambda: self._blocks(wanted), PARTITIONS_AHEAD)
+        block = max(wanted.size * self.n_columns * self.dtype.itemsize, 1)
+        ahead = max(min(PARTITIONS_AHEAD, int(reading_room() / (2 * block))), 1)  # of wide tables a single one
+        yield from read_ahead(lambda: self._blocks(wanted), ahead)
 
     def fetch(self, partitions: Sequence[int]) -> Iterator[Block]:
         """Blocks as `read` gives them, decoded on the thread that asks for them, which may be one of many."""
@@ -273,7 +276,7 @@ class Scan:
             if writer is not None:
                 writer.discard()
 
-    def _writer(self) -> Writer | None:
+    def _writer(self) -> CacheWriter | None:
         """What keeps the rows of a whole pass, if they are to be kept."""
         row = self.n_columns * self.dtype.itemsize + 8 * (self._weight is not None)
         counts = [self._known(number, file) for number, file in enumerate(self._plan.files)]

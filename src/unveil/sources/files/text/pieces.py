@@ -8,7 +8,6 @@ by `unveil.sources.files.text.read`, which says what is wrong.
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -20,6 +19,7 @@ import pyarrow as pa
 import pyarrow.csv
 from numpy.typing import NDArray
 
+from unveil.core.idle_threads import default_workers
 from unveil.sources.files.text.layout import TextLayout
 from unveil.sources.files.text.lines import DOS_END
 from unveil.sources.files.text.read import parsed_by
@@ -47,14 +47,14 @@ class LineIndex(NamedTuple):
         return [int(row) for row in self.rows[:-1]]
 
 
-def index_lines(file: TextFile, layout: TextLayout, threads: int | None = None) -> LineIndex | None:
+def index_lines(file: TextFile, layout: TextLayout) -> LineIndex | None:
     """The index of a table, by parsing one column of it on several threads; None where it is not plain."""
     if not is_plain(file, layout.dialect) or layout.dialect.below or layout.dialect.short_header:
         return None
-    rows, offsets = [0], [0]
+    rows, offsets, threads = [0], [0], default_workers()
     try:
-        with ThreadPoolExecutor(threads or os.cpu_count() or 1, "unveil-index") as pool:
-            for stop, count in _counted(file, layout, pool, AHEAD * (threads or os.cpu_count() or 1)):
+        with ThreadPoolExecutor(threads, "unveil-index") as pool:
+            for stop, count in _counted(file, layout, pool, AHEAD * threads):
                 rows.append(rows[-1] + count)
                 offsets.append(stop)
     except (_NotPlainError, pa.ArrowInvalid, OSError):
