@@ -1,3 +1,6 @@
+import pathlib
+
+import dask
 import dask.array as da
 import dask.dataframe as dd
 import hypothesis.strategies as st
@@ -6,8 +9,9 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 
-from unveil.sources import ArraySource
+from unveil.sources import ArraySource, from_frame
 from unveil.sources.dask import DaskSource, is_dask
+from unveil.sources.errors import DataError
 
 ROWS = np.random.default_rng(5).normal(size=(60_000, 3))
 
@@ -50,6 +54,21 @@ def test_runs_hold_their_partitions(most: int) -> None:
         assert all(block.start == expected[block.index].start for block in blocks)
 
 
+def test_the_first_block_brings_no_others() -> None:
+    seen: list[int] = []
+
+    def noted(block: np.ndarray) -> np.ndarray:
+        seen.append(len(block))
+        return block
+
+    array = da.from_array(ROWS, chunks=(16_384, 3)).map_blocks(noted, meta=np.empty((0, 3)))
+    with dask.config.set(scheduler="synchronous"):
+        blocks = DaskSource(array).read()
+        next(blocks)
+        assert len(seen) == 1
+        assert sum(len(block.rows) for block in blocks) == len(ROWS) - 16_384
+
+
 def test_single_precision_stays_and_whole_numbers_become_double() -> None:
     single, whole = ROWS.astype(np.float32), (ROWS * 10).astype(np.int16)
     assert equal(DaskSource(da.from_array(single, chunks=10_000)), ArraySource(single))
@@ -86,3 +105,15 @@ def test_dask_is_known_by_its_looks() -> None:
     assert is_dask(da.ones((2, 2)))
     assert not is_dask(ROWS)
     assert not is_dask(pd.DataFrame(ROWS))
+
+
+def test_frames_of_parquet_with_missing_cells_and_words(tmp_path: pathlib.Path) -> None:
+    table = pd.DataFrame({"a": ROWS[:500, 0], "b": pd.array([1, None] * 250, dtype="Int64"), "c": [True, False] * 250})
+    table.assign(d="word").to_parquet(tmp_path / "part.0.parquet")
+    frame = dd.read_parquet(tmp_path)
+    source = DaskSource(frame[["a", "b", "c"]])
+    wanted = from_frame(table)
+    assert (source.names, source.dtype, source.n_rows) == (("a", "b", "c"), np.dtype(np.float64), 500)
+    assert np.array_equal(next(source.read()).rows, wanted.rows, equal_nan=True)
+    with pytest.raises(DataError, match="'d'"):
+        DaskSource(frame)

@@ -24,7 +24,7 @@ from unveil.core.protocols import Block, Source, Step
 from unveil.core.statistics import Statistics, TreeSum
 from unveil.engines.cluster.client import client_of
 from unveil.engines.cluster.flight import Flight
-from unveil.engines.cluster.patience import ClusterLostError as ClusterLostError
+from unveil.engines.cluster.patience import Patience
 from unveil.engines.cluster.rows import Members, PlacedRows
 from unveil.engines.cluster.runs import Job, map_job, reduce_job
 
@@ -94,7 +94,9 @@ class Dask:
         client = client_of(self.client)
         key = id(source), client.id
         if key not in _placed:
-            _placed[key] = PlacedRows(client, Members(client), source)
+            members = Members(client)
+            Patience(self.patience).insist(members.some)  # how rows are cut depends on how many there are
+            _placed[key] = PlacedRows(client, members, source)
             weakref.finalize(source, _placed.pop, key, None).atexit = False
         return source, _placed[key]
 

@@ -43,7 +43,10 @@ RECORDS = {
 
 def write_estimator(estimator: Any, path: PathLike) -> None:
     """Write a fitted estimator to a model file."""
+    from numpy import asarray
     from sklearn.utils.validation import check_is_fitted
+
+    from unveil.sources.dask import is_dask
 
     check_is_fitted(estimator)
     cls = type(estimator)
@@ -52,7 +55,8 @@ def write_estimator(estimator: Any, path: PathLike) -> None:
     arrays: Arrays = {}
     header = _described(estimator)
     header["parameters"], header["not_kept"] = _stored_parameters(estimator, arrays)
-    fitted = {name: value for name, value in vars(estimator).items() if _is_kept(cls, name)}
+    kept = {name: value for name, value in vars(estimator).items() if _is_kept(cls, name)}
+    fitted = {name: asarray(value) if is_dask(value) else value for name, value in kept.items()}
     records = StorableParts({**RECORDS, **estimator._own_parts})
     header["attributes"] = {name: records.encode(value, name, arrays) for name, value in fitted.items()}
     _check_opens(header, arrays)

@@ -71,11 +71,12 @@ class DaskSource:
         every = range(partition_count(self.n_rows, self.n_columns))
         chosen = every if partitions is None else chosen_partitions(partitions, self.n_rows, self.n_columns)
         size = partition_rows(self.n_columns)
-        for first in range(0, len(chosen), COMPUTED_TOGETHER):
-            wanted = chosen[first : first + COMPUTED_TOGETHER]
-            for start, stop in _stretches(wanted):
+        first, together = 0, 1  # whoever looks at the first block alone brings no others here
+        while first < len(chosen):
+            for start, stop in _stretches(chosen[first : first + together]):
                 rows = self.array[start * size : stop * size].compute()
                 yield from _blocks(start, size, rows, range(start, stop))
+            first, together = first + together, min(2 * together, COMPUTED_TOGETHER)
 
     def fingerprinted(self) -> Any:
         """What tells it from other collections, for checkpoints: the name that Dask gives it by its content."""

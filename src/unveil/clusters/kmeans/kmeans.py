@@ -115,6 +115,7 @@ class KMeans(Estimator, CentredClusters, BaseEstimator):
         In order of falling size, or as given by an array or callable `init`. Always float64.
     labels_, inertia_ : array of shape (n_samples,), float
         Cluster of each row, and the cost, both at `cluster_centers_`; a row between two centres goes to the first.
+        Labels of the rows of a Dask collection that is more than one partition are a Dask array.
     n_iter_, n_features_in_, feature_names_in_
         As in scikit-learn.
     converged_ : bool

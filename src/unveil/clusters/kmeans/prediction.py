@@ -18,19 +18,22 @@ from unveil.clusters.kmeans.geometry import RowGeometry, is_lone, lone_block
 from unveil.clusters.kmeans.model import KMeansModel
 from unveil.core.arrays import Floats
 from unveil.core.protocols import Block, Source
+from unveil.core.shared_pass import base_of
 from unveil.engines.threads import Threads
 from unveil.estimation.base import engine_for
 from unveil.estimation.units import divided, odd_length, odd_square, unit_of
 from unveil.numerics.blas import single_threaded_blas
 from unveil.sources.array import ArraySource
+from unveil.sources.dask import DaskSource
 
+NOTHING = np.empty(0, np.int32)
 SPAN_WORK = 1 << 20  # cells times centres: a tenth of a millisecond, in which a thread has hardly begun
 
 
 class Assigned(NamedTuple):
     """Rows at their nearest centres."""
 
-    labels: NDArray[np.int32]
+    labels: NDArray[np.int32]  # or a Dask array of them
     inertia: float  # weighted sum of squared distances
     counts: Floats  # weight of the rows of each cluster
 
@@ -63,6 +66,11 @@ def assigned(fitted: FittedCentres, block: Block) -> Assigned:
     labels, cost = _labelled(fitted, block)
     counts = np.bincount(labels, block.weights, fitted.model.n_clusters).astype(np.float64)
     return Assigned(labels, cost, counts)
+
+
+def costs(fitted: FittedCentres, block: Block) -> Assigned:
+    """The same, without the labels."""
+    return assigned(fitted, block)._replace(labels=NOTHING)
 
 
 def labels_of(fitted: FittedCentres, block: Block) -> NDArray[np.int32]:
@@ -135,9 +143,14 @@ class CentredClusters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         return FittedCentres.of(self._geometry(source), centres, source.n_rows)
 
     def _assign(self, source: Source) -> Assigned:
-        """All rows at their nearest centres; costs and counts are added block by block, in order."""
-        found = self._each(assigned, source)
-        labels = joined([here.labels for here in found])
+        """All rows at their nearest centres; costs and counts are added block by block, in order.
+
+        Labels of the rows of a Dask collection are one too: there may be more of them than this process can hold.
+        """
+        base = base_of(source)
+        lazily = isinstance(base, DaskSource)
+        found = self._each(costs if lazily else assigned, source)
+        labels: Any = self.predict(base.array) if lazily else joined([here.labels for here in found])
         return Assigned(labels, sum(here.inertia for here in found), sum(here.counts for here in found))  # type: ignore[arg-type]
 
     def _each(self, function: Callable[..., Any], source: Source) -> list[Any]:

@@ -10,6 +10,8 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import dataclass, field
+from functools import partial
+from threading import Event
 from typing import Any
 
 from unveil.core.protocols import Source
@@ -31,6 +33,7 @@ class _Batch:
     tops: list[Any] = field(default_factory=list)  # the futures that are gathered
     done: int = 0  # leaves that were seen to be done
     turns: int = 0  # without any more of them
+    settled: Event = field(default_factory=Event)  # when all that is waited for is done, or one has failed
 
     @property
     def finished(self) -> int:
@@ -96,7 +99,7 @@ class Flight:
         batch.leaves = batch.leaves or [None] * len(batch.jobs)
         self.patience.insist(lambda: self._submit_lost(batch))
         batch.tops = self._folded(batch.leaves) if fold else list(batch.leaves)
-        batch.done, batch.turns = batch.finished, 0
+        batch.done, batch.turns, batch.settled = batch.finished, 0, _settled(batch.tops)
 
     def _submit_lost(self, batch: _Batch) -> None:
         places = {job.run: place for place, job in enumerate(batch.jobs) if is_lost(batch.leaves[place])}
@@ -123,7 +126,7 @@ class Flight:
         """What a batch comes to; what is lost on the way is submitted again."""
         while True:
             try:
-                found = self._heard(batch.tops)
+                found = self._heard(batch)
             except (Exception, AsyncCancelledError) as error:
                 self._judge(batch, error)
             else:
@@ -132,11 +135,13 @@ class Flight:
             if any(is_lost(future) for future in (*batch.leaves, *batch.tops)):
                 self._submit(batch, fold)
 
-    def _heard(self, futures: list[Any]) -> list[Any]:
+    def _heard(self, batch: _Batch) -> list[Any]:
         """The results, or an error: one of a task, a loss, or silence."""
-        return list(
-            self.client.sync(lambda: self.client.gather(futures, asynchronous=True), callback_timeout=LISTEN_SECONDS)
-        )
+        if not batch.settled.wait(LISTEN_SECONDS):
+            raise TimeoutError("the cluster is silent")
+        longest = max(self.patience.seconds, LISTEN_SECONDS)  # results may be large, so this is no matter of seconds
+        gather = partial(self.client.gather, batch.tops, asynchronous=True)
+        return list(self.client.sync(lambda: gather(), callback_timeout=longest))
 
     def _judge(self, batch: _Batch, error: BaseException) -> None:
         """Raise what a task has raised; wait where something was lost; do nothing where it only takes long."""
@@ -194,6 +199,20 @@ class Flight:
         self.client.cancel(left)
         batch.leaves = [None if leaf is None or leaf.status != "finished" else leaf for leaf in batch.leaves]
         batch.tops = [None]
+
+
+def _settled(futures: Sequence[Any]) -> Event:
+    """What is set as soon as all futures are done, or one is lost or has failed."""
+    settled, left = Event(), {future.key for future in futures}
+
+    def note(future: Any) -> None:
+        left.discard(future.key)
+        if not left or future.status != "finished":
+            settled.set()
+
+    for future in futures:
+        future.add_done_callback(note)
+    return settled
 
 
 def _by(size: int, items: Sequence[Any]) -> Iterator[Sequence[Any]]:

@@ -24,7 +24,7 @@ from unveil.core.partition import count_of, rows_of, width_of
 from unveil.core.protocols import Source
 from unveil.engines.cluster.runs import Shell, held
 
-RUNS_EACH, FEWEST_RUNS = 4, 16  # runs per thread of a cluster, and of any: enough to even out their load
+RUNS_EACH, FEWEST_RUNS = 4, 8  # runs per thread of a cluster, and of any: enough to even out their load
 RUN_CELLS = 1 << 23  # of a run that is held in memory: 64 megabytes, large against the overhead of a task
 STREAMED_CELLS = 1 << 27  # of a run that is read block by block: what is done anew where a worker is lost
 SHARE_KEPT = 0.4  # of the memory that workers have left, that a collection may take up once it is cut
@@ -61,6 +61,11 @@ class Members:
         if now or not self._threads or monotonic() - self._asked > MEMBERS_SECONDS:
             self._threads, self._asked = dict(self.client.nthreads()), monotonic()
         return self._threads
+
+    def some(self) -> None:
+        """An error where there is no worker."""
+        if not self.threads(now=True):
+            raise TimeoutError("there is no worker")
 
     def memory_left(self) -> float:
         """Bytes that workers have left, all in all; infinite where they have no limit."""
