@@ -33,6 +33,7 @@ from unveil.engines.threads import Threads
 
 EVERY = 0.02  # seconds between writes: as often as they can, so that every moment is met
 WAYS = ("kill", "kill", "term", "full")  # half of the moments are kills
+FULL_DISK = 20_000  # bytes: less than this, and files end
 PAUSE = 0.005  # seconds between looks at a child
 PATIENCE = 300.0  # seconds after which a fit hangs
 
@@ -46,19 +47,19 @@ class Case(NamedTuple):
 
 
 def _mixture() -> Any:
-    return unveil.GaussianMixture(4, n_init=3, init_params="random_from_data", tol=1e-7, max_iter=60, random_state=0)
+    return unveil.GaussianMixture(4, n_init=3, init_params="random_from_data", tol=0.0, max_iter=150, random_state=0)
 
 
 def _clusters() -> Any:
-    return unveil.KMeans(12, n_init=4, algorithm="elkan", max_iter=40, random_state=0)
+    return unveil.KMeans(24, n_init=4, algorithm="elkan", max_iter=40, random_state=0)
 
 
 def _chain() -> Any:
-    return unveil.GaussianHMM(3, n_init=2, tol=0.0, max_iter=12, random_state=0)
+    return unveil.GaussianHMM(3, n_init=2, tol=0.0, max_iter=25, random_state=0)
 
 
 def _latent() -> Any:
-    return unveil.BernoulliMixture(4, n_init=3, init_params="random", tol=0.0, max_iter=25, random_state=0)
+    return unveil.BernoulliMixture(4, n_init=3, init_params="random", tol=0.0, max_iter=80, random_state=0)
 
 
 CASES = {
@@ -221,7 +222,7 @@ def soak(name: str, data: Any, kills: int, random: np.random.Generator, folder: 
         for _ in range(int(random.integers(1, 4))):
             way = str(random.choice(WAYS))
             resumed += path.exists()
-            limit = int(random.integers(0, 20_000)) if way == "full" else -1
+            limit = int(random.integers(0, FULL_DISK)) if way == "full" else -1
             ended = run(kept, float(random.uniform(0.0, 1.1 * alone.seconds)), way, limit)
             found = ended.found
             moments[way] += 1
@@ -232,9 +233,8 @@ def soak(name: str, data: Any, kills: int, random: np.random.Generator, folder: 
         last = run(kept) if found is None else ended
         fits += 1
         wrong += last.found != alone.found or path.exists()
-        if found is None:
-            shares.append(last.calls / max(alone.calls, 1))
-    return Tally(moments, resumed, fits, wrong, largest, float(np.mean(shares or [1.0])), alone.seconds)
+        shares.append(last.calls / max(alone.calls, 1))
+    return Tally(moments, resumed, fits, wrong, largest, float(np.mean(shares)), alone.seconds)
 
 
 def main(arguments: list[str] | None = None) -> int:
