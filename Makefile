@@ -25,7 +25,7 @@ help:
 	@echo "make bench    unveil and its peers side by side, written to benchmarks/RESULTS.md"
 	@echo "make trust    verdicts on planted failures, healthy fits, noise and groups: the tables of docs/trust.md"
 	@echo "make tables   reports on tables as people have them, held to what a careful analyst would say (ONLY=NAME)"
-	@echo "make soak     memory on data larger than it should take, and mutated model files"
+	@echo "make soak     memory on data larger than it should take, mutated model files, and fits that are killed"
 	@echo "make clean    remove what the others made"
 
 # Stamps: a target's environment is made again when pyproject.toml changes. Packages are compiled as they are imported
@@ -97,6 +97,7 @@ soak: $(VENV)/test.stamp
 	$(BIN)/python -m benchmarks.soak
 	$(BIN)/python -m benchmarks.soak_files --bounds --files 2000
 	$(BIN)/python -m benchmarks.soak_files
+	$(BIN)/python -m benchmarks.soak_checkpoints
 
 clean:
 	rm -rf $(VENV) $(BENCH_VENV) $(REPORT) .processors .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -159,7 +159,7 @@ class Notebook:
         self._cost = self._written - began
 
 
-class Progress:
+class LoopProgress:
     """How far a loop came. Where there is no notebook, nothing is found and nothing kept."""
 
     def __init__(self, notebook: Notebook | None, key: str | None) -> None:
@@ -204,10 +204,10 @@ def notebook() -> Notebook | None:
     return found if found is not None and found.owner == os.getpid() else None  # a fork does not write in it
 
 
-def progress(kind: str, *inputs: Any) -> Progress:
+def progress(kind: str, *inputs: Any) -> LoopProgress:
     """How far a loop came that is known by its kind and its inputs."""
     kept = notebook()
-    return Progress(kept, None if kept is None else kept.key(kind, inputs))
+    return LoopProgress(kept, None if kept is None else kept.key(kind, inputs))
 
 
 def noted(kind: str, inputs: tuple[Any, ...], compute: Callable[[], T]) -> T:

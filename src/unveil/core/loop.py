@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from unveil.core.checkpoint import Progress, ended_early, progress
+from unveil.core.checkpoint import LoopProgress, ended_early, progress
 from unveil.core.drive import Driver, drive, together
 from unveil.core.partition import count_of
 from unveil.core.protocols import Ask, Asking, Engine, Expectation, Model, Params, Piece, Schedule, Source, Work
@@ -73,7 +73,7 @@ class _Passes:
         """Whole passes so far."""
         return int(self.partitions // self.count)
 
-    def resume(self, work: Work, here: Standing) -> Asking[None]:
+    def resume(self, work: Work, here: ClimbState) -> Asking[None]:
         """Go on with counting; blocks remember the last sweep again, which is made anew where they have to."""
         if here.entering is not None:
             params, state, (self.number, self.partitions) = here.entering
@@ -117,7 +117,7 @@ def fit(parts: Parts, start: Params) -> Fit:
     return outcome
 
 
-class Standing(NamedTuple):
+class ClimbState(NamedTuple):
     """Where a climb stands between two sweeps: all that the next one goes by."""
 
     params: Params
@@ -140,7 +140,7 @@ def climbing(parts: Parts, start: Params) -> Asking[Fit]:
     progress = progress_of("climb", parts, start)
     if progress.outcome is not None:
         return progress.outcome
-    here = Standing(start, Statistics(), None, start, (), {}, (0, 0.0), None, kept)
+    here = ClimbState(start, Statistics(), None, start, (), {}, (0, 0.0), None, kept)
     here = here if progress.state is None else progress.state
     params, statistics, schedule_state, entered = here[:4]
     records, events = list(here.records), Counter(here.events)
@@ -172,7 +172,7 @@ def climbing(parts: Parts, start: Params) -> Asking[Fit]:
                 last = (entering, state_before, asked) if parts.model.recalls else None
                 told = tuple(records), dict(events), (passes.number, passes.partitions), last
                 seen = None if kept is None else kept.copy()
-                progress.reached(Standing(params, statistics, schedule_state, entered, *told, seen))
+                progress.reached(ClimbState(params, statistics, schedule_state, entered, *told, seen))
     except KeyboardInterrupt:
         status = Status.INTERRUPTED
     monotone = parts.schedule.monotone and parts.expectation.monotone
@@ -182,7 +182,7 @@ def climbing(parts: Parts, start: Params) -> Asking[Fit]:
     return concluded(progress, Fit(params, statistics, history, entered))
 
 
-def progress_of(kind: str, parts: Parts, *inputs: Any) -> Progress:
+def progress_of(kind: str, parts: Parts, *inputs: Any) -> LoopProgress:
     """How far a climb came, if this run goes on where another one was."""
     return progress(kind, *decisive(parts), *inputs)
 
@@ -193,7 +193,7 @@ def decisive(parts: Parts) -> tuple[Any, ...]:
     return (*kinds, parts.max_iter, parts.seed, most_snapshots())
 
 
-def concluded(progress: Progress, outcome: Fit) -> Fit:
+def concluded(progress: LoopProgress, outcome: Fit) -> Fit:
     """An outcome, noted unless Ctrl-C was what ended the climb."""
     if is_interrupted(outcome):
         ended_early()
