@@ -16,6 +16,8 @@ from unveil.sources.errors import DataError
 
 STDIN_NAME = "standard input"
 _lock = threading.RLock()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_lock._at_fork_reinit)  # type: ignore[attr-defined]
 _made: dict[Any, Any] = {}
 
 
