@@ -6,9 +6,10 @@ may depend on how many threads share it, while one thread always gives the same.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from functools import cache
-from threading import Lock
+from threading import RLock, get_ident
 from typing import Any
 
 
@@ -25,25 +26,56 @@ class SingleThread:
     """A context in which BLAS has one thread; entered once for every row that is asked about, so it does little."""
 
     def __init__(self) -> None:
-        self.lock = Lock()
-        self.depth = 0  # how many hold it
+        self.lock = RLock()
+        self.holders: dict[int, int] = {}  # how often each thread holds it
         self.before: list[tuple[Any, int | None]] = []  # the libraries, and the threads that there were of each
 
     def __enter__(self) -> None:
         with self.lock:
-            if self.depth == 0:
+            if not self.holders:
                 self.before = [(library, library.get_num_threads()) for library in _blas().lib_controllers]
                 _set_threads([(library, 1) for library, count in self.before if count != 1])
-            self.depth += 1
+            own = get_ident()
+            self.holders[own] = self.holders.get(own, 0) + 1
 
     def __exit__(self, *raised: object) -> None:
         with self.lock:
-            self.depth -= 1
-            if self.depth == 0:
-                _set_threads([pair for pair in self.before if pair[0].get_num_threads() != pair[1]])
+            own = get_ident()
+            if (
+                own not in self.holders
+            ):  # a generator that another thread has begun, perhaps one that no fork brought along
+                if not self.holders:
+                    return
+                own = next(iter(self.holders))
+            self.holders[own] -= 1
+            if self.holders[own]:
+                return
+            del self.holders[own]
+            self._restore()
+
+    def _restore(self) -> None:
+        """As many threads as before, if nobody holds it any more."""
+        if not self.holders:
+            _set_threads([pair for pair in self.before if pair[0].get_num_threads() != pair[1]])
+
+    def in_a_child(self) -> None:
+        """After a fork: of the threads that hold it only the one that forked is there. It has the lock, as `lock` was
+        acquired before the fork, so that none of this was half done."""
+        was_held, own = bool(self.holders), get_ident()
+        self.holders = {own: self.holders[own]} if own in self.holders else {}
+        self.lock = RLock()
+        if was_held:
+            self._restore()
 
 
 _SINGLE_THREAD = SingleThread()
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=lambda: _SINGLE_THREAD.lock.acquire(),
+        after_in_parent=lambda: _SINGLE_THREAD.lock.release(),
+        after_in_child=_SINGLE_THREAD.in_a_child,
+    )
 
 
 def single_threaded_blas() -> SingleThread:

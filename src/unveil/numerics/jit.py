@@ -8,15 +8,24 @@ a multiply and an add; nothing else is relaxed, so NaN, infinities and the order
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar
 
 import numba
+from numba.core.compiler_lock import global_compiler_lock
 
 from unveil.numerics.code_cache import cache_of
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+if hasattr(os, "register_at_fork"):  # a child that is forked while a thread compiles could never compile anything
+    os.register_at_fork(
+        before=global_compiler_lock.acquire,
+        after_in_parent=global_compiler_lock.release,
+        after_in_child=global_compiler_lock.release,
+    )
 
 
 def cached(function: F, **flags: Any) -> F:

@@ -223,7 +223,7 @@ def test_a_file_that_changes_is_noticed(rows: np.ndarray, tmp_path: Path) -> Non
     assert source.n_rows == 40_000
     for changed in (rows[:30_000], np.concatenate([rows, rows])):
         write_csv(changed, tmp_path)
-        with pytest.raises(DataError, match=r"t\.csv: the file changed while it was in use: it had 40,000 rows"):
+        with pytest.raises(DataError, match=r"t\.csv: the file changed while it was in use: it had [0-9,]+ bytes"):
             list(source.read())
 
 

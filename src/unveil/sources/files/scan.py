@@ -24,6 +24,7 @@ from unveil.sources.files.options import GUESSED, ReadingOptions
 from unveil.sources.files.paths import PathLike, find_files
 from unveil.sources.files.plan import File, ScanPlan, make_plan
 from unveil.sources.files.runs import cut_into_runs
+from unveil.sources.files.unchanged import FilesAsFound
 from unveil.sources.weighted import checked_weights
 
 if TYPE_CHECKING:
@@ -115,6 +116,7 @@ class Scan:
             raise DataError(f"columns must be a list of names, got the string {columns!r}")
         self._shown = _shown(path)
         self._paths = find_files(path)
+        self._as_found = FilesAsFound()
         self._columns = None if columns is None else tuple(columns)
         self._weight = weight
         self._options = options.checked()
@@ -128,6 +130,7 @@ class Scan:
 
     @cached_property
     def _plan(self) -> ScanPlan:
+        self._as_found.note(self._paths)
         return make_plan(self._paths, self._columns, self._weight, self._options)
 
     @cached_property
@@ -326,6 +329,7 @@ class Scan:
         def needs(start: int, stop: int) -> bool:
             return wanted.any_row(first + start, first + stop)
 
+        self._as_found.check(file.path)
         tally.first_row = first
         plan, header = self._plan, self._indexed.get(number, file.header)
         all_of_it = wanted.everything and not self._seen
@@ -339,6 +343,7 @@ class Scan:
             yield chunk._replace(start=first + chunk.start)
         if known is not None and seen != known and (seen > known or needs(seen, known)):
             raise DataError(f"{file.path}: the file changed while it was in use: it had {known:,} rows")
+        self._as_found.check(file.path)
         if known is None:
             self._counts[number] = seen
 

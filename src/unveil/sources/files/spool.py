@@ -23,6 +23,8 @@ except ImportError:  # Windows has other locks; there leftovers stay until the s
 PREFIX, LOCK = "unveil-files-", "in-use"
 STDIN_NAME = "standard input"
 _lock = threading.RLock()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_lock._at_fork_reinit)  # type: ignore[attr-defined]
 _made: dict[Any, Any] = {}
 
 
