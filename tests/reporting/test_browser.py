@@ -73,6 +73,13 @@ def test_axe_finds_nothing_serious(look):
     assert look.hurdles() == []
 
 
+UNREACHED = """() => {
+  document.querySelectorAll('details').forEach((node) => { node.open = true; });
+  return Array.from(document.querySelectorAll('.scroller')).filter(
+    (node) => node.scrollWidth > node.clientWidth && node.tabIndex < 0).length;
+}"""  # tables that scroll and that the keyboard does not reach, as soon as folds are open
+
+
 @pytest.mark.parametrize("name", SMALL)
 def test_a_phone_and_paper(browser, pages, name):
     with opened(browser, pages[name], width=400, height=800) as look:
@@ -80,6 +87,7 @@ def test_a_phone_and_paper(browser, pages, name):
         assert look.overflow() == 0
         assert look.undrawn() == []
         assert look.hidden_titles() == []
+        assert look.page.evaluate(UNREACHED) == 0
         sheets = look.paper()
         assert len(re.findall(rb"/Type\s*/Page\b", sheets)) >= 4
         assert len(sheets) > 50_000

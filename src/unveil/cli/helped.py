@@ -46,7 +46,7 @@ def _columns() -> int:
     return Console().width
 
 
-class _Context(TyperCommand.context_class):  # type: ignore[misc, name-defined, valid-type]
+class _Context(TyperCommand.context_class):  # type: ignore[misc, valid-type]
     formatter_class = _Stacked
 
 

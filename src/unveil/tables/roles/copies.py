@@ -18,6 +18,7 @@ from scipy import stats
 from unveil.core.arrays import Array, Floats
 from unveil.sources.rows import sample_rows
 from unveil.tables.arrow import codes_of_words
+from unveil.tables.roles.cuts import is_cut
 from unveil.tables.roles.role import ColumnRole
 from unveil.tables.shaping import numbers_of_cells, words_of_cells
 from unveil.tables.survey import ColumnSurvey
@@ -89,7 +90,24 @@ def copies_among(
             swap = roles[first].role != "label" and _is_wordier(seen[second], seen[first])
             one, other = (second, first) if swap else (first, second)
             _note(copies, one, other, "says the same, value for value, as", kept)
+    cut = [
+        name for name in discrete if name not in copies and roles[name].role != "label" and seen[name].distinct <= FINE
+    ]
+    for name in cut:
+        if name not in kept and (number := _cut_from(table, name, [one for one in numbers if one not in copies], seen)):
+            copies[name] = (number, f"it says in which range {number!r} is")
     return copies
+
+
+def _cut_from(table: Table, name: str, numbers: list[str], seen: Mapping[str, ColumnSurvey]) -> str | None:
+    """The column of numbers by whose limits codes go, if there is one: looked for in a sample, checked on all rows."""
+    codes = codes_of_words(words_of_cells(table.cells(name))) if numbers else np.empty(0, np.intp)
+    rows = sample_rows(table.n_rows, min(SAMPLE, table.n_rows), 0)
+    for number in numbers:
+        cells = _cells(table, number, seen)
+        if is_cut(cells[rows], codes[rows]) and is_cut(cells, codes):
+            return number
+    return None
 
 
 def _note(copies: dict[str, tuple[str, str]], one: str, other: str, how: str, kept: frozenset[str]) -> None:
