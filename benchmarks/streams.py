@@ -51,7 +51,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--part", type=int, default=200_000, help="rows that are fitted in memory, too")
     parser.add_argument("--formats", nargs="+", default=["parquet", "csv"], choices=["parquet", "csv"])
     parser.add_argument("--models", nargs="+", default=list(MODELS), choices=MODELS)
+    parser.add_argument("--chain", nargs=2, type=int, metavar=("STEPS", "STATES"), help="a long chain instead")
     options = parser.parse_args(arguments)
+    if options.chain:
+        (steps, states), (took, megabytes) = options.chain, child("chain", *map(str, options.chain))
+        table = 8e-6 * steps * states
+        print(
+            f"chain of {steps:,} steps, {states} states: {megabytes:.0f} MB (a table has {table:.0f}), {_seconds(took)}"
+        )
+        return 0
     size = size_of(options.size)
     failed = False
     for kind in options.formats:

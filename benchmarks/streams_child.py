@@ -1,6 +1,7 @@
 """The jobs of `benchmarks.streams`, each in a process of its own; each prints one line of JSON.
 
-``write FOLDER FORMAT BYTES PART``, ``read FOLDER FORMAT``, ``fit FOLDER FORMAT MODEL all|part|memory``.
+``write FOLDER FORMAT BYTES PART``, ``read FOLDER FORMAT``, ``fit FOLDER FORMAT MODEL all|part|memory``,
+``chain STEPS STATES``.
 """
 
 from __future__ import annotations
@@ -155,7 +156,26 @@ def bits(model: Any) -> str:
     return found.hexdigest()
 
 
-JOBS: dict[str, Callable[..., dict[str, Any]]] = {"write": write, "read": read, "fit": fit}
+def chain(steps: str, states: str) -> dict[str, Any]:
+    """A fit of a hidden Markov model of codes to one chain, from tables that are given."""
+    import numpy as np
+
+    import unveil
+
+    warnings.simplefilter("ignore")
+    random, n, k = np.random.default_rng(0), int(steps), int(states)
+    codes = random.integers(LEVELS, size=(n, 1)).astype(np.float32)
+    began = time.perf_counter(), time.process_time()
+    tables = {
+        "transmat_init": random.dirichlet(np.ones(k), k),
+        "emissionprob_init": random.dirichlet(np.ones(LEVELS), k),
+    }
+    start = tables | {"startprob_init": np.full(k, 1 / k)}
+    unveil.CategoricalHMM(k, max_iter=SHORT, tol=0.0, random_state=0, **start).fit(codes)
+    return {"wall": time.perf_counter() - began[0], "cpu": time.process_time() - began[1]}
+
+
+JOBS: dict[str, Callable[..., dict[str, Any]]] = {"write": write, "read": read, "fit": fit, "chain": chain}
 
 if __name__ == "__main__":
     print(json.dumps(JOBS[sys.argv[1]](*sys.argv[2:])))

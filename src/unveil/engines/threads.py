@@ -77,10 +77,13 @@ class Threads:
         with single_threaded_blas():
             ended = Event()
             task = partial(_reduce, step, memos, ended)
-            for sums, spent, count in self._results(task, source, partitions, memos.pace, ended):
-                seconds, blocks = seconds + spent, blocks + count
-                for height, statistics in sums:
-                    total.push(statistics, height)
+            try:
+                for sums, spent, count in self._results(task, source, partitions, memos.pace, ended):
+                    seconds, blocks = seconds + spent, blocks + count
+                    for height, statistics in sums:
+                        total.push(statistics, height)
+            finally:
+                ended.set()
         memos.pace = seconds / max(blocks, 1)
         return total.total(), memos
 

@@ -116,7 +116,7 @@ class Parquet:
 
     @contextmanager
     def _open(self, path: Path, n_columns: int, header: Header | None = None) -> Iterator[Any]:
-        stamp, known, largest = (None, None, 0) if header is None else header.index
+        stamp, known, largest = (None, None, 0) if header is None or header.index is None else header.index
         if stamp != _stamp(path):
             known, largest = None, LARGEST_GROUP + 1
         size = min(max(BUFFER_BYTES // n_columns, SMALLEST_BUFFER), LARGEST_BUFFER) if largest > LARGEST_GROUP else 0

@@ -90,15 +90,16 @@ class RowCache:
     kept: DecodedRows | None = None
     said: dict[str, Any] | None = None  # what the pass that wrote it found out
 
-    def look(self) -> None:
-        """Find what another process kept in the folder of the user."""
+    def look(self, n_columns: int) -> None:
+        """Find what another process kept in the folder of the user, of so many columns."""
         if self.place in (None, AUTO) or not self._note.exists():
             return
         with suppress(OSError, ValueError, KeyError, TypeError):
             said = json.loads(self._note.read_text())
             shape = said["n_rows"], said["n_columns"], np.dtype(said["dtype"]), said["weighted"]
             kept = DecodedRows(self._data, *shape, self.stamps)
-            if kept.usable():
+            whole = kept.dtype in (np.float32, np.float64) and kept.n_columns == n_columns and kept.n_rows >= 0
+            if whole and kept.usable():
                 self.kept, self.said = kept, said["found"]
 
     def is_worth(self, n_bytes: int) -> bool:

@@ -140,7 +140,7 @@ class Scan:
         slow = any(file.header.layout is not None for file in plan.files)
         asked = repr((plan.names, self._weight, plan.dtype.str, self._options))
         cache = RowCache(place if slow else None, stamps_of(self._paths) if slow else (), asked)
-        cache.look()
+        cache.look(len(plan.names))
         if cache.said is not None:
             self._counts = dict(enumerate(cache.said["counts"]))
             self._bad = _bad_from(cache.said["bad"])
