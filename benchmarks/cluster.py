@@ -76,7 +76,9 @@ def kmeans(engine: Any, passes: int = PASSES) -> KMeans:
 
 def mixture(engine: Any, passes: int = PASSES) -> GaussianMixture:
     """A Gaussian mixture with full covariances, likewise."""
-    return GaussianMixture(K, means_init=rows_of(0, K), max_iter=passes, tol=0, schedule="batch", engine=engine)
+    return GaussianMixture(
+        K, means_init=rows_of(0, K), max_iter=passes, tol=0, schedule="batch", random_state=0, engine=engine
+    )
 
 
 def bits(model: Any) -> str:

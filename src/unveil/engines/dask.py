@@ -25,11 +25,11 @@ from unveil.core.statistics import Statistics, TreeSum
 from unveil.engines.cluster.client import client_of
 from unveil.engines.cluster.flight import Flight
 from unveil.engines.cluster.patience import Patience
-from unveil.engines.cluster.rows import Members, PlacedRows
+from unveil.engines.cluster.rows import ClusterRows, Members
 from unveil.engines.cluster.runs import Job, map_job, reduce_job
 
 _numbers = count(1)
-_placed: dict[tuple[int, str], PlacedRows] = {}  # rows stay on a cluster for as long as their source lives here
+_placed: dict[tuple[int, str], ClusterRows] = {}  # rows stay on a cluster for as long as their source lives here
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -88,7 +88,7 @@ class Dask:
         flight = Flight(rows, source, map_job, function, self.patience)
         return (value for values in flight.each(jobs) for value in values)
 
-    def _rows(self, source: Source) -> tuple[Source, PlacedRows]:
+    def _rows(self, source: Source) -> tuple[Source, ClusterRows]:
         """A source, and its rows on the cluster."""
         source = source._source if isinstance(source, LastPartition) else source
         client = client_of(self.client)
@@ -96,7 +96,7 @@ class Dask:
         if key not in _placed:
             members = Members(client)
             Patience(self.patience).insist(members.some)  # how rows are cut depends on how many there are
-            _placed[key] = PlacedRows(client, members, source)
+            _placed[key] = ClusterRows(client, members, source)
             weakref.finalize(source, _placed.pop, key, None).atexit = False
         return source, _placed[key]
 
@@ -122,7 +122,7 @@ class Dask:
         return Dask, (self.client if isinstance(self.client, str) else None, self.patience)
 
 
-def _jobs(rows: PlacedRows, partitions: Sequence[int] | None, memos: dict[int, int], number: int) -> list[Job]:
+def _jobs(rows: ClusterRows, partitions: Sequence[int] | None, memos: dict[int, int], number: int) -> list[Job]:
     """The partitions asked for, by runs."""
     jobs: list[Job] = []
     position = 0

@@ -18,7 +18,7 @@ from unveil.core.statistics import Statistics, TreeSum
 from unveil.engines import Dask, Threads
 from unveil.engines.cluster import flight, rows
 from unveil.engines.cluster.patience import ClusterLostError
-from unveil.engines.cluster.runs import Part, joined
+from unveil.engines.cluster.runs import TreePart, joined
 from unveil.estimation.picking import picked
 from unveil.sources import ArraySource, with_weights
 from unveil.sources.dask import DaskSource
@@ -90,7 +90,7 @@ def test_sums_are_added_where_they_are(client: Client, monkeypatch: pytest.Monke
 def test_joined_parts_are_the_subtrees_of_the_tree() -> None:
     leaves = [str(number) for number in range(23)]
     for first in range(0, 9):
-        parts = [Part(place, [(0, leaf)], {}) for place, leaf in enumerate(leaves[first:], start=first)]
+        parts = [TreePart(place, [(0, leaf)], {}) for place, leaf in enumerate(leaves[first:], start=first)]
         whole = joined(joined(*parts[:5]), *parts[5:7], joined(*parts[7:]))
         wanted, adder = joined(*parts), TreeSum()
         assert whole.sums == wanted.sums
@@ -154,14 +154,14 @@ def test_a_scan_is_sent_once(client: Client, tmp_path: Path) -> None:
         table = pa.table(dict(zip("ab", ROWS[number * 100_000 : (number + 1) * 100_000].T, strict=True)))
         pyarrow.parquet.write_table(table, tmp_path / f"{number}.parquet", row_group_size=20_000)
     scan = unveil.scan(tmp_path)
-    send, sent = rows.PlacedRows.send, []
+    send, sent = rows.ClusterRows.send, []
 
     def noted(self: Any, values: list[Any], worker: str | None) -> list[Any]:
         sent.extend(type(value).__name__ for value in values)
         return send(self, values, worker)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rows.PlacedRows, "send", noted)
+        patch.setattr(rows.ClusterRows, "send", noted)
         for _ in range(2):
             found = Dask(client).map_reduce(sums, scan, None)[0]["sums"]
     assert found.tobytes() == Threads(1).map_reduce(sums, ArraySource(ROWS[:400_000]), None)[0]["sums"].tobytes()
@@ -169,7 +169,7 @@ def test_a_scan_is_sent_once(client: Client, tmp_path: Path) -> None:
 
 
 def test_runs_stay_where_they_were_unless_one_has_too_many(client: Client) -> None:
-    placed = rows.PlacedRows(client, rows.Members(client), ArraySource(ROWS))
+    placed = rows.ClusterRows(client, rows.Members(client), ArraySource(ROWS))
     first, second = placed.members.threads()
     every = range(len(placed.runs))
     placed.note({first: list(every)})  # all on one, as after the other was gone for a while

@@ -16,7 +16,7 @@ from typing import Any
 
 from unveil.core.protocols import Source
 from unveil.engines.cluster.patience import Patience
-from unveil.engines.cluster.rows import PlacedRows, is_lost
+from unveil.engines.cluster.rows import ClusterRows, is_lost
 from unveil.engines.cluster.runs import Job, joined
 
 FAN = 16  # sums that are added up by one task, and that come here
@@ -46,7 +46,7 @@ class Flight:
 
     Parameters
     ----------
-    rows : PlacedRows
+    rows : ClusterRows
     source : source
         Whose rows they are.
     task : callable
@@ -58,7 +58,7 @@ class Flight:
     """
 
     def __init__(
-        self, rows: PlacedRows, source: Source, task: Callable[..., Any], payload: Any, patience: float
+        self, rows: ClusterRows, source: Source, task: Callable[..., Any], payload: Any, patience: float
     ) -> None:
         self.rows, self.source, self.client = rows, source, rows.client
         self.task, self.payload = task, payload

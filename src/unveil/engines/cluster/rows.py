@@ -77,7 +77,7 @@ class Members:
         return float(sum(max(limit - here, 0) for limit, here in zip(limits, used, strict=True)))
 
 
-class PlacedRows:
+class ClusterRows:
     """A source on a cluster, in runs of partitions."""
 
     def __init__(self, client: Any, members: Members, source: Source) -> None:

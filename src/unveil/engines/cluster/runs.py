@@ -26,7 +26,7 @@ class Job(NamedTuple):
     number: int  # of this pass
 
 
-class Part(NamedTuple):
+class TreePart(NamedTuple):
     """Sums over neighbouring leaves: those of the largest subtrees that they make up, with their heights."""
 
     first: int
@@ -51,7 +51,7 @@ class Shell:
         return object.__sizeof__(self) + self.nbytes  # by this the scheduler weighs whether to move a run
 
 
-def reduce_job(step: Step, shell: Shell, job: Job, late: Any) -> Part:
+def reduce_job(step: Step, shell: Shell, job: Job, late: Any) -> TreePart:
     """The statistics of a job."""
     from distributed import get_worker
 
@@ -60,7 +60,7 @@ def reduce_job(step: Step, shell: Shell, job: Job, late: Any) -> Part:
     with single_threaded_blas():
         sums = list(subtrees(_leaves(step, _blocks(shell, job, late), memos), job.position, last))
     shell.memos = job.number, memos
-    return Part(job.position, sums, {get_worker().address: [job.run]})
+    return TreePart(job.position, sums, {get_worker().address: [job.run]})
 
 
 def map_job(function: Callable[[Block], Any], shell: Shell, job: Job, late: Any) -> list[Any]:
@@ -69,16 +69,16 @@ def map_job(function: Callable[[Block], Any], shell: Shell, job: Job, late: Any)
         return [function(block) for block in _blocks(shell, job, late)]
 
 
-def joined(*parts: Part) -> Part:
+def joined(*parts: TreePart) -> TreePart:
     """Neighbours as one: whatever subtrees they complete between them are added up."""
     places: dict[str, list[int]] = {}
     for part in parts:
         for worker, runs in part.places.items():
             places.setdefault(worker, []).extend(runs)
-    return Part(parts[0].first, _grown(parts), places)
+    return TreePart(parts[0].first, _grown(parts), places)
 
 
-def _grown(parts: Iterable[Part]) -> list[tuple[int, Any]]:
+def _grown(parts: Iterable[TreePart]) -> list[tuple[int, Any]]:
     """The subtrees of neighbouring parts, brothers replaced by their sum.
 
     Two neighbours of equal height are brothers if the left one begins at an even multiple of their width.
