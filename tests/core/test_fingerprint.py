@@ -38,7 +38,7 @@ class Pair(NamedTuple):
 ROWS = np.arange(12.0).reshape(4, 3)
 DIFFERENT = [
     *(None, True, 1, 1.0, "1", b"1", (1,), [1], {1: 1}, Pair(1, 1), (1, 1), [[1], []], [[], [1]], range(1)),
-    *(ROWS, ROWS.T, ROWS.ravel(), ROWS.astype(np.float32), ROWS + [0, 0, 1e-15], -0.0 * ROWS, 0.0 * ROWS),
+    *(ROWS, ROWS.T, ROWS.ravel(), ROWS.astype(np.float32), np.nextafter(ROWS, 99.0), -0.0 * ROWS, 0.0 * ROWS),
     *(Thing(1), Thing(1, "b"), Thing(ROWS), np.float64(1), np.float32(1), np.array([1, "b"], dtype=object)),
     *(abs, os.path.join, partial(os.path.join, "a"), Thing, np.sqrt, np.dtype("f8"), schedules.Stepwise()),
     *(schedules.Stepwise(0.7), np.random.RandomState(0), np.random.RandomState(1), np.random.default_rng(0)),
