@@ -1,6 +1,6 @@
 """Fits that are killed at random moments, over and over, and begun again: do they end in the bits of a fit left alone?
 
-    python -m benchmarks.soak_checkpoints [--kills 50] [--seed 0] [--only NAME]
+    python -m benchmarks.soak_checkpoints [--kills 50] [--ways kill,term,full] [--seed 0] [--only NAME]
 
 Six estimators with restarts, on arrays and on files (Parquet), and a comparison. Each run is a process of its own, that
 is ended by ``kill -9`` or SIGTERM at a moment drawn from the time that the fit takes alone, or cannot write any more
@@ -20,7 +20,7 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from hashlib import sha256
 from pathlib import Path
@@ -198,7 +198,9 @@ class Tally(NamedTuple):
     alone: float  # seconds
 
 
-def soak(name: str, data: Any, kills: int, random: np.random.Generator, folder: Path) -> Tally:
+def soak(
+    name: str, data: Any, kills: int, random: np.random.Generator, folder: Path, ways: Sequence[str] = WAYS
+) -> Tally:
     """Fits of one case, each ended one to three times, until there were so many moments."""
     case, path = CASES[name], folder / "night.ckpt"
 
@@ -220,7 +222,7 @@ def soak(name: str, data: Any, kills: int, random: np.random.Generator, folder: 
         path.unlink(missing_ok=True)
         found: Any = None
         for _ in range(int(random.integers(1, 4))):
-            way = str(random.choice(WAYS))
+            way = str(random.choice(ways))
             resumed += path.exists()
             limit = int(random.integers(0, FULL_DISK)) if way == "full" else -1
             ended = run(kept, float(random.uniform(0.0, 1.1 * alone.seconds)), way, limit)
@@ -244,6 +246,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--scale", type=float, default=1.0, help="rows, as a share of 60,000")
     parser.add_argument("--only", default="", help="cases whose name holds this")
+    parser.add_argument("--ways", default=",".join(WAYS), help="of ending a run; what stands twice is twice as likely")
     asked = parser.parse_args(arguments)
     os.environ.setdefault("UNVEIL_THREADS", "2")
     random, chosen = np.random.default_rng(asked.seed), [name for name in CASES if asked.only in name]
@@ -256,7 +259,7 @@ def main(arguments: list[str] | None = None) -> int:
         for case in chosen:
             here: Any = data[CASES[case].data]
             here = unveil.scan(folder / f"{CASES[case].data}.parquet") if CASES[case].scanned else here
-            found = soak(case, here, -(-asked.kills // len(chosen)), random, folder)
+            found = soak(case, here, -(-asked.kills // len(chosen)), random, folder, asked.ways.split(","))
             total += found.wrong
             cells = (*found.moments.values(), found.resumed, found.fits, found.wrong)
             size = f"{found.largest / 1e3:.0f} kB"

@@ -234,14 +234,6 @@ def test_a_damaged_file_gives_one_error(patient, tmp_path):
         pass
 
 
-def test_a_class_that_is_no_record_is_never_made(tmp_path):
-    from unveil.storage.objects import restored
-
-    for word in ("subprocess:Popen", "os:system", "builtins:eval", "unveil.storage.checkpoint:CheckpointError"):
-        with pytest.raises(ValueError, match="no stored value"):
-            restored({"object": [word, {}]}, {})
-
-
 def test_interruption_keeps_the_best_so_far_and_the_file(patient, tmp_path):
     path = tmp_path / "night.ckpt"
 
@@ -279,22 +271,6 @@ def test_a_full_disk_is_said_and_changes_nothing(patient, monkeypatch, tmp_path,
     with unveil.checkpoint(path, every=0):
         again = unveil.GaussianMixture(3, random_state=0).fit(X)
     assert bits(again) == bits(alone)
-
-
-def test_writing_takes_a_small_share_of_the_time(patient, monkeypatch, tmp_path):
-    written, clock = [], [0.0]
-    monkeypatch.setattr(core, "perf_counter", lambda: clock[0])
-
-    def save(kept: Any) -> None:
-        written.append(clock[0])
-        clock[0] += 2.0
-
-    kept = core.Notebook("x", save, every=10.0)
-    while clock[0] < 400.0:
-        clock[0] += 1.0
-        kept.note("key", False, None)
-    assert written[0] == 10.0
-    assert np.diff(written).min() >= 2.0 / core.SHARE_OF_TIME
 
 
 def test_sigterm_writes_the_file_and_ends_the_program(tmp_path):

@@ -12,6 +12,7 @@ import dataclasses
 import os
 import sys
 import weakref
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
 from functools import partial
@@ -198,7 +199,7 @@ _TAKERS: tuple[tuple[Callable[[Any], bool], Callable[[Any], list[Any]]], ...] = 
     (lambda value: isinstance(value, os.PathLike), lambda value: [os.fspath(value)]),
     (lambda value: isinstance(value, Mapping), lambda value: [one for pair in value.items() for one in pair]),
     (lambda value: isinstance(value, frozenset | set), lambda value: sorted(value, key=repr)),
-    (lambda value: isinstance(value, list | tuple | range), _of_list),
+    (lambda value: isinstance(value, list | tuple | range | deque), _of_list),
     (dataclasses.is_dataclass, lambda value: [getattr(value, one.name, None) for one in dataclasses.fields(value)]),
     (lambda value: isinstance(value, partial), lambda value: [value.func, value.args, value.keywords]),
     (lambda value: isinstance(value, MethodType), lambda value: [value.__func__, value.__self__]),

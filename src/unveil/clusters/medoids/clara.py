@@ -157,8 +157,8 @@ class Clara:
 
     @property
     def inputs(self) -> tuple[Any, ...]:
-        """What a search goes by; pairs know more than what they are of."""
-        return self.pairs.fingerprinted(), self.start, self.max_iter
+        """What a search goes by."""
+        return self.pairs, self.start, self.max_iter
 
     def _looked_at(self, medoids: Medoids) -> Fit:
         weight, loss = float(self.pairs.weights.sum()), self.pairs.nearest(medoids)[1]
