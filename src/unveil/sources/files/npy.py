@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from unveil.core.arrays import Array
+from unveil.core.exact import ROUNDED, first_rounded
 from unveil.sources.cut import Chunk
 from unveil.sources.errors import DataError, blame
 from unveil.sources.files.formats import FileColumn, Header, ReadRequest
@@ -50,7 +51,7 @@ class Npy:
         for start in range(0, header.n_rows or 0, request.size):
             stop = min(start + request.size, header.n_rows or 0)
             if request.needs(start, stop):
-                piece = _mapped(path)[start:stop]
+                piece = _exact(_mapped(path)[start:stop], start, path)
                 rows = np.array(piece if whole else piece[:, places], dtype=request.dtype, order="C")
                 yield Chunk(start, rows, _weights(piece, request.weight))
 
@@ -77,6 +78,14 @@ def _mapped(path: Path) -> Array:
         if table.dtype.kind not in _WORDS:
             raise DataError(f"{path}: must hold numbers, got {table.dtype}")
         return table
+
+
+def _exact(piece: Array, start: int, path: Path) -> Array:
+    """The piece; a DataError for whole numbers that float64 does not tell apart."""
+    place = first_rounded(piece)
+    if place is not None:
+        raise DataError(f"{path}: row {start + place[0]}, column x{place[1]} holds {piece[place]}, of {ROUNDED}")
+    return piece
 
 
 def _weights(piece: Array, weight: str | None) -> Any:
