@@ -1,12 +1,18 @@
 """What is no number is not taken for one, whoever asks."""
 
+import os
+
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet
 import pytest
 
 import unveil
 from unveil.estimation.numbers import plain_numbers
+from unveil.sources import ArraySource, with_weights
 
 ROWS = np.random.default_rng(0).normal(size=(40, 2)) + np.repeat([[0.0], [8.0]], 20, axis=0)
 FACES = [unveil.KMeans(2, random_state=0), unveil.GaussianMixture(2, random_state=0), unveil.PCA(1)]
@@ -71,9 +77,9 @@ def test_weights_must_be_numbers(face, weights):
 
 
 @every
-@pytest.mark.parametrize("size", [1e308, 5e-324, 1e-300])
+@pytest.mark.parametrize("size", [1e308, 1e150, 5e-324, 1e-150])
 def test_weights_whose_sums_float64_does_not_hold_are_refused(face, size):
-    with pytest.raises(ValueError, match=r"sample_weight must have its largest entry between 1e-200 and"):
+    with pytest.raises(ValueError, match=r"sample_weight must have its largest entry between 1e-100 and"):
         face.fit(ROWS, sample_weight=np.full(40, size))
 
 
@@ -131,3 +137,32 @@ def test_numbers_of_numpy_are_numbers_to_parts(part):
 def test_a_grid_of_numpy_is_a_grid_of_numbers():
     found = unveil.select(FACES[1], ROWS, {"n_components": np.arange(1, 4)})
     assert type(found.best_params_["n_components"]) is int
+
+
+def test_keys_are_refused_whatever_holds_them(tmp_path):
+    """Lists, tables of Arrow and polars, files: all go through floats."""
+    keys = 2**60 + np.arange(40)
+    table = pa.table({"key": keys, "x": ROWS[:, 0]})
+    pyarrow.parquet.write_table(table, tmp_path / "t.parquet")
+    pyarrow.feather.write_feather(table, tmp_path / "t.feather")
+    np.save(tmp_path / "t.npy", np.column_stack([keys, keys]))
+    kept = pyarrow.feather.read_table(tmp_path / "t.feather")
+    handed = [table, kept, pl.DataFrame({"key": keys, "x": ROWS[:, 0]}), np.column_stack([keys, keys]).tolist()]
+    handed += [np.column_stack([keys, keys]).astype(object)]
+    for X in (*handed, *(unveil.scan(tmp_path / f"t.{ending}") for ending in ("parquet", "feather", "npy"))):
+        with pytest.raises(ValueError, match=r"beyond 2\*\*53|1152921504606846977"):
+            unveil.PCA(1).fit(X)
+    assert unveil.PCA(1).fit(unveil.scan(tmp_path / "t.parquet", columns=["x"])).mean_.shape == (1,)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with a name here")
+def test_a_pipe_does_not_keep_one_waiting(tmp_path):
+    os.mkfifo(tmp_path / "pipe.csv")
+    for read in (unveil.scan, unveil.report, unveil.load):
+        with pytest.raises(ValueError, match="not a file but a pipe or a device"):
+            read(tmp_path / "pipe.csv")
+
+
+def test_weights_that_add_nothing_are_none():
+    faint = np.where(np.arange(40) % 2, 1.0, 5e-324)
+    assert with_weights(ArraySource(ROWS), faint).weights.tolist() == (np.arange(40) % 2).tolist()

@@ -5,7 +5,7 @@ What is found is what a look at each cell finds; `tests/estimation/test_arrow_co
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -43,6 +43,13 @@ class CodedCells:
 def is_arrow_table(X: Any) -> bool:
     """Is it a table of Arrow?"""
     return isinstance(X, pa.Table)
+
+
+def whole_columns(table: Any) -> Iterator[tuple[str, Array]]:
+    """Columns of whole numbers of a table of Arrow that may be beyond what floats tell apart."""
+    for name, cells in zip(table.column_names, table.columns, strict=True):
+        if cells.type in (pa.int64(), pa.uint64()):
+            yield name, cells.drop_null().to_numpy()
 
 
 def coded_cells(cells: Any) -> CodedCells | None:

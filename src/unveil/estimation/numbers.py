@@ -12,8 +12,9 @@ import numpy as np
 from scipy.sparse import issparse
 
 from unveil.core.arrays import Array
+from unveil.core.exact import ROUNDED, first_rounded
+from unveil.estimation.arrow_columns import is_arrow_table, whole_columns
 
-EXACT = 2**53  # whole numbers up to here are all floats
 MOMENTS = {"M": "dates", "m": "lengths of time"}  # kinds of NumPy's dtypes
 
 
@@ -25,34 +26,26 @@ def plain_numbers(X: Any, name: str = "X") -> Any:
         refuse_misread(X, name)
     elif hasattr(X, "dtypes") and not issparse(X):
         _refuse_columns(X, name)
+    elif isinstance(X, (list, tuple)):
+        _refuse_listed(X, name)
+    elif is_arrow_table(X):
+        for column, cells in whole_columns(X):
+            refuse_misread(cells, f"column {column!r} of {name}")
     return X
 
 
 def refuse_misread(array: Array, name: str = "X") -> None:
     """Raise a ValueError for an array whose cells are no numbers, or such as float64 would round."""
+    if array.dtype.kind == "O":
+        _refuse_listed(array.tolist(), name)
     if array.dtype.kind in MOMENTS:
         unit = "array.astype('datetime64[D]').astype(float) are days" if array.dtype.kind == "M" else "array / unit"
         raise ValueError(f"{name} holds {MOMENTS[array.dtype.kind]} ({array.dtype}), where numbers are taken: {unit}")
-    if array.dtype.kind not in "iu" or array.dtype.itemsize < 8 or not array.size:
-        return
-    if int(array.max()) <= EXACT and int(array.min()) >= -EXACT:
-        return
-    rounded = np.argwhere(_back(array) != array)
-    if len(rounded):
-        place = tuple(map(int, rounded[0]))
+    place = first_rounded(array)
+    if place is not None:
         where = f"row {place[0]}" + "".join(f", column {column}" for column in place[1:])
-        raise ValueError(
-            f"{name} holds whole numbers beyond 2**53, which float64 does not tell from their neighbours, such as "
-            f"{array[place]} in {where}: take off a constant, or give floats"
-        )
-
-
-def _back(array: Array) -> Array:
-    """The array as it is after a round trip through floats; the largest floats have no way back, and are others."""
-    floats = array.astype(np.float64)
-    top = float(np.iinfo(array.dtype).max)  # rounded up, so not in the type
-    with np.errstate(invalid="ignore"):
-        return np.where(floats < top, floats, 0.0).astype(array.dtype)
+        given = f"{array[place]} in {where}: take off a constant, or give floats"
+        raise ValueError(f"{name} holds {ROUNDED}, such as {given}")
 
 
 def _without_mask(X: Any, name: str) -> Array:
@@ -65,6 +58,16 @@ def _without_mask(X: Any, name: str) -> Array:
     return np.asarray(np.ma.filled(X.astype(floats), np.nan))
 
 
+def _refuse_listed(X: Any, name: str) -> None:
+    """The same for nested lists; what has no one type is for others to refuse."""
+    try:
+        array = np.asarray(X)
+    except (ValueError, TypeError, OverflowError):
+        return
+    if array.dtype.kind in "Mmiu":
+        refuse_misread(array, name)
+
+
 def _refuse_columns(frame: Any, name: str) -> None:
     """The same for the columns of a frame of pandas or polars."""
     if not hasattr(frame, "columns"):
@@ -73,5 +76,7 @@ def _refuse_columns(frame: Any, name: str) -> None:
         kind = getattr(dtype, "kind", "")
         if getattr(dtype, "is_temporal", bool)():  # of polars
             raise ValueError(f"column {column!r} of {name} holds dates or times ({dtype}), where numbers are taken")
-        if kind in (*MOMENTS, "i", "u") and not isinstance(frame[column], type(frame)):  # names may repeat
-            refuse_misread(np.asarray(frame[column]), f"column {column!r} of {name}")
+        whole = kind in (*MOMENTS, "i", "u") or getattr(dtype, "is_integer", bool)()
+        if whole and not isinstance(frame[column], type(frame)):  # names may repeat
+            cells = frame[column].drop_nulls() if hasattr(frame[column], "drop_nulls") else frame[column]  # of polars
+            refuse_misread(np.asarray(cells), f"column {column!r} of {name}")

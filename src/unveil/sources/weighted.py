@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from unveil.core.protocols import Block, Source
 from unveil.sources.mapped import Mapped
 
-SMALLEST, LARGEST = 1e-200, 1e200  # of the largest weight, and of the sum: their products with cells must not overflow
+SMALLEST, LARGEST = 1e-100, 1e100  # of the largest weight, and of the sum: their products with cells must not overflow
+FAINT = 1e-200  # times the largest: less is no weight, in sums to which it adds nothing and where it would divide
 
 
 @final
@@ -54,7 +55,7 @@ def with_weights(source: Source, weights: ArrayLike | None) -> Source:
 def checked_weights(
     weights: ArrayLike, n_rows: int, name: str = "sample_weight", each: str = "a row"
 ) -> NDArray[np.float64]:
-    """`weights` as a float64 array, if there is one for each row and each is a number from 0 on."""
+    """`weights` as a float64 array, if there is one for each row and each is a number from 0 on; faint ones are 0."""
     checked: NDArray[np.float64] = np.ascontiguousarray(weights, dtype=np.float64)
     if checked.shape != (n_rows,):
         raise ValueError(f"{name} must have shape ({n_rows},), one weight {each}, got {checked.shape}")
@@ -68,4 +69,5 @@ def checked_weights(
             f"{name} must have its largest entry between {SMALLEST:g} and {LARGEST:g} / rows, so that sums over rows "
             f"keep their digits; got {largest:g}: multiply all by a constant"
         )
-    return checked
+    faint = (checked > 0) & (checked < FAINT * largest)
+    return np.where(faint, 0.0, checked) if faint.any() else checked

@@ -113,6 +113,8 @@ def _laid_out(place: Path, name: str, stored: NDArray[Any], layout: str) -> NDAr
 
 def _content(place: Path) -> bytes:
     """All of the file; an error for what cannot be opened, and for what does not begin like safetensors."""
+    if place.is_fifo() or place.is_char_device() or place.is_socket():  # which may keep one waiting for ever
+        raise ModelFileError(f"{place}: not a file but a pipe or a device")
     try:
         with place.open("rb") as file:
             begin = file.read(LENGTH + 1)

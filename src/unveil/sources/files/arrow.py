@@ -7,9 +7,10 @@ Memory is what matters here: pages of a large Parquet row group are read as they
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import wraps
 from itertools import accumulate, groupby
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ import pyarrow.ipc
 import pyarrow.parquet
 
 from unveil.core.arrays import Array
+from unveil.core.exact import ROUNDED, first_rounded
 from unveil.sources.cut import Chunk
 from unveil.sources.errors import DataError, blame
 from unveil.sources.files.formats import FileColumn, Header, ReadRequest
@@ -61,10 +63,39 @@ def numbers(cells: Any, dtype: np.dtype[Any]) -> Array:
     if pa.types.is_temporal(cells.type):  # times of day in hours, lengths of time in seconds, as the report has them
         cells = fitted(cells, pa.float64())
     if cells.type != kind:
-        cells = cells.cast(kind, safe=False)  # unsafe: whole numbers above 2**53 are rounded, as everywhere in NumPy
+        _refuse_rounded(cells)
+        cells = cells.cast(kind, safe=False)
     return np.asarray(cells.to_numpy(zero_copy_only=False))
 
 
+def _refuse_rounded(cells: Any) -> None:
+    """A DataError for whole numbers that float64 does not tell apart."""
+    if cells.type in (pa.int64(), pa.uint64()) and len(cells):
+        given = cells.drop_null().to_numpy()
+        place = first_rounded(given)
+        if place is not None:
+            raise DataError(f"{ROUNDED}, such as {given[place]}: read other columns, or write it as text or as floats")
+
+
+def _naming_columns(make: Callable[[Any, int, ReadRequest], Chunk]) -> Callable[[Any, int, ReadRequest], Chunk]:
+    """What is wrong with the cells of a batch, with the name of their column."""
+
+    @wraps(make)
+    def made(batch: Any, start: int, request: ReadRequest) -> Chunk:
+        try:
+            return make(batch, start, request)
+        except DataError as error:
+            for name in used(request):
+                try:
+                    _refuse_rounded(batch.column(batch.schema.names.index(name)))
+                except DataError:
+                    raise DataError(f"column {name!r} holds {error}") from None
+            raise
+
+    return made
+
+
+@_naming_columns
 def chunk_of(batch: Any, start: int, request: ReadRequest) -> Chunk:
     """A record batch as a C-ordered table."""
     place = {name: j for j, name in enumerate(batch.schema.names)}

@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from unveil.core.arrays import Array
+from unveil.core.exact import ROUNDED, first_rounded
 from unveil.sources.cut import Chunk
 from unveil.sources.errors import DataError, blame
 from unveil.sources.files.formats import FileColumn, Header, ReadRequest
@@ -52,7 +53,7 @@ class Npy:
         for start in range(0, header.n_rows or 0, request.size):
             stop = min(start + request.size, header.n_rows or 0)
             if request.needs(start, stop):
-                piece = _mapped(path)[start:stop]
+                piece = _exact(_mapped(path)[start:stop], start, path)
                 rows = np.array(_rows(piece, None if whole else request.names), dtype=request.dtype, order="C")
                 weights = None if request.weight is None else np.array(_cells(piece, request.weight), dtype=np.float64)
                 yield Chunk(start, rows, weights)
@@ -107,6 +108,17 @@ def _rows(piece: Array, names: Sequence[str] | None) -> Array:
 
 def _native(cells: Array) -> Array:
     return np.ascontiguousarray(cells, dtype=cells.dtype.newbyteorder("="))
+
+
+def _exact(piece: Array, start: int, path: Path) -> Array:
+    """The piece; a DataError for whole numbers that float64 does not tell apart."""
+    for field in piece.dtype.names or (None,):
+        cells = piece if field is None else piece[field]
+        place = first_rounded(cells)
+        if place is not None:
+            name = f"x{place[1]}" if field is None else field
+            raise DataError(f"{path}: row {start + place[0]}, column {name} holds {cells[place]}, of {ROUNDED}")
+    return piece
 
 
 NPY = Npy()
