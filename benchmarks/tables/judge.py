@@ -94,7 +94,9 @@ def _columns(verdict: Verdict, case: Case, summary: Mapping[str, Any]) -> None:
     found = list(summary.get("columns", []))
     if len(found) != len(case.columns):
         verdict.note(f"{len(found)} columns in the summary, {len(case.columns)} in the file")
-    pairs = zip(case.columns, found, strict=True) if len(found) == len(case.columns) else _by_name(case.columns, found)
+    known = {given.get("name") for given in found} == {column.name for column in case.columns}  # JSON has no order
+    by_place = len(found) == len(case.columns) and not known
+    pairs = zip(case.columns, found, strict=True) if by_place else _by_name(case.columns, found)
     for expected, given in pairs:
         complaints = [*_column(expected, given)] if given else [f"{expected.name!r} is not in the summary"]
         verdict.columns_right += not complaints
