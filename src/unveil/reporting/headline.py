@@ -57,7 +57,8 @@ def _answer(analysis: Analysis) -> str:
         if analysis.settings.max_components == 1:
             return f"Groups were not looked for among the {rows}, since a single component was all that was tried"
         return f"Groups were not looked for among the {rows}: too few of them differ"
-    if is_wide(analysis.rows):
+    undescribed = analysis.found.judged.certificate.verdicts["describes"] == "no" and len(analysis.model.weights_) > 1
+    if is_wide(analysis.rows) or undescribed:
         return f"No groups are to be seen among the {rows}"
     return f"There are no groups among the {rows}: they form one whole"
 
