@@ -102,18 +102,17 @@ def test_every_loop_goes_on_where_it_was(name, patient, monkeypatch, tmp_path):
     with counted(monkeypatch) as calls:
         alone = make().fit(data)
     total, made = calls[0], 0
-    least = max(total // 3, 8)
+    least = max(total // 2, 8)
     for most in (least, least, np.inf):
         with counted(monkeypatch, most) as calls, suppress(Killed):
             with unveil.checkpoint(path, every=0):
                 again = make().fit(data)
             break
         made += calls[0]
-        assert path.exists() == (calls[0] > most)
     made += calls[0]
     assert bits(again) == bits(alone)
     assert not path.exists()
-    assert made < 2 * total + 2 * least or total <= least  # it was resumed, not begun anew
+    assert made < total + 2 * least or total <= least  # it was resumed, not begun anew
 
 
 @pytest.mark.parametrize(

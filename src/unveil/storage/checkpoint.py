@@ -92,7 +92,7 @@ def checkpoint(path: PathLike, every: float = 60.0, keep: bool = False) -> Itera
 
 def _keep(kept: Notebook) -> None:
     """Write what there is for whoever goes on."""
-    if kept.tasks or kept.notes:
+    if kept.notes:
         kept.write()
         if not kept.failed:
             logger.warning("%s: written; the same run, begun again, goes on from there", kept.shown)
