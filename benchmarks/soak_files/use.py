@@ -25,6 +25,7 @@ DECLINED = (
         "was not there at fit time",
         "were not there",
         "not seen at fit",
+        "kept no moments",
         *("have no density", "not one of the classes", "must be from 0 to"),
     ),
 )

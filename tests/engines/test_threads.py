@@ -7,7 +7,7 @@ from threadpoolctl import threadpool_info
 from unveil.core.protocols import Block, Memo
 from unveil.core.statistics import Statistics, tree_sum
 from unveil.engines import Threads
-from unveil.engines.threads import default_workers
+from unveil.engines.threads import default_workers, submitted
 from unveil.sources import ArraySource
 
 ROWS = np.random.default_rng(3).normal(size=(140_000, 3)) * 10.0 ** np.arange(-3, 0)
@@ -143,3 +143,12 @@ def test_nonsense_in_the_environment_is_an_error(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("UNVEIL_THREADS", value)
     with pytest.raises(ValueError, match="UNVEIL_THREADS must be a positive integer"):
         default_workers()
+
+
+def test_no_room_for_a_thread_is_a_memory_error() -> None:
+    class Full:
+        def submit(self, work: object) -> None:
+            raise RuntimeError("can't start new thread")
+
+    with pytest.raises(MemoryError, match=r"can't start new thread.*take fewer threads"):
+        submitted(Full(), int)  # type: ignore[arg-type]

@@ -239,11 +239,21 @@ def _helped(
         wait([each.future for each in window])  # nothing of this pass runs on after it, whatever ended it
 
 
+def submitted(helpers: ThreadPoolExecutor, work: Callable[[], Any]) -> Any:
+    """Work for a helper; a MemoryError where the system has no room for the thread, and says so in other words."""
+    try:
+        return helpers.submit(work)
+    except RuntimeError as error:
+        if "start new thread" not in str(error):
+            raise
+        raise MemoryError(f"{error}: limits of memory or of threads leave no room; take fewer threads") from error
+
+
 class _Piece:
     """Work that a helper may have begun, or else this thread may take back."""
 
     def __init__(self, helpers: ThreadPoolExecutor, work: Callable[[], Any]) -> None:
-        self.work, self.future, self.own = work, helpers.submit(work), False
+        self.work, self.future, self.own = work, submitted(helpers, work), False
         self.outcome: Any = None
 
     def taken_back(self) -> bool:

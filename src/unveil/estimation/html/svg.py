@@ -84,6 +84,9 @@ def axes(x_name: object = "", y_name: object = "") -> str:
     return rule + below + beside
 
 
+FARTHEST = 1e300  # of points that a picture has room for: the distance of two of them is a number
+
+
 class Scales(NamedTuple):
     """From numbers to pixels, with a margin; up is up."""
 
@@ -94,13 +97,14 @@ class Scales(NamedTuple):
     def over(cls, points: Iterable[Floats], margin: float = 0.05) -> Scales:
         """That all of the points, (n, 2) each, have room in."""
         every = np.concatenate([np.atleast_2d(each) for each in points])
-        every = every[np.isfinite(every).all(axis=1)]
+        every = every[(np.abs(every) < FARTHEST).all(axis=1)]
         low, high = (every.min(axis=0), every.max(axis=0)) if len(every) else (np.zeros(2), np.ones(2))
-        room = np.where(high > low, margin * (high - low), 0.5)
+        room = np.where(high > low, margin * (high - low), np.maximum(0.5, np.abs(high)))
         return cls(low - room, high + room)
 
     def __call__(self, points: Floats) -> Floats:
         """Places in pixels."""
-        share = (np.atleast_2d(points) - self.low) / (self.high - self.low)
         corner, size = np.array([LEFT, BOTTOM]), np.array([RIGHT - LEFT, TOP - BOTTOM])
-        return np.asarray(corner + share * size, dtype=np.float64)
+        with np.errstate(over="ignore", invalid="ignore"):  # of points that were left out for being too far
+            share = np.clip((np.atleast_2d(points) - self.low) / (self.high - self.low), -1e3, 1e3)
+            return np.asarray(corner + share * size, dtype=np.float64)
