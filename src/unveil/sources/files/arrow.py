@@ -22,6 +22,7 @@ import pyarrow.parquet
 
 from unveil.core.arrays import Array
 from unveil.core.exact import ROUNDED, first_rounded
+from unveil.core.fingerprint import of_file
 from unveil.sources.cut import Chunk
 from unveil.sources.errors import DataError, blame
 from unveil.sources.files.formats import FileColumn, Header, ReadRequest
@@ -174,11 +175,10 @@ def _row_groups(metadata: Any) -> list[tuple[int, int, int]]:
     return [(start, stop, number) for start, stop, number in places if stop > start]
 
 
-def _stamp(path: Path) -> tuple[int, int]:
+def _stamp(path: Path) -> tuple[str, int, int]:
     """By which it shows that a file was written anew."""
     with blame(path, "a table"):
-        state = path.stat()
-    return state.st_size, state.st_mtime_ns
+        return of_file(path)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ import os
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +26,6 @@ import numpy as np
 
 from unveil.core.protocols import Block
 from unveil.sources.cut import Wanted
-from unveil.sources.errors import DataError
 from unveil.sources.files.spool import folder
 
 AUTO = "auto"
@@ -35,13 +34,7 @@ SMALLEST = 1 << 22  # bytes of rows below which decoding takes no time to speak 
 SHARE_OF_DISK = 0.5  # of what is free, that is taken at most
 IN_MEMORY = ("tmpfs", "ramfs")  # file systems that are no disk
 
-Stamp = tuple[str, int, int]  # path, size, time
-
-
-def stamps_of(paths: Sequence[Path]) -> tuple[Stamp, ...]:
-    """The identity of files."""
-    states = [(path, path.stat()) for path in paths]
-    return tuple((str(path), state.st_size, state.st_mtime_ns) for path, state in states)
+FileIdentity = tuple[str, int, int]  # path, size, time
 
 
 class DecodedRows(NamedTuple):
@@ -52,18 +45,14 @@ class DecodedRows(NamedTuple):
     n_columns: int
     dtype: np.dtype[Any]
     weighted: bool
-    stamps: tuple[Stamp, ...]
 
     @property
     def n_bytes(self) -> int:
         """Of rows and weights."""
         return self.n_rows * (self.n_columns * self.dtype.itemsize + 8 * self.weighted)
 
-    def usable(self) -> bool:
-        """Whether it is still there, and whole; an error where a file has changed since."""
-        for stamp, (now,) in zip(self.stamps, (stamps_of([Path(name)]) for name, _, _ in self.stamps), strict=True):
-            if now != stamp:
-                raise DataError(f"{stamp[0]}: the file changed while it was in use: it had {stamp[1]:,} bytes")
+    def is_whole(self) -> bool:
+        """Whether it is still there, all of it."""
         return self.path.exists() and self.path.stat().st_size == self.n_bytes
 
     def blocks(self, wanted: Wanted) -> Iterator[Block]:
@@ -85,7 +74,7 @@ class RowCache:
     """Where the rows of one scan are kept, if they are."""
 
     place: str | None  # "auto", a folder, or None
-    stamps: tuple[Stamp, ...]
+    stamps: tuple[FileIdentity, ...]
     asked: str  # what is read, and how
     kept: DecodedRows | None = None
     said: dict[str, Any] | None = None  # what the pass that wrote it found out
@@ -97,9 +86,9 @@ class RowCache:
         with suppress(OSError, ValueError, KeyError, TypeError):
             said = json.loads(self._note.read_text())
             shape = said["n_rows"], said["n_columns"], np.dtype(said["dtype"]), said["weighted"]
-            kept = DecodedRows(self._data, *shape, self.stamps)
+            kept = DecodedRows(self._data, *shape)
             whole = kept.dtype in (np.float32, np.float64) and kept.n_columns == n_columns and kept.n_rows >= 0
-            if whole and kept.usable():
+            if whole and kept.is_whole():
                 self.kept, self.said = kept, said["found"]
 
     def is_worth(self, n_bytes: int) -> bool:
@@ -120,7 +109,7 @@ class RowCache:
 
     def keep(self, writer: CacheWriter, found: dict[str, Any]) -> None:
         """Take over what was written."""
-        kept = DecodedRows(writer.path, writer.n_rows, writer.n_columns, writer.dtype, writer.weighted, self.stamps)
+        kept = DecodedRows(writer.path, writer.n_rows, writer.n_columns, writer.dtype, writer.weighted)
         if self.place == AUTO:
             self.kept, self.said = kept, found
             weakref.finalize(self, _unlink, writer.path, os.getpid())

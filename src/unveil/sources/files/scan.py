@@ -18,7 +18,7 @@ from unveil.core.protocols import Block
 from unveil.sources.cut import Chunk, Wanted, cut
 from unveil.sources.errors import DataError as DataError
 from unveil.sources.files.ahead import read_ahead
-from unveil.sources.files.cache import AUTO, CacheWriter, RowCache, stamps_of
+from unveil.sources.files.cache import AUTO, CacheWriter, RowCache
 from unveil.sources.files.formats import Header, ReadRequest
 from unveil.sources.files.options import GUESSED, ReadingOptions
 from unveil.sources.files.paths import PathLike, find_files
@@ -139,7 +139,7 @@ class Scan:
         plan, place = self._plan, self._place
         slow = any(file.header.layout is not None for file in plan.files)
         asked = repr((plan.names, self._weight, plan.dtype.str, self._options))
-        cache = RowCache(place if slow else None, stamps_of(self._paths) if slow else (), asked)
+        cache = RowCache(place if slow else None, tuple(map(of_file, self._paths)) if slow else (), asked)
         cache.look(len(plan.names))
         if cache.said is not None:
             self._counts = dict(enumerate(cache.said["counts"]))
@@ -260,7 +260,9 @@ class Scan:
         from unveil.sources.files.text.bad import CellTally
 
         kept = self._cache.kept
-        if kept is not None and kept.usable():
+        for path in self._paths if kept is not None else ():
+            self._as_found.check(path)
+        if kept is not None and kept.is_whole():
             yield from kept.blocks(wanted)
             return
         tally = CellTally(self._loose, () if self._seen else self._plan.names)
