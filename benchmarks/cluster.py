@@ -233,7 +233,8 @@ def peer(n_rows: int) -> None:
         cost = [float(one.inertia_) for one in (ours, theirs)]
         print(
             f"K-means, {n_rows:,} x {D}, K {K}: unveil {mine:.2f} s ({ours.n_iter_} passes), dask-ml {other:.2f} s"
-            f" ({theirs.n_iter_} passes), {other / mine:.1f} times; cost {cost[0]:.6g} and {cost[1]:.6g}"
+            f" ({theirs.n_iter_} passes), {other / mine:.1f} times; cost {cost[0]:.6g},"
+            f" theirs (distances, not squares) {cost[1]:.6g}"
         )
 
 
