@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 import unveil
 from unveil.engines import Dask, Threads
-from unveil.projections.pca.weighted import WeightedFit, scores_of, weighted_pca, with_cell_weights
+from unveil.projections.pca.weighted import Beside, WeightedFit, scores_of, weighted_pca, with_cell_weights
 from unveil.sources import ArraySource, with_weights
 
 Floats = NDArray[np.float64]
@@ -89,3 +89,14 @@ def test_same_bits_on_a_cluster(large: tuple[Floats, Floats], tmp_path: Path) ->
         for weights in (W, unveil.scan(tmp_path / "weights.npy")):
             found = fitted(X, weights, engine=Dask(client), max_iter=3, rows=np.arange(len(X)) % 3)
             assert bits(found) == want
+
+
+def test_two_tables_in_files_are_read_through_by_one_thread(large: tuple[Floats, Floats], tmp_path: Path) -> None:
+    paths = [tmp_path / "rows.parquet", tmp_path / "weights.parquet"]
+    for path, values in zip(paths, large, strict=True):
+        pyarrow.parquet.write_table(pa.table({f"x{j}": values[:, j] for j in range(4)}), path, row_group_size=7777)
+    together = Beside(unveil.scan(paths[0]), unveil.scan(paths[1]))
+    assert not together.side_by_side
+    assert not hasattr(together, "runs")
+    assert not hasattr(together, "ship")
+    assert np.array_equal(np.concatenate([block.weights for block in together.read()]), large[1])

@@ -156,6 +156,16 @@ class Beside(Mapped):
         """Rows and weights meet here, and are sent to a cluster together."""
         raise AttributeError("ship")
 
+    @property
+    def runs(self) -> Any:
+        """Two tables in files may be entered in different places: they are read through, side by side."""
+        raise AttributeError("runs")
+
+    @property
+    def side_by_side(self) -> bool:
+        """So several threads do not."""
+        return False
+
     def read(self, partitions: Sequence[int] | None = None) -> Iterator[Block]:
         """Blocks of the source with the weights of theirs."""
         for block, beside in zip(self.source.read(partitions), self.weights.read(partitions), strict=True):
