@@ -29,6 +29,8 @@ from unveil.sources.sequences import Sequences
 from unveil.sources.weighted import Weighted
 
 LARGE, SMALL = 2.0**498, 2.0**-480  # of a column's span: squares, added over 2**25 rows, keep all their digits
+LENGTHS = SMALL, LARGE  # beyond which models of lengths learn in other units
+VARIANCES = 2.0**-506, 2.0**505  # beyond which models of variances refuse a column: a few rows' squares are held
 FEWEST = float(np.finfo(np.float64).tiny)  # below, digits are lost
 ROOM = 400  # what is too large is brought to 2**400, not to 1, so that small columns beside it do not vanish
 ROUGH_ROWS = 4096  # that are looked at before a fit
@@ -103,6 +105,7 @@ class ColumnSpans(NamedTuple):
 
     least: Floats
     most: Floats
+    limits: tuple[float, float] = LENGTHS
 
     @property
     def spans(self) -> Floats:
@@ -118,12 +121,12 @@ class ColumnSpans(NamedTuple):
     @property
     def large(self) -> Mask:
         """Columns whose squares overflow."""
-        return self.sizes > LARGE
+        return self.sizes > self.limits[1]
 
     @property
     def small(self) -> Mask:
         """Columns that vary, and whose squares vanish."""
-        return (self.spans > 0) & (self.spans < SMALL)
+        return (self.spans > 0) & (self.spans < self.limits[0])
 
     @property
     def exponent(self) -> int:
@@ -149,11 +152,11 @@ def spans_of(blocks: Iterator[Block], n_columns: int) -> ColumnSpans:
     return ColumnSpans(least, most)
 
 
-def refuse_units(source: Source, small: bool = True) -> None:
+def refuse_units(source: Source, small: bool = True, limits: tuple[float, float] = VARIANCES) -> None:
     """A UnitsError if a column has squares that float64 does not hold; `small` is whether they may not vanish."""
     while isinstance(source, Sequences):
         source = source.source
-    found = spans_of(source.read(), source.n_columns)
+    found = spans_of(source.read(), source.n_columns)._replace(limits=limits)
     odd = found.large | found.small if small else found.large
     if odd.any():
         raise UnitsError(_words(found, odd, source.names), source, found.exponent)
@@ -180,7 +183,7 @@ def refuse_rough(source: Source, columns: Mask, small: bool, rows: Array) -> Non
     least, most = some.min(axis=0), some.max(axis=0)  # NaN where a cell is missing, which is no reason
     with np.errstate(over="ignore", invalid="ignore"):
         spans = most - least
-        odd = (np.maximum(-least, most) > LARGE) | ((spans > 0) & (spans < SMALL) if small else False)
+        odd = (np.maximum(-least, most) > VARIANCES[1]) | ((spans > 0) & (spans < VARIANCES[0]) if small else False)
     if (odd & columns).any():
         refuse_units(source, small)
 

@@ -37,7 +37,7 @@ from unveil.estimation.registry import ENGINE_TAKEN, EXPECTATIONS, SCHEDULES, re
 from unveil.estimation.scaffold import Stream, feed, resumable
 from unveil.estimation.shapes import Shapes
 from unveil.estimation.task import fit_task
-from unveil.estimation.units import UnitsError, learn_in_other_units, odd_square, refuse_units
+from unveil.estimation.units import LENGTHS, UnitsError, learn_in_other_units, odd_square, refuse_units
 from unveil.expectations import Hard
 from unveil.numerics.blas import single_threaded_blas
 from unveil.schedules.batch import Batch
@@ -231,7 +231,7 @@ class KMeans(Estimator, CentredClusters, BaseEstimator):
             with blas, fit_task(self, X=X, sample_weight=sample_weight):
                 ground = self._ground(source)
                 if self.tol > 0 and odd_square(ground.variance):
-                    refuse_units(source)
+                    refuse_units(source, limits=LENGTHS)
                 tol = self.tol * ground.variance if self.tol > 0 else 0.0  # which spares a pass
                 parts = self._parts(ground.shift, source, self.n_clusters, tol)
                 table, policy = self._table(ground, parts), POLICIES[self.empty_clusters]
@@ -260,7 +260,7 @@ class KMeans(Estimator, CentredClusters, BaseEstimator):
             self._set_attributes(feed(stream, parts))
             found = self._assign(source)
             if not np.isfinite(found.inertia):
-                refuse_units(source, small=False)
+                refuse_units(source, small=False, limits=LENGTHS)
             self._tell(self._stream.outcome, found, None)
         return self
 
@@ -275,7 +275,7 @@ class KMeans(Estimator, CentredClusters, BaseEstimator):
         self._set_attributes(resumable(outcome, ground.shift, self._order(outcome)))
         found = self._assign(source)
         if odd_square(found.inertia):
-            refuse_units(source)
+            refuse_units(source, limits=LENGTHS)
         stay = kept(POLICIES[self.empty_clusters], found.counts)
         if not stay.all():
             outcome = remaining(outcome, stay[np.argsort(self._stream.order)])

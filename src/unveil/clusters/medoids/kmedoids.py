@@ -45,7 +45,7 @@ from unveil.estimation.base import Estimator, engine_for, seed_of
 from unveil.estimation.input import as_source, sample_of
 from unveil.estimation.registry import ENGINE_TAKEN
 from unveil.estimation.task import fit_task
-from unveil.estimation.units import UnitsError, learn_in_other_units, odd_length, refuse_units
+from unveil.estimation.units import LENGTHS, UnitsError, learn_in_other_units, odd_length, refuse_units
 from unveil.numerics.blas import single_threaded_blas
 from unveil.sources.rows import take
 from unveil.storage.atomic import PathLike
@@ -313,7 +313,7 @@ class KMedoids(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         medoids: Medoids = outcome.params
         labels, loss = pairs.nearest(medoids)
         if isinstance(self.metric, str) and self.metric in SQUARING and odd_length(loss):
-            refuse_units(pairs.source)
+            refuse_units(pairs.source, limits=LENGTHS)
         counts = np.bincount(labels, pairs.weights, self.n_clusters)
         if isinstance(self.init, str):
             order = np.argsort(-counts, kind="stable")

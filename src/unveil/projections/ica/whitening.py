@@ -22,7 +22,7 @@ from unveil.core.arrays import Floats
 from unveil.core.protocols import Block, Engine, Memo, Source
 from unveil.core.statistics import Statistics
 from unveil.estimation.input import refuse_nonfinite
-from unveil.estimation.units import odd_square, refuse_units
+from unveil.estimation.units import LENGTHS, odd_square, refuse_units
 from unveil.projections.eigenvectors import eigenvectors
 from unveil.projections.lines import centred
 from unveil.projections.passes import reduced
@@ -63,7 +63,7 @@ def whitening_of(engine: Engine, source: Source, count: int | None, solver: str)
         return _by_svd(source, count, noise)
     found = moments_of(engine, source)
     if odd_square(float(found.scatter.max(initial=0.0)) / found.weight):
-        refuse_units(source)
+        refuse_units(source, limits=LENGTHS)
     directions = _suited(found, noise)
     first = _white(found.mean, directions, found.weight, count)
     kept = directions.variances[: len(first.matrix)]
