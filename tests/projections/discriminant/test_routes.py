@@ -75,7 +75,7 @@ def test_a_batch_that_is_refused_leaves_no_trace() -> None:
     before = bits(model)
     with pytest.raises(ValueError, match="priors must have shape"):
         model.set_params(priors=[1.0]).partial_fit(X, y)
-    model.set_params(priors=None).partial_fit(X, y, sample_weight=np.full(150, 1e-190))
+    model.set_params(priors=None).partial_fit(X, y, sample_weight=np.full(150, 1e-90))
     assert model.class_count_.tolist() == [50, 50, 50]
     assert bits(model) == before
 
@@ -198,7 +198,7 @@ def test_labels_in_a_file_are_whole_numbers_or_words(tmp_path: Path) -> None:
     assert LinearDiscriminantAnalysis().fit(scan, "whole").classes_.tolist() == [0.0, 1.0, 2.0]
     with pytest.raises(ValueError, match=r"column 'half' has 0\.5 in row 0; labels must be whole numbers or words"):
         LinearDiscriminantAnalysis().fit(scan, "half")
-    with pytest.raises(ValueError, match="column 'huge' has numbers of more than 53 bits"):
+    with pytest.raises(ValueError, match=r"column 'huge' holds whole numbers beyond 2\*\*53"):
         LinearDiscriminantAnalysis().fit(scan, "huge")
 
 
