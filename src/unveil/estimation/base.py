@@ -22,10 +22,11 @@ from unveil.engines.dask import Dask
 from unveil.estimation.arguments import validate
 from unveil.estimation.declarations import common
 from unveil.estimation.degenerate import degenerate_findings
+from unveil.estimation.engine_words import is_address
 from unveil.estimation.input import FiniteGuard
 from unveil.estimation.lazy import answer_lazily
 from unveil.estimation.persistence import write_estimator
-from unveil.estimation.registry import ENGINES, is_address, resolve
+from unveil.estimation.registry import ENGINES, resolve
 from unveil.sources.dask import DaskSource
 from unveil.sources.mapped import Mapped
 from unveil.sources.sequences import Sequences

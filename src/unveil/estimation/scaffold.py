@@ -40,7 +40,8 @@ from unveil.core.statistics import Statistics
 from unveil.core.stopping import GainLeft, Trailing, rule_for
 from unveil.estimation.base import LaterFigures, engine_for, seed_of
 from unveil.estimation.emissions.base import Emission
-from unveil.estimation.registry import ENGINE_TAKEN, EXPECTATIONS, SCHEDULES, resolve
+from unveil.estimation.engine_words import ENGINE_TAKEN
+from unveil.estimation.registry import EXPECTATIONS, SCHEDULES, resolve
 from unveil.estimation.units import units_told
 from unveil.expectations import Exact
 from unveil.schedules.adaptive import Adaptive

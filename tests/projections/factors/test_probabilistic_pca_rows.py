@@ -185,10 +185,10 @@ def test_other_refusals() -> None:
 @pytest.mark.parametrize("holes", [0.0, 0.2])
 @pytest.mark.parametrize("size", [1e200, 1e80, 1e-80, 1e-160])
 def test_squares_that_numbers_cannot_hold(kind: Any, holes: float, size: float) -> None:
-    with pytest.raises(ValueError, match=r"X has a column whose weighted squares add up to .* change the units"):
+    with pytest.raises(ValueError, match=r"X has .*squares add up to .*(change the units|divide by)"):
         kind(1).fit(table(holes=holes) * size)
     if size in (1e80, 1e-80):
-        with pytest.raises(ValueError, match=r"weighted squares add up to .* change the units"):
+        with pytest.raises(ValueError, match=r"sample_weight must have its largest entry between .* multiply all"):
             kind(1).fit(table(holes=holes), sample_weight=np.full(400, size**2))
 
 

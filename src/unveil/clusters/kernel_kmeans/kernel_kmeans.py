@@ -28,8 +28,8 @@ from unveil.core.statistics import Statistics
 from unveil.engines.threads import Threads
 from unveil.estimation.base import Estimator, engine_for, seed_of
 from unveil.estimation.declarations import sums
+from unveil.estimation.engine_words import ENGINE_TAKEN
 from unveil.estimation.input import as_source, frame_of, sample_of
-from unveil.estimation.registry import ENGINE_TAKEN
 from unveil.estimation.task import fit_task
 from unveil.estimation.units import odd_square, refuse_units
 from unveil.numerics.blas import single_threaded_blas

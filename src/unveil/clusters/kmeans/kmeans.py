@@ -33,7 +33,8 @@ from unveil.core.protocols import Source
 from unveil.core.result import Fit
 from unveil.estimation.base import Estimator, engine_for, seed_of
 from unveil.estimation.declarations import SEED, StreamOf, statistics, sums
-from unveil.estimation.registry import ENGINE_TAKEN, EXPECTATIONS, SCHEDULES, resolve
+from unveil.estimation.engine_words import ENGINE_TAKEN
+from unveil.estimation.registry import EXPECTATIONS, SCHEDULES, resolve
 from unveil.estimation.scaffold import Stream, feed, resumable
 from unveil.estimation.shapes import Shapes
 from unveil.estimation.task import fit_task

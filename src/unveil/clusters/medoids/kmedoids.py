@@ -42,8 +42,8 @@ from unveil.core.loop import best_of
 from unveil.core.protocols import Block, Engine, Source
 from unveil.core.result import Fit, State
 from unveil.estimation.base import Estimator, engine_for, seed_of
+from unveil.estimation.engine_words import ENGINE_TAKEN
 from unveil.estimation.input import as_source, sample_of
-from unveil.estimation.registry import ENGINE_TAKEN
 from unveil.estimation.task import fit_task
 from unveil.estimation.units import LENGTHS, UnitsError, learn_in_other_units, odd_length, refuse_units
 from unveil.numerics.blas import single_threaded_blas

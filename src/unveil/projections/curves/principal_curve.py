@@ -23,8 +23,8 @@ from unveil.core.protocols import Block, Engine, Source
 from unveil.core.result import History, Status
 from unveil.core.statistics import tree_sum
 from unveil.estimation.base import engine_for, warn_of
+from unveil.estimation.engine_words import ENGINE_TAKEN
 from unveil.estimation.input import finite_rows, frame_of, refuse_nonfinite, rows_in
-from unveil.estimation.registry import ENGINE_TAKEN
 from unveil.estimation.task import fit_task
 from unveil.estimation.units import odd_square, refuse_units, units_told
 from unveil.numerics.blas import single_threaded_blas

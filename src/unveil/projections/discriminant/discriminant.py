@@ -37,8 +37,8 @@ from unveil.core.declared import shares as in_shares
 from unveil.core.protocols import Source
 from unveil.estimation.base import engine_for
 from unveil.estimation.declarations import sums
+from unveil.estimation.engine_words import ENGINE_TAKEN
 from unveil.estimation.input import refuse_nonfinite, rows_in
-from unveil.estimation.registry import ENGINE_TAKEN
 from unveil.estimation.scaffold import set_or_forget
 from unveil.estimation.task import fit_task
 from unveil.estimation.units import odd_square, refuse_units

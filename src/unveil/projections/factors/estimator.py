@@ -41,8 +41,9 @@ from unveil.core.statistics import Statistics
 from unveil.core.stopping import BoundChange
 from unveil.estimation.base import engine_for
 from unveil.estimation.declarations import StreamOf, statistics, sums
+from unveil.estimation.engine_words import ENGINE_TAKEN
 from unveil.estimation.input import refuse_nonfinite, rows_in
-from unveil.estimation.registry import ENGINE_TAKEN, SCHEDULES, resolve
+from unveil.estimation.registry import SCHEDULES, resolve
 from unveil.estimation.scaffold import Stream, feed, resumable
 from unveil.estimation.task import fit_task
 from unveil.estimation.units import refuse_units

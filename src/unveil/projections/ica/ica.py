@@ -24,9 +24,9 @@ from unveil.core.declared import Declaration, at_least_zero, chances, numbers, t
 from unveil.core.protocols import Engine, Source
 from unveil.core.result import Status
 from unveil.estimation.base import engine_for, warn_of
+from unveil.estimation.engine_words import ENGINE_TAKEN
 from unveil.estimation.input import rows_in
 from unveil.estimation.plain_rows import as_floats
-from unveil.estimation.registry import ENGINE_TAKEN
 from unveil.estimation.task import fit_task
 from unveil.estimation.units import UnitsError, learn_in_other_units
 from unveil.numerics.blas import single_threaded_blas

@@ -34,8 +34,8 @@ from unveil.core.result import Status
 from unveil.core.statistics import Statistics
 from unveil.estimation.base import engine_for, seed_of, warn_of
 from unveil.estimation.declarations import sums
+from unveil.estimation.engine_words import ENGINE_TAKEN
 from unveil.estimation.input import as_source
-from unveil.estimation.registry import ENGINE_TAKEN
 from unveil.estimation.task import fit_task
 from unveil.estimation.units import odd_square, refuse_units
 from unveil.numerics.blas import single_threaded_blas

@@ -28,8 +28,9 @@ from unveil.core.protocols import Engine, Source
 from unveil.core.result import Fit
 from unveil.core.statistics import Statistics
 from unveil.estimation.base import engine_for, seed_of
+from unveil.estimation.engine_words import ENGINE_TAKEN
 from unveil.estimation.input import frame_of, refuse_nonfinite, rows_in
-from unveil.estimation.registry import ENGINE_TAKEN, EXPECTATIONS, SCHEDULES
+from unveil.estimation.registry import EXPECTATIONS, SCHEDULES
 from unveil.estimation.scaffold import Task, climb, parts_of, stationarity
 from unveil.estimation.task import fit_task
 from unveil.estimation.units import refuse_units

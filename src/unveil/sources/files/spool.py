@@ -72,18 +72,21 @@ def _sweep(home: Path) -> None:
     """Remove what processes left behind that were killed: the locks of their folders are nobody's."""
     for left in home.glob(f"{PREFIX}*") if fcntl is not None else ():
         with suppress(OSError):
-            if (left / LOCK).stat().st_uid == os.getuid() and not left.is_symlink() and (lock := _locked(left / LOCK)):
+            lock = None
+            if (left / LOCK).stat().st_uid == os.getuid() and not left.is_symlink():
+                lock = _locked(left / LOCK)
+            if lock is not None:
                 shutil.rmtree(left, ignore_errors=True)
-                lock.close()
+                os.close(lock)
 
 
-def _locked(path: Path) -> Any:
-    """A file that is locked now; None where somebody else has locked it."""
-    file = path.open("ab")
+def _locked(path: Path) -> int | None:
+    """The number of a file that is locked now; None where somebody else has locked it."""
+    file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
-        file.close()
+        os.close(file)
         return None
     return file
 
@@ -93,4 +96,4 @@ def _remove(made: Path, owner: int) -> None:
         shutil.rmtree(made, ignore_errors=True)
     lock = _made.pop("lock", None)
     if lock is not None:
-        lock.close()
+        os.close(lock)

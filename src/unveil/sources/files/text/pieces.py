@@ -28,7 +28,7 @@ from unveil.sources.files.text.stream import TextFile, is_plain
 PIECE_BYTES, LONGEST_PIECE = 1 << 19, 1 << 24  # of text; more than usual where a line is so long
 AHEAD = 2  # pieces that wait for each thread
 _ENDS = np.frombuffer(b"\r\n", dtype=np.uint8)
-_QUOTE = 34
+_QUOTE, _BREAK = b'"'[0], b"\n"[0]
 
 
 class LineIndex(NamedTuple):
@@ -107,10 +107,12 @@ def _pieces(file: TextFile, separator: str) -> Iterator[tuple[int, bytes]]:
 
 def _last_end(text: bytes) -> int:
     """The place behind the last line break that is in no quoted cell; 0 where there is none."""
-    quoted, end = b'"' in text, text.rfind(b"\n")
-    while quoted and end >= 0 and text.count(b'"', 0, end) % 2:
-        end = text.rfind(b"\n", 0, end)
-    return end + 1
+    if b'"' not in text:
+        return text.rfind(b"\n") + 1
+    cells = np.frombuffer(text, dtype=np.uint8)
+    breaks = np.flatnonzero(cells == _BREAK)
+    outside = breaks[np.searchsorted(np.flatnonzero(cells == _QUOTE), breaks) % 2 == 0]
+    return int(outside[-1]) + 1 if len(outside) else 0
 
 
 def _check_quotes(text: bytes, separator: str) -> None:
