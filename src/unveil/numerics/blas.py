@@ -41,9 +41,7 @@ class SingleThread:
     def __exit__(self, *raised: object) -> None:
         with self.lock:
             own = get_ident()
-            if (
-                own not in self.holders
-            ):  # a generator that another thread has begun, perhaps one that no fork brought along
+            if own not in self.holders:  # a generator of another thread ends here, maybe one no fork brought along
                 if not self.holders:
                     return
                 own = next(iter(self.holders))
